@@ -1,0 +1,1 @@
+"""One server behind us: its process, its life, and the conversation that opens it."""

@@ -1,0 +1,78 @@
+"""What a backend's states are, which events lead where, and how long to wait before trying again.
+
+The table decides nothing about processes or time passing: whoever acts reports an event and reads the
+new state. A pair that is not in the table is a bug and raises.
+"""
+
+import enum
+from dataclasses import dataclass
+
+
+class State(enum.Enum):
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    BACKING_OFF = "backing off"
+    FAILED = "failed"
+    STOPPING = "stopping"
+
+
+class Event(enum.Enum):
+    START = "start"
+    OPENED = "opened"
+    ENDED = "ended"  # it exited, was refused or did not open in time
+    GIVE_UP = "give up"
+    STOP = "stop"
+    STOPPED = "stopped"
+
+
+TRANSITIONS = {
+    (State.STOPPED, Event.START): State.STARTING,
+    (State.BACKING_OFF, Event.START): State.STARTING,
+    (State.FAILED, Event.START): State.STARTING,  # asked for again
+    (State.STARTING, Event.OPENED): State.READY,
+    (State.STARTING, Event.ENDED): State.BACKING_OFF,
+    (State.READY, Event.ENDED): State.BACKING_OFF,
+    (State.BACKING_OFF, Event.GIVE_UP): State.FAILED,
+    (State.STOPPED, Event.STOP): State.STOPPING,
+    (State.STARTING, Event.STOP): State.STOPPING,
+    (State.READY, Event.STOP): State.STOPPING,
+    (State.BACKING_OFF, Event.STOP): State.STOPPING,
+    (State.FAILED, Event.STOP): State.STOPPING,
+    (State.STOPPING, Event.STOPPED): State.STOPPED,
+}
+
+
+def advance(state: State, event: Event) -> State:
+    """Look up the next state.
+
+    Raises:
+        RuntimeError: this event cannot happen in this state.
+    """
+    try:
+        return TRANSITIONS[state, event]
+    except KeyError:
+        raise RuntimeError(f"a backend that is {state.value} cannot {event.value}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """When to try again after the n-th failure in a row, in seconds, and when to stop trying."""
+
+    first_seconds: float = 0.5
+    longest_seconds: float = 30.0
+    attempts: int = 5
+    """Failures in a row after which it is given up, until it is asked for again."""
+    settled_seconds: float = 60.0
+    """A backend that was ready this long starts counting anew."""
+
+    def delay(self, failures: int, jitter: float) -> float | None:
+        """Seconds until the next try, or `None` to give up; `jitter` is random, from 0 to 1.
+
+        Half of each step is fixed and half is random, so that backends that died together do not come
+        back together.
+        """
+        if failures >= self.attempts:
+            return None
+        step: float = min(self.first_seconds * 2 ** (failures - 1), self.longest_seconds)
+        return step * (0.5 + 0.5 * jitter)

@@ -1,0 +1,244 @@
+"""Children: spawn, read, write, stop. Together with `stdio` the only code that moves bytes.
+
+Decides how a whole process tree is stopped; it does not know why. Each child has a process group of
+its own, so that what `npx` and `uvx` started goes with them.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS = 2.0
+"""How long a child may take to exit once its stdin is closed; the SDKs' clients wait as long."""
+TERM_SECONDS = 2.0
+"""How long it may take after SIGTERM, before SIGKILL."""
+LAST_BYTES_SECONDS = 0.2
+"""How long the end of a child's output and its exit may lie apart."""
+REAP_SECONDS = 1.0
+"""How long the system may take to report a killed child."""
+STDERR_TAIL_BYTES = 4096
+"""How much of a child's last words is kept for error messages."""
+WRITE_LIMIT_BYTES = 64 << 20
+"""What may wait for a child that does not read its stdin; beyond it, calls to it are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to run: a resolved program, its arguments, its whole environment, its folder."""
+
+    program: str
+    args: Sequence[str]
+    environment: Mapping[str, str] = field(repr=False)
+    cwd: str | None
+
+
+class Child(Protocol):
+    """A running process, as its supervisor uses it."""
+
+    @property
+    def pid(self) -> int: ...
+    def write(self, data: bytes) -> None: ...
+    def is_congested(self) -> bool: ...
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def last_words(self) -> str: ...
+    def exit_code(self) -> int | None: ...
+    def has_ended(self) -> bool: ...
+    def signal_tree(self, number: int) -> None: ...
+    async def stop(self) -> None:
+        """Stop the whole tree: stdin closed, TERM, KILL, each step bounded."""
+        ...
+
+
+class Spawn(Protocol):
+    async def __call__(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Child:
+        """Start a child; `on_stdout` gets its bytes as they come, then `on_end` is called once.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        ...
+
+
+class ChildProcess(asyncio.SubprocessProtocol):
+    """One child and its pipes."""
+
+    def __init__(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+        self._on_stdout, self._on_end = on_stdout, on_end
+        self._stderr: deque[bytes] = deque()
+        self._stderr_size = 0
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._exited = anyio.Event()
+        self._silent = False  # its stdout is closed and all of it was read
+        self._last_bytes: asyncio.TimerHandle | None = None
+
+    def __repr__(self) -> str:
+        return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._transport = transport
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            self._on_stdout(data)
+            return
+        self._stderr.append(data)
+        self._stderr_size += len(data)
+        while self._stderr_size - len(self._stderr[0]) >= STDERR_TAIL_BYTES:
+            self._stderr_size -= len(self._stderr.popleft())
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self._silent = True
+            self._end_soon()
+
+    def process_exited(self) -> None:
+        self._exited.set()
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        """Report the end once both signs of it are there, or the second is overdue.
+
+        The exit code says more than the silence, and what was written before the exit is still to be
+        read; but a grandchild may keep the pipe open for ever.
+        """
+        if self._last_bytes is None:
+            loop = asyncio.get_running_loop()
+            self._last_bytes = loop.call_later(LAST_BYTES_SECONDS, self._on_end)
+        elif self._silent and self._exited.is_set() and not self._last_bytes.cancelled():
+            self._last_bytes.cancel()
+            self._on_end()
+
+    # The supervisor's side
+
+    @property
+    def pid(self) -> int:
+        return self._running.get_pid()
+
+    @property
+    def _running(self) -> asyncio.SubprocessTransport:
+        assert self._transport is not None, "connection_made comes first"
+        return self._transport
+
+    def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
+        pipe: asyncio.BaseTransport | None = self._running.get_pipe_transport(fd)
+        return pipe
+
+    def write(self, data: bytes) -> None:
+        pipe = self._pipe(0)
+        if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
+            pipe.write(data)
+
+    def is_congested(self) -> bool:
+        """Whether the child left too much unread to be given more."""
+        pipe = self._pipe(0)
+        return isinstance(pipe, asyncio.WriteTransport) and pipe.get_write_buffer_size() > WRITE_LIMIT_BYTES
+
+    def pause_reading(self) -> None:
+        pipe = self._pipe(1)
+        if isinstance(pipe, asyncio.ReadTransport) and pipe.is_reading():
+            pipe.pause_reading()
+
+    def resume_reading(self) -> None:
+        pipe = self._pipe(1)
+        if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() and not pipe.is_reading():
+            pipe.resume_reading()
+
+    def last_words(self) -> str:
+        return b"".join(self._stderr)[-STDERR_TAIL_BYTES:].decode(errors="replace").strip()
+
+    def exit_code(self) -> int | None:
+        code: int | None = self._running.get_returncode()
+        return code
+
+    def has_ended(self) -> bool:
+        """Whether it exited or fell silent for good."""
+        return self._silent or self._exited.is_set()
+
+    async def stop(self) -> None:
+        with anyio.CancelScope(shield=True):
+            stdin = self._pipe(0)
+            if stdin is not None:
+                stdin.close()
+            self.resume_reading()  # one that still writes must not be stuck in it
+            if not await self._exits_within(CLOSE_SECONDS):
+                self.signal_tree(signal.SIGTERM)
+                if not await self._exits_within(TERM_SECONDS):
+                    log.warning("! pid %d ignored SIGTERM and is killed", self.pid)
+            # Whatever the leader left behind in its group goes in any case.
+            self.signal_tree(_KILL)
+            if not await self._exits_within(REAP_SECONDS):
+                log.error("! pid %d is still there after SIGKILL", self.pid)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                self._running.close()
+
+    async def _exits_within(self, seconds: float) -> bool:
+        with anyio.move_on_after(seconds):
+            await self._exited.wait()
+        return self._exited.is_set()
+
+    def signal_tree(self, number: int) -> None:
+        """Send a signal to the child's whole process group."""
+        if sys.platform == "win32":
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                self._running.kill()
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
+
+
+_KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
+
+
+async def spawn(command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> ChildProcess:
+    """Start a child in a process group of its own.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
+        raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
+    loop = asyncio.get_running_loop()
+    _, protocol = await loop.subprocess_exec(
+        lambda: ChildProcess(on_stdout, on_end),
+        command.program,
+        *command.args,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(command.environment),
+        cwd=command.cwd,
+        start_new_session=True,  # ignored on Windows, where a job object does this
+    )
+    return protocol
+
+
+def without_threads() -> None:
+    """Watch children through pidfds where Python would otherwise spend a thread on each (Linux, 3.11)."""
+    if sys.platform == "linux" and sys.version_info < (3, 12):
+        with contextlib.suppress(OSError):
+            os.close(os.pidfd_open(os.getpid()))
+            watcher = asyncio.PidfdChildWatcher()
+            watcher.attach_loop(asyncio.get_running_loop())
+            asyncio.set_child_watcher(watcher)
+
+
+def is_program(path: str) -> bool:
+    """Whether a path is a file that can be run."""
+    return Path(path).is_file() and os.access(path, os.X_OK)

@@ -1,0 +1,479 @@
+"""One backend through its life: started, opened, served, restarted, stopped.
+
+The actor behind the `Backend` of the model. It owns the child and its connection; what is said in
+either era is the dialects' business, when to try again is `lifecycle`'s, what a name means is the
+router's.
+"""
+
+import logging
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from search_mcp.backend import lifecycle
+from search_mcp.backend.environment import child_environment, find_program
+from search_mcp.backend.lifecycle import Backoff, Event, State
+from search_mcp.backend.process import Child, Command, Spawn, is_program, spawn
+from search_mcp.config import ServerConfig, redact
+from search_mcp.dialects import BackDialect
+from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
+from search_mcp.errors import BackendAnswered, Lost, NotRunning, WireError
+from search_mcp.inflight import Request
+from search_mcp.jsonrpc import ErrorObject, Fields, Invalid, Line, Raw, UnsetType, encode
+from search_mcp.model import Call, Cancel, Kind, ListChanged, News, Offer, Opening, Outcome, Page, StateChanged, Status
+from search_mcp.peer import ConnectionEndedError, Peer
+
+log = logging.getLogger(__name__)
+
+PROBE_SECONDS = 5.0
+"""How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
+comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
+
+
+IDLE_STOP_SECONDS = 300.0
+"""When a lazy backend stops, unless its entry says otherwise."""
+LAST_WORDS = 1000
+"""Characters of a backend's stderr that an error message quotes."""
+EARLY_MESSAGES = 100
+"""What a backend may send before it is open and still be heard."""
+
+
+class EndedError(Exception):
+    """A life of the backend is over; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a supervisor needs of the world; tests pass their own."""
+
+    spawn: Spawn = spawn
+    clock: Callable[[], float] = time.monotonic
+    jitter: Callable[[], float] = random.random
+    backoff: Backoff = field(default_factory=Backoff)
+    probe_seconds: float = PROBE_SECONDS
+    max_message_bytes: int = 64 << 20
+    variables: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
+
+
+class Supervisor:
+    """One configured server. `run` is its task; everything else is called from outside of it."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        tell: Callable[[News], None],
+        later: Callable[[float, Callable[[], None]], Callable[[], None]],
+        surroundings: Surroundings,
+    ) -> None:
+        self._config, self._tell, self._later, self._world = config, tell, later, surroundings
+        self._state = State.STOPPED
+        self._reason: str | None = None
+        self._retry_at: float | None = None
+        self._offer: Offer | None = None
+        self._start_seconds: float | None = None
+        self._opening: Opening | None = None
+        self._modern: bool | None = None  # the era it was last opened in; None while nothing is proven
+        self._child: Child | None = None
+        self._peer: Peer | None = None
+        self._dialect: BackDialect | None = None  # only while it is ready
+        self._held: list[_Held] = []  # calls that came before it was ready
+        self._early: list[Callable[[BackDialect], None]] = []  # what it said before it was ready
+        self._wanted = anyio.Event()  # somebody needs it
+        self._over = anyio.Event()  # its present life ended, or is to end
+        self._last_used = 0.0
+        self._listed = False
+        self._stale: set[Kind] = set()
+        self._stale_changed = anyio.Event()
+        self._log_level: str | None = None
+        self._paused = False
+
+    def __repr__(self) -> str:
+        pid = self._child.pid if self._child is not None else None
+        return f"<Backend {self.name} {self._state.name} pid={pid} {self._peer!r}>"
+
+    @property
+    def name(self) -> str:
+        return self._config.name
+
+    @property
+    def status(self) -> Status:
+        retry_after = max(0.0, self._retry_at - self._world.clock()) if self._retry_at is not None else None
+        return Status(self.name, self._state.value, self._reason, retry_after, self._offer, self._start_seconds)
+
+    # From the router
+
+    def open(self, opening: Opening) -> None:
+        """Get to know the client; start, unless it is lazy and its lists are known."""
+        self._opening = opening
+        if self._config.startup == "eager" or not self._listed:
+            self._wanted.set()
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
+        if self._child is not None and self._child.is_congested():
+            call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
+            return _nothing
+        if self._dialect is not None:
+            return self._start(self._dialect, call, target)
+        held = _Held(call, target)
+        self._held.append(held)
+        self._wanted.set()
+
+        def cancel(reason: Raw | None) -> None:
+            if held in self._held:
+                self._held.remove(held)
+            else:
+                held.cancel(reason)
+
+        return cancel
+
+    def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
+        self._last_used = self._world.clock()
+        seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
+        if seconds is None and at_most is None:
+            return dialect.submit(call, target)
+        limited = _Limited(self.name, call, seconds, at_most, self._later)
+        limited.cancel_backend = dialect.submit(limited.call, target)
+        return limited.cancel
+
+    def set_log_level(self, level: str) -> None:
+        """Set the level now, and again whenever it is started."""
+        self._log_level = level
+        if self._dialect is not None:
+            self._dialect.set_log_level(level)
+
+    def roots_changed(self) -> None:
+        """Tell it that the client's roots are others now."""
+        if self._dialect is not None:
+            self._dialect.roots_changed()
+
+    def pause_reading(self) -> None:
+        """Take nothing in for now: the client does not take it from us."""
+        self._paused = True
+        if self._child is not None:
+            self._child.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        if self._child is not None:
+            self._child.resume_reading()
+
+    def signal(self, number: int) -> None:
+        """Send a signal to its process tree, if it runs."""
+        if self._child is not None:
+            self._child.signal_tree(number)
+
+    # Its life
+
+    async def run(self) -> None:
+        """Keep it running while it is wanted; cancelled, stop it and return."""
+        failures = 0
+        try:
+            while True:
+                await self._wanted.wait()
+                self._wanted = anyio.Event()
+                self._retry_at = None
+                self._advance(Event.START)
+                started = self._world.clock()
+                try:
+                    await self._live()
+                except EndedError as ended:
+                    reason = str(ended)
+                except Exception as exc:  # a bug here must not take the other backends down
+                    log.exception("! %s: bug", self.name)
+                    reason = f"internal error: {exc!r}"
+                else:
+                    self._advance(Event.STOP)
+                    self._advance(Event.STOPPED)
+                    continue
+                settled = self._world.clock() - started > self._world.backoff.settled_seconds
+                failures = 1 if settled else failures + 1
+                failures = await self._back_off(redact(reason, self._config.secrets), failures)
+        finally:
+            self._advance(Event.STOP)
+            self._refuse_held()
+            self._advance(Event.STOPPED)
+
+    async def _back_off(self, reason: str, failures: int) -> int:
+        """Wait for the next try, or give up until it is wanted again; return the failures that count."""
+        log.warning("! %s: %s", self.name, reason)
+        self._reason = reason
+        delay = None if self._config.problem is not None else self._world.backoff.delay(failures, self._world.jitter())
+        self._retry_at = self._world.clock() + delay if delay is not None else None
+        self._advance(Event.ENDED)
+        if delay is None:
+            self._advance(Event.GIVE_UP)
+            self._refuse_held()
+            self._wanted = anyio.Event()
+            return 0
+        self._refuse_held()
+        await anyio.sleep(delay)
+        self._wanted.set()
+        return failures
+
+    async def _live(self) -> None:
+        """Start it and serve until nobody needs it.
+
+        Raises:
+            EndedError: it could not be started or opened, or it ended.
+        """
+        assert self._opening is not None, "open comes first"
+        if self._config.problem is not None:
+            raise EndedError(self._config.problem)
+        first = self._modern if self._modern is not None else self._opening.modern
+        # Some legacy servers exit on a request they do not know: started again, they are not probed.
+        eras = [first] if self._modern is not None or self._config.protocol != "auto" else [first, not first]
+        for modern_first in eras:
+            try:
+                await self._live_once(self._opening, modern_first)
+                return
+            except _ExitedOnOpeningError as exited:
+                reason = str(exited)
+                self._modern = None
+        raise EndedError(reason)
+
+    async def _live_once(self, opening: Opening, modern_first: bool) -> None:
+        started = self._world.clock()
+        self._over = over = anyio.Event()
+        child, peer = await self._spawn(over)
+        try:
+            with anyio.fail_after(self._config.start_timeout_seconds):
+                offer = await negotiate(
+                    peer,
+                    opening,
+                    pinned=self._config.protocol,
+                    modern_first=modern_first,
+                    probe_seconds=self._world.probe_seconds,
+                )
+            self._modern, self._offer = offer.modern, offer
+            self._start_seconds = self._world.clock() - started
+            await self._serve(peer, child, opening, offer, over)
+        except ConnectionEndedError:
+            raise _ExitedOnOpeningError(_how_it_ended(child)) from None
+        except CannotOpenError as exc:
+            raise EndedError(str(exc)) from exc
+        except TimeoutError:
+            seconds = self._config.start_timeout_seconds
+            raise EndedError(f"it did not answer within {seconds:g} s of being started") from None
+        finally:
+            self._dialect = None
+            self._early.clear()
+            peer.end()
+            await child.stop()
+            self._child = self._peer = None
+
+    async def _spawn(self, over: anyio.Event) -> tuple[Child, Peer]:
+        command = self._command()
+        peer = Peer(self.name, lambda line: child.write(line), self, self._world.max_message_bytes)  # noqa: PLW0108  # bound below
+
+        def on_end() -> None:
+            peer.end()
+            over.set()
+
+        try:
+            child = await self._world.spawn(command, peer.feed, on_end)
+        except (OSError, ValueError) as exc:
+            raise EndedError(f"it could not be started: {exc}") from exc
+        self._child, self._peer = child, peer
+        if self._paused:
+            child.pause_reading()
+        log.info("= %s: started as pid %d", self.name, child.pid)
+        return child, peer
+
+    def _command(self) -> Command:
+        config, world = self._config, self._world
+        environment = child_environment(sys.platform, world.variables, config.env, config.inherit_env, world.home)
+        program = find_program(sys.platform, config.command, environment, config.cwd, is_program)
+        if program is None:
+            where = (
+                f"looked in {environment.get('PATH', '')}" if os.path.basename(config.command) == config.command else ""
+            )
+            raise EndedError(f"command {config.command!r} was not found; {where or 'there is no such program'}")
+        return Command(program, config.args, environment, config.cwd)
+
+    async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer, over: anyio.Event) -> None:
+        def lost() -> WireError:
+            return Lost(self.name, "ended during the call", redact(_how_it_ended(child), self._config.secrets))
+
+        dialect = back_dialect(self.name, peer, offer, opening, self._tell, self._mark_stale, lost)
+        self._dialect = dialect
+        self._reason = None
+        self._advance(Event.OPENED)
+        if self._log_level is not None:
+            dialect.set_log_level(self._log_level)
+        early, self._early = self._early, []
+        for replay in early:
+            replay(dialect)
+        held, self._held = self._held, []
+        for each in held:
+            each.cancel = self._start(dialect, each.call, each.target)
+        self._watch_idleness(over)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._keep_lists, dialect)
+            await over.wait()
+            tasks.cancel_scope.cancel()
+        if child.has_ended():
+            raise EndedError(_how_it_ended(child))
+
+    def _watch_idleness(self, over: anyio.Event) -> None:
+        lazy = self._config.startup == "lazy"
+        seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if lazy else None)
+        if seconds is None:
+            return
+
+        def look() -> None:
+            if over.is_set():
+                return
+            idle_for = self._world.clock() - self._last_used
+            if self._peer is not None and self._peer.is_idle() and self._listed and idle_for >= seconds:
+                log.info("= %s: idle for %g s, stopped", self.name, seconds)
+                over.set()
+            else:
+                self._later(seconds, look)
+
+        self._last_used = self._world.clock()
+        self._later(seconds, look)
+
+    async def _keep_lists(self, dialect: BackDialect) -> None:
+        """Read every list, then each again whenever the backend says that it changed."""
+        self._stale = set(Kind)
+        while True:
+            self._stale_changed = anyio.Event()
+            kinds, self._stale = self._stale, set()
+            async with anyio.create_task_group() as tasks:
+                for kind in sorted(kinds, key=list(Kind).index):
+                    tasks.start_soon(self._read_list, dialect, kind)
+            self._listed = True
+            await self._stale_changed.wait()
+
+    async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
+        if kind not in dialect.offer.kinds:
+            self._tell(ListChanged(self.name, kind, Page(())))
+            return
+        try:
+            await dialect.read_list(kind)
+        except ConnectionEndedError:
+            return  # it ended; the next life reads them again
+        except (BackendAnswered, ValueError) as exc:
+            log.warning("! %s: its list of %s cannot be had: %s", self.name, kind.value, exc)
+            self._tell(ListChanged(self.name, kind, None))
+
+    def _mark_stale(self, kind: Kind) -> None:
+        self._stale.add(kind)
+        self._stale_changed.set()
+
+    def _advance(self, event: Event) -> None:
+        self._state = lifecycle.advance(self._state, event)
+        log.debug("= %r", self)
+        self._tell(StateChanged(self.name, self.status))
+
+    def _refuse_held(self) -> None:
+        held, self._held = self._held, []
+        status = self.status
+        for each in held:
+            each.call.reply(NotRunning(self.name, status.state, status.reason, status.retry_after_seconds))
+
+    # From the backend
+
+    def on_request(self, request: Request) -> None:
+        self._hear(lambda dialect: dialect.on_request(request))
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        self._hear(lambda dialect: dialect.on_notification(method, params))
+
+    def _hear(self, act: Callable[[BackDialect], None]) -> None:
+        if self._dialect is not None:
+            act(self._dialect)
+        elif len(self._early) < EARLY_MESSAGES:
+            self._early.append(act)
+
+    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
+        """Lines that are no messages are logged and skipped; a server is not told of them."""
+        shown = line if isinstance(line, bytes) else line.head
+        log.warning("! %s: not JSON-RPC on its stdout: %.200r (%s)", self.name, shown, invalid.message)
+        return None
+
+
+class _ExitedOnOpeningError(EndedError):
+    """It ended before it was open: perhaps because of how it was spoken to."""
+
+
+@dataclass(slots=True, eq=False)
+class _Held:
+    """A call that waits for its backend; `cancel` works once the call was passed on."""
+
+    call: Call
+    target: str
+    cancel: Cancel = lambda _reason: None
+
+
+class _Limited:
+    """A call with a time limit: restarted by progress, with an end that progress cannot move."""
+
+    def __init__(
+        self,
+        server: str,
+        call: Call,
+        seconds: float | None,
+        at_most: float | None,
+        later: Callable[[float, Callable[[], None]], Callable[[], None]],
+    ) -> None:
+        self.cancel_backend: Cancel = _nothing
+        self.call = replace(call, reply=self._reply, report=self._report if seconds is not None else call.report)
+        self._server, self._original, self._seconds, self._later = server, call, seconds, later
+        self._stop_timer: Callable[[], None] = lambda: None
+        self._stop_last_timer: Callable[[], None] = lambda: None
+        self._restart()
+        if at_most is not None:
+            self._stop_last_timer = later(at_most, lambda: self._expire(f"did not finish within {at_most:g} s"))
+
+    def cancel(self, reason: Raw | None) -> None:
+        self._stop()
+        self.cancel_backend(reason)
+
+    def _restart(self) -> None:
+        self._stop_timer()
+        if self._seconds is not None:
+            how = f"did not answer within {self._seconds:g} s"
+            self._stop_timer = self._later(self._seconds, lambda: self._expire(how))
+
+    def _report(self, params: Fields) -> None:
+        self._restart()
+        if self._original.report is not None:
+            self._original.report(params)
+
+    def _reply(self, outcome: Outcome) -> None:
+        self._stop()
+        self._original.reply(outcome)
+
+    def _expire(self, how: str) -> None:
+        self._stop()
+        self.cancel_backend(encode("timed out"))
+        self._original.reply(Lost(self._server, how))
+
+    def _stop(self) -> None:
+        self._stop_timer()
+        self._stop_last_timer()
+
+
+def _nothing(_reason: Raw | None) -> None:
+    """Nothing is under way, so there is nothing to cancel."""
+
+
+def _how_it_ended(child: Child) -> str:
+    code = child.exit_code()
+    if code is None:
+        how = "it closed its output"
+    elif code < 0:
+        how = f"it was killed by signal {-code}"
+    else:
+        how = f"it exited with code {code}"
+    words = child.last_words()
+    return f"{how}; its last words: {words[-LAST_WORDS:]}" if words else how

@@ -1,0 +1,261 @@
+"""All backends' lists merged into one, and what each name in it means.
+
+Decides names, order, uniqueness, what the user's filters let through, and which definitions are fit to
+be shown at all. Pure: it is told what the backends listed and asked what that comes to. What one
+client is shown of it is `views`' business.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from search_mcp import jsonrpc
+from search_mcp.config import ServerConfig
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Entry, Freshness, Kind, Page
+
+OPEN_SCHEMA = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
+"""Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
+because models send only `{}` to a schema that names none."""
+
+_SHAPES = {
+    "name": b'"',
+    "title": b'"',
+    "description": b'"',
+    "inputSchema": b"{",
+    "outputSchema": b"{",
+    "annotations": b"{",
+    "execution": b"{",
+    "_meta": b"{",
+    "icons": b"[",
+    "arguments": b"[",
+    "uri": b'"',
+    "uriTemplate": b'"',
+    "mimeType": b'"',
+}
+"""With what the value of a key must begin. One of another shape makes clients drop the whole list."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One tool or prompt under its canonical name."""
+
+    server: str
+    key: str
+    """The backend's own name for it."""
+    prefix: str
+    own: str
+    """The two parts of the canonical name; the prefix may be empty."""
+    fields: Fields = field(repr=False)
+    """Its definition as the backend gave it, with the user's overrides, without the name."""
+    pinned: bool = False
+
+    @cached_property
+    def name(self) -> str:
+        """The canonical name."""
+        return f"{self.prefix}.{self.own}" if self.prefix else self.own
+
+    @cached_property
+    def description(self) -> str:
+        return jsonrpc.string(self.fields.get("description")) or jsonrpc.string(self.fields.get("title")) or ""
+
+    @cached_property
+    def input_schema(self) -> Mapping[str, Any]:
+        schema = jsonrpc.value(self.fields.get("inputSchema", OPEN_SCHEMA))
+        return schema if isinstance(schema, dict) else {}
+
+
+def fold(name: str) -> str:
+    """Spell a name as the clients do that know only letters, digits and underscores."""
+    return re.sub(r"[^A-Za-z0-9]", "_", name)
+
+
+def stable_suffix(*parts: str) -> str:
+    """Six characters that stand for these parts, the same in every session."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+class Catalog:
+    """What is known of every server's lists, in the order of the configuration."""
+
+    def __init__(self, servers: Sequence[ServerConfig]) -> None:
+        self._servers = {server.name: server for server in servers}
+        self._pages: dict[tuple[str, Kind], Page | None] = {}
+        self._named: dict[Kind, NamedItems] = {}
+        self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
+        self.version = 0
+        """Grows with every change, so that whoever derives something from it knows when to do so again."""
+
+    def put(self, server: str, kind: Kind, page: Page | None) -> None:
+        """Take note of a server's list; `None` if it cannot be had."""
+        self._pages[server, kind] = page
+        self._named.pop(kind, None)
+        self._merged.pop(kind, None)
+        self.version += 1
+
+    def is_known(self, server: str, kind: Kind) -> bool:
+        """Whether a server's list was read, or found out not to be readable."""
+        return (server, kind) in self._pages
+
+    def is_unlistable(self, server: str, kind: Kind) -> bool:
+        """Whether a server's list could not be had."""
+        return self._pages.get((server, kind), _NOT_ASKED) is None
+
+    def freshness(self, kind: Kind) -> Freshness:
+        """The shortest of the servers': a merged list is as fresh as its stalest part."""
+        known = [page.freshness for (_, of), page in self._pages.items() if of is kind and page is not None]
+        if not known or any(page is None for (_, of), page in self._pages.items() if of is kind):
+            return Freshness()
+        return Freshness(min(fresh.ttl_ms for fresh in known), all(fresh.public for fresh in known))
+
+    def tools(self) -> "NamedItems":
+        return self._items(Kind.TOOLS)
+
+    def prompts(self) -> "NamedItems":
+        return self._items(Kind.PROMPTS)
+
+    def _items(self, kind: Kind) -> "NamedItems":
+        if kind not in self._named:
+            self._named[kind] = NamedItems(self._admitted(kind))
+        return self._named[kind]
+
+    def by_uri(self, kind: Kind) -> Mapping[str, tuple[str, Entry]]:
+        """Resources by URI or templates by their text: server and definition; the first server wins."""
+        if kind not in self._merged:
+            merged: dict[str, tuple[str, Entry]] = {}
+            for server in self._servers:
+                for entry in self._entries(server, kind):
+                    merged.setdefault(entry.key, (server, Entry(entry.key, repaired(kind, entry)[0])))
+            self._merged[kind] = merged
+        return self._merged[kind]
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Give each server's definitions that were repaired or left out, and why."""
+        for (server, kind), page in self._pages.items():
+            if page is None:
+                yield server, f"its list of {kind.value} cannot be had"
+                continue
+            for reason in page.rejected:
+                yield server, reason
+            for entry in page.entries:
+                for remark in repaired(kind, entry)[1]:
+                    yield server, f"{kind.value}: {entry.key}: {remark}"
+        for kind in (Kind.TOOLS, Kind.PROMPTS):
+            yield from self._items(kind).collisions
+        for kind in (Kind.RESOURCES, Kind.TEMPLATES):
+            for server in self._servers:
+                for entry in self._entries(server, kind):
+                    first = self.by_uri(kind)[entry.key][0]
+                    if first != server:
+                        yield server, f"{kind.value}: {entry.key} is also {first!r}'s, which comes first"
+
+    def _entries(self, server: str, kind: Kind) -> Iterable[Entry]:
+        page = self._pages.get((server, kind))
+        return page.entries if page is not None else ()
+
+    def _admitted(self, kind: Kind) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
+        """What the filters and the repair let through: server, the backend's name, ours, the definition."""
+        for config in self._servers.values():
+            for entry in self._entries(config.name, kind):
+                if kind is Kind.TOOLS and not is_admitted(config, entry.key):
+                    continue
+                fields, remarks = repaired(kind, entry)
+                if LEFT_OUT in remarks:
+                    continue
+                if kind is Kind.TOOLS and entry.key in config.describe:
+                    fields = {**fields, "description": jsonrpc.encode(config.describe[entry.key])}
+                shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key
+                yield config, entry.key, shown, fields
+
+
+_NOT_ASKED = Page(())
+_REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
+LEFT_OUT = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
+
+
+def is_admitted(config: ServerConfig, tool: str) -> bool:
+    """Whether a server's `allow` and `deny` globs let a tool through; `deny` has the last word."""
+    allowed = not config.allow or any(fnmatchcase(tool, glob) for glob in config.allow)
+    return allowed and not any(fnmatchcase(tool, glob) for glob in config.deny)
+
+
+def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
+    """Make a definition fit to be shown: what would make a client reject the list goes, or is filled in.
+
+    Returns the fields and a remark for each repair; `LEFT_OUT` among them if it cannot be repaired.
+    """
+    fields = entry.fields
+    remarks: list[str] = []
+    for key, first in _SHAPES.items():
+        if key in fields and memoryview(fields[key])[:1] != first:
+            fields = jsonrpc.without(fields, key)
+            remarks.append(f"its {key} has the wrong type and is left out")
+    if kind is Kind.TOOLS:
+        return _with_object_schema(fields, remarks)
+    if kind in (Kind.RESOURCES, Kind.TEMPLATES) and "name" not in fields:
+        fields = {**fields, "name": jsonrpc.encode(entry.key)}
+        remarks.append("it has no name; its URI stands in")
+    return fields, tuple(remarks)
+
+
+def _with_object_schema(fields: Fields, remarks: list[str]) -> tuple[Fields, tuple[str, ...]]:
+    schema = jsonrpc.object_or_empty(fields.get("inputSchema"))
+    if not schema:
+        remarks.append("it has no inputSchema; any arguments are let through")
+        return {**fields, "inputSchema": OPEN_SCHEMA}, tuple(remarks)
+    if "type" not in schema:
+        remarks.append('its inputSchema has no type; "object" is filled in')
+        typed = {"type": jsonrpc.encode("object"), **schema}
+        return {**fields, "inputSchema": jsonrpc.encode(typed)}, tuple(remarks)
+    if jsonrpc.string(schema["type"]) != "object":
+        remarks.append(LEFT_OUT)
+    return fields, tuple(remarks)
+
+
+class NamedItems(Sequence[Item]):
+    """Tools or prompts in order, each findable by every spelling that means it and nothing else."""
+
+    def __init__(self, admitted: Iterable[tuple[ServerConfig, str, str, Fields]]) -> None:
+        self._items: list[Item] = []
+        self.collisions: list[tuple[str, str]] = []
+        self._by_name: dict[str, Item] = {}
+        self._by_fold: dict[str, Item | None] = {}  # None: more than one
+        self._by_double: dict[str, Item] = {}
+        for config, key, shown, fields in admitted:
+            self._add(config, key, shown, fields)
+
+    def _add(self, config: ServerConfig, key: str, shown: str, fields: Fields) -> None:
+        prefix = _REFUSED.sub("_", config.name if config.prefix is None else config.prefix)
+        own = _REFUSED.sub("_", shown)
+        pinned = key in config.pinned or shown in config.pinned
+        item = Item(config.name, key, prefix, own, jsonrpc.without(fields, "name"), pinned)
+        taken = self._by_fold.get(fold(item.name))
+        if taken is not None:
+            if not prefix and taken.name == item.name:
+                problem = f"{item.name} is also the bare name of a tool of {taken.server!r}; give one of them a prefix"
+                self.collisions.append((config.name, problem))
+                return
+            item = replace(item, own=f"{own}_{stable_suffix(config.name, key)}")
+        self._items.append(item)
+        self._by_name[item.name] = item
+        double = f"{prefix}__{item.own}" if prefix else item.own
+        self._by_double.setdefault(double, item)
+        for spelling in {fold(item.name), fold(double)}:
+            self._by_fold[spelling] = None if spelling in self._by_fold else item
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def find(self, spelling: str) -> Item | None:
+        """Look up a name: canonical, with `__`, or folded where that is unambiguous."""
+        return self._by_name.get(spelling) or self._by_double.get(spelling) or self._by_fold.get(fold(spelling))
+
+    def names(self) -> Iterable[str]:
+        return self._by_name.keys()

@@ -1,0 +1,91 @@
+"""Where the protocol's eras meet the middle: one adapter per side and era.
+
+A front dialect turns a client's messages into `Call`s and their `Outcome`s into answers; a back
+dialect does the opposite towards a child. Nothing outside this package knows a method name, a `_meta`
+key, a `resultType` or a protocol version.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from search_mcp.inflight import Request
+from search_mcp.jsonrpc import Fields, Raw, UnsetType
+from search_mcp.model import (
+    Audience,
+    Call,
+    Cancel,
+    Freshness,
+    Kind,
+    News,
+    Offer,
+    Opening,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A merged list as this client is shown it: a JSON array, and how long it may be kept."""
+
+    items: Raw
+    freshness: Freshness
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What all backends together can do, as far as it is known."""
+
+    kinds: frozenset[Kind]
+    logging: bool
+    completions: bool
+    subscribe: bool
+    extensions: dict[str, Raw]
+
+
+class Gateway(Protocol):
+    """What a front dialect may ask of the middle."""
+
+    def open(self, opening: Opening) -> None:
+        """Start the backends for this client; a second opening changes nothing."""
+        ...
+
+    def audience(self, client_name: str | None, *, object_output_only: bool) -> Audience: ...
+    def offered(self) -> Offered: ...
+    def instructions(self) -> str: ...
+    def merged_list(self, kind: Kind, audience: Audience, reply: Callable[[Listing], None]) -> Cancel: ...
+    def submit(self, call: Call) -> Cancel: ...
+    def set_log_level(self, level: str) -> None: ...
+    def roots_changed(self) -> None: ...
+    def later(self, seconds: float, act: Callable[[], None]) -> Callable[[], None]:
+        """Do something after a while; returns what prevents it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogChanged:
+    """What clients are shown did change, in these kinds."""
+
+    kinds: frozenset[Kind]
+
+
+class FrontDialect(Protocol):
+    """The client side of one era."""
+
+    def on_request(self, request: Request, params: Fields, meta: Fields) -> None: ...
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
+    def tell(self, news: News | CatalogChanged) -> None: ...
+    def close(self) -> None: ...
+
+
+class BackDialect(Protocol):
+    """The child side of one era, once the child is open."""
+
+    @property
+    def offer(self) -> Offer: ...
+
+    def submit(self, call: Call, target: str) -> Cancel: ...
+    def on_request(self, request: Request) -> None: ...
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
+    async def read_list(self, kind: Kind) -> None: ...
+    def set_log_level(self, level: str) -> None: ...
+    def roots_changed(self) -> None: ...

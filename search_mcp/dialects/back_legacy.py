@@ -1,0 +1,196 @@
+"""The child side of the revisions opened by `initialize` (2024-11-05 to 2025-11-25).
+
+Decides what is said to a legacy backend, and which call a backend's own request is put to: it does not
+say. Source: docs/specification/2025-11-25/.
+"""
+
+import logging
+from collections.abc import Callable
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import names
+from search_mcp.dialects.back import read_offer, read_pages, targeted
+from search_mcp.dialects.front import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.errors import BackendAnswered, WireError, invalid_params, method_not_found
+from search_mcp.inflight import Answer, Request
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.model import (
+    Call,
+    Caller,
+    Cancel,
+    ElicitationComplete,
+    Kind,
+    ListChanged,
+    LogMessage,
+    News,
+    Offer,
+    Opening,
+    Question,
+    ResourceUpdated,
+    Result,
+)
+from search_mcp.peer import Peer
+
+log = logging.getLogger(__name__)
+
+
+async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
+    """Open a backend as the client would: with its capabilities and, where it said so, its name.
+
+    Raises:
+        BackendAnswered: the backend refused.
+        ConnectionEndedError: it went away.
+        ValueError: its answer is no `initialize` result.
+    """
+    params = {
+        "protocolVersion": jsonrpc.encode(revision),
+        "capabilities": jsonrpc.encode(opening.capabilities),
+        "clientInfo": opening.info if opening.info is not None else jsonrpc.encode(names.CLIENT_INFO),
+    }
+    result = jsonrpc.fields(await peer.ask(names.INITIALIZE, jsonrpc.encode(params)))
+    agreed = jsonrpc.string(result.get("protocolVersion"))
+    if agreed is None:
+        raise ValueError("its answer to initialize has no protocolVersion")
+    if agreed not in names.LEGACY:
+        log.warning("! a backend answered initialize with the unknown revision %r", agreed)
+    peer.notify(names.INITIALIZED, None)
+    return read_offer(result, agreed, modern=False)
+
+
+class BackLegacy:
+    """One open legacy backend."""
+
+    def __init__(
+        self,
+        server: str,
+        peer: Peer,
+        offer: Offer,
+        opening: Opening,
+        tell: Callable[[News], None],
+        stale: Callable[[Kind], None],
+        lost: Callable[[], WireError],
+    ) -> None:
+        self.offer = offer
+        self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
+        self._caller: Caller | None = opening.caller
+        self._calls: dict[Call, None] = {}  # in flight, oldest first
+        self._asking: list[Call] = []  # those a question is open in
+
+    # To the backend
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        if call.inputs is not None and call.inputs.request_state is not None:
+            # Only our own handles mean anything here, and those never get this far.
+            call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
+            return _nothing
+        self._calls[call] = None
+
+        def params_for(token: int) -> Raw:
+            meta = call.meta if call.report is None else {**call.meta, names.PROGRESS_TOKEN: jsonrpc.encode(token)}
+            return jsonrpc.encode(with_meta(targeted(call, target), meta))
+
+        def settle(answer: Answer) -> None:
+            self._calls.pop(call, None)
+            if answer is None:
+                call.reply(self._lost())
+            else:
+                call.reply(BackendAnswered(answer) if isinstance(answer, ErrorObject) else Result(answer))
+
+        message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
+
+        def cancel(reason: Raw | None) -> None:
+            if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
+                self._calls.pop(call, None)
+
+        return cancel
+
+    async def read_list(self, kind: Kind) -> None:
+        """Read a list whole and tell of it.
+
+        Raises:
+            BackendAnswered, ConnectionEndedError, ValueError: it cannot be had.
+        """
+
+        async def ask(method: str, params: Fields) -> Raw:
+            return await self._peer.ask(method, jsonrpc.encode(params) if params else None)
+
+        self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
+
+    def set_log_level(self, level: str) -> None:
+        if self.offer.logging:
+            self._peer.request(names.SET_LEVEL, jsonrpc.encode({"level": level}), lambda _answer: None)
+
+    def roots_changed(self) -> None:
+        self._peer.notify(names.ROOTS_CHANGED, None)
+
+    # From the backend
+
+    def on_request(self, request: Request) -> None:
+        if request.method == names.PING:
+            self._peer.answer(request, EMPTY)
+            return
+        ask = names.ASKS.get(request.method)
+        if ask is None:
+            raise method_not_found(request.method)
+        params, meta = read_params(request.params)
+        token = jsonrpc.request_id(meta.pop(names.PROGRESS_TOKEN, None))
+        call = self._likely_call()
+
+        def answer(answer: Result | WireError) -> None:
+            if call in self._asking:
+                self._asking.remove(call)
+            if isinstance(answer, WireError):
+                self._peer.refuse(request, answer)
+            else:
+                self._peer.answer(request, answer.body if isinstance(answer.body, Raw) else jsonrpc.encode(answer.body))
+
+        def report(progress: Fields) -> None:
+            if self._peer.is_open(request):
+                self._peer.notify(names.PROGRESS, jsonrpc.encode({**progress, names.PROGRESS_TOKEN: token}))
+
+        question = Question(self._server, ask, params, meta, answer, report if token is not None else None)
+        caller = call.caller if call is not None else self._caller
+        if caller is None:
+            raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
+        if call is not None:
+            self._asking.append(call)
+        request.cancel = caller.ask(question, call)
+
+    def _likely_call(self) -> Call | None:
+        """The call a question of this backend most likely belongs to: it does not say.
+
+        The only one in flight; else the newest no question is open in; else the newest.
+        """
+        if not self._calls:
+            return None
+        free = [call for call in self._calls if call not in self._asking]
+        return free[-1] if free else next(reversed(self._calls))
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        if method in names.LIST_CHANGED:
+            for kind in names.LIST_CHANGED[method]:
+                self._stale(kind)
+            return
+        if method == names.CANCELLED:
+            on_cancelled(self._peer, params)
+            return
+        try:
+            fields = jsonrpc.fields(params)
+        except ValueError:
+            log.info("! %s: %s with malformed params", self._server, method)
+            return
+        match method:
+            case names.PROGRESS:
+                self._peer.report(jsonrpc.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
+            case names.MESSAGE:
+                self._tell(LogMessage(self._server, fields, self._likely_call()))
+            case names.UPDATED:
+                self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
+            case names.ELICITATION_COMPLETE:
+                self._tell(ElicitationComplete(self._server, fields))
+            case _:
+                log.debug("= %s: notification %s ignored", self._server, method)
+
+
+def _nothing(_reason: Raw | None) -> None:
+    """Nothing is under way, so there is nothing to cancel."""

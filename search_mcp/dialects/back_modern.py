@@ -1,0 +1,211 @@
+"""The child side of revision 2026-07-28: version and capabilities on every request, no questions back.
+
+Decides what is said to a modern backend. Source: docs/specification/2026-07-28/.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import detect, names
+from search_mcp.dialects.back import read_offer, read_pages, targeted
+from search_mcp.dialects.front import cancellation, with_meta
+from search_mcp.errors import BackendAnswered, WireError, invalid_request
+from search_mcp.inflight import Answer, Request
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
+from search_mcp.model import (
+    Action,
+    Call,
+    Cancel,
+    InputRequired,
+    Kind,
+    ListChanged,
+    LogMessage,
+    News,
+    Offer,
+    Opening,
+    Outcome,
+    ResourceUpdated,
+    Result,
+)
+from search_mcp.peer import Peer
+
+log = logging.getLogger(__name__)
+
+
+async def discover(peer: Peer, opening: Opening) -> Offer | None:
+    """Probe a backend; `None` if its answer is no modern server's.
+
+    Raises:
+        ConnectionEndedError: it went away.
+    """
+    params = with_meta({}, _meta(names.MODERN[0], opening.capabilities, opening.info))
+    try:
+        result = await peer.ask(names.DISCOVER, jsonrpc.encode(params))
+    except BackendAnswered as refused:
+        # "The fallback MUST NOT be keyed to one specific error code"
+        log.debug("= server/discover refused: %s", refused)
+        return None
+    revisions = detect.modern_revisions(result)
+    return read_offer(jsonrpc.fields(result), revisions[0], modern=True) if revisions else None
+
+
+class BackModern:
+    """One open modern backend."""
+
+    def __init__(
+        self,
+        server: str,
+        peer: Peer,
+        offer: Offer,
+        opening: Opening,
+        tell: Callable[[News], None],
+        stale: Callable[[Kind], None],
+        lost: Callable[[], WireError],
+    ) -> None:
+        self.offer = offer
+        self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
+        self._opening = opening
+        self._calls: dict[Call, None] = {}  # in flight, oldest first
+        self._listening: int | None = None  # the id of our subscriptions/listen
+        self._uris: Counter[str] = Counter()
+        if offer.notifies:
+            self._listen()
+
+    # To the backend
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
+            self._subscribe(target, 1 if call.action is Action.SUBSCRIBE else -1)
+            call.reply(Result({}))
+            return lambda _reason: None
+        self._calls[call] = None
+
+        def params_for(token: int) -> Raw:
+            params = targeted(call, target)
+            if call.inputs is not None:
+                if call.inputs.responses is not None:
+                    params[names.INPUT_RESPONSES] = call.inputs.responses
+                if call.inputs.request_state is not None:
+                    params[names.REQUEST_STATE] = call.inputs.request_state
+            meta = self._stamped(call)
+            if call.report is not None:
+                meta[names.PROGRESS_TOKEN] = jsonrpc.encode(token)
+            return jsonrpc.encode(with_meta(params, meta))
+
+        def settle(answer: Answer) -> None:
+            self._calls.pop(call, None)
+            call.reply(self._outcome(answer))
+
+        message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
+
+        def cancel(reason: Raw | None) -> None:
+            if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
+                self._calls.pop(call, None)
+
+        return cancel
+
+    def _stamped(self, call: Call) -> Fields:
+        meta = _meta(self.offer.revision, call.caller.capabilities, call.caller.info)
+        if call.caller.log_level is not None and self.offer.logging:
+            meta[names.LOG_LEVEL_KEY] = jsonrpc.encode(call.caller.log_level)
+        return {**call.meta, **meta}
+
+    def _outcome(self, answer: Answer) -> Outcome:
+        if answer is None:
+            return self._lost()
+        if isinstance(answer, ErrorObject):
+            return BackendAnswered(answer)
+        body = jsonrpc.object_or_empty(answer)
+        # "clients MUST treat an absent `resultType` as `"complete"`"
+        result_type = jsonrpc.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
+        meta = jsonrpc.object_or_empty(body.get(names.META))
+        if meta.pop(names.SERVER_INFO_KEY, None) is not None:
+            body = with_meta(body, meta)
+        if result_type != names.INPUT_REQUIRED:
+            return Result(body, result_type)
+        requests = body.pop(names.INPUT_REQUESTS, None)
+        state = body.pop(names.REQUEST_STATE, None)
+        return InputRequired(jsonrpc.object_or_empty(requests) if requests is not None else None, state, body)
+
+    async def read_list(self, kind: Kind) -> None:
+        """Read a list whole and tell of it.
+
+        Raises:
+            BackendAnswered, ConnectionEndedError, ValueError: it cannot be had.
+        """
+        meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
+
+        async def ask(method: str, params: Fields) -> Raw:
+            return await self._peer.ask(method, jsonrpc.encode(with_meta(params, meta)))
+
+        self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
+
+    def set_log_level(self, level: str) -> None:
+        """Every request carries its own level in this era."""
+
+    def roots_changed(self) -> None:
+        """This era has no such notification; a server asks for the roots when it needs them."""
+
+    # Subscriptions
+
+    def _subscribe(self, uri: str, change: int) -> None:
+        before = set(+self._uris)
+        self._uris[uri] = max(0, self._uris[uri] + change)
+        if set(+self._uris) != before:
+            self._listen()
+
+    def _listen(self) -> None:
+        """Open one stream for all we want to hear; a new one replaces it before it is closed."""
+        wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.offer.notifies}
+        uris = sorted(+self._uris)
+        if uris:
+            wanted["resourceSubscriptions"] = uris
+        meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
+        params = with_meta({"notifications": jsonrpc.encode(wanted)}, meta)
+
+        def ended(answer: Answer) -> None:
+            if isinstance(answer, ErrorObject):
+                log.warning("! %s: subscriptions/listen refused: %s", self._server, answer.message)
+
+        previous = self._listening
+        self._listening = self._peer.request(names.LISTEN, jsonrpc.encode(params), ended) if wanted else None
+        if previous is not None:
+            self._peer.abandon(previous, names.CANCELLED, cancellation(previous, None))
+
+    # From the backend
+
+    def on_request(self, request: Request) -> None:
+        # "The server MUST NOT write JSON-RPC requests to stdout."
+        raise invalid_request("Invalid Request: a server of this revision sends no requests")
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        try:
+            fields = jsonrpc.fields(params)
+        except ValueError:
+            log.info("! %s: %s with malformed params", self._server, method)
+            return
+        meta = jsonrpc.object_or_empty(fields.get(names.META))
+        if meta.pop(names.SUBSCRIPTION_KEY, None) is not None:
+            fields = with_meta(fields, meta)
+        match method:
+            case names.PROGRESS:
+                self._peer.report(jsonrpc.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
+            case names.MESSAGE:
+                self._tell(LogMessage(self._server, fields, next(reversed(self._calls), None)))
+            case names.UPDATED:
+                self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
+            case _ if method in names.LIST_CHANGED:
+                for kind in names.LIST_CHANGED[method]:
+                    self._stale(kind)
+            case _:
+                log.debug("= %s: notification %s ignored", self._server, method)
+
+
+def _meta(revision: str, capabilities: Fields, info: Raw | None) -> Fields:
+    return {
+        names.VERSION_KEY: jsonrpc.encode(revision),
+        names.CLIENT_INFO_KEY: info if info is not None else jsonrpc.encode(names.CLIENT_INFO),
+        names.CAPABILITIES_KEY: jsonrpc.encode(capabilities),
+    }

@@ -1,0 +1,115 @@
+"""Which era a message belongs to, and what a probe's answer proves.
+
+Decides per message and remembers nothing. It must not know how either era is served.
+"""
+
+import enum
+from dataclasses import dataclass
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import names
+from search_mcp.errors import ProtocolError, invalid_params
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, UnsetType
+
+
+class Era(enum.Enum):
+    LEGACY = "legacy"
+    MODERN = "modern"
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a modern request says of its sender."""
+
+    revision: str
+    capabilities: Fields
+    info: Raw | None
+    log_level: str | None
+
+
+def era_of_request(method: str, meta: Fields, *, opened: bool) -> Era:
+    """Tell the era of one request; `opened` is whether `initialize` came before it.
+
+    Raises:
+        ProtocolError: it belongs to neither, and what is missing.
+    """
+    # "An `initialize` request selects legacy semantics"; "A request carrying modern per-request `_meta`
+    # is served statelessly according to this revision."
+    if method == names.INITIALIZE:
+        return Era.LEGACY
+    if names.VERSION_KEY in meta or names.CAPABILITIES_KEY in meta:
+        return Era.MODERN
+    if opened or method == names.PING:
+        return Era.LEGACY
+    if method == names.DISCOVER:
+        raise _missing(names.VERSION_KEY, names.CAPABILITIES_KEY)
+    raise invalid_params(
+        f"Invalid params: send initialize first, or carry {names.VERSION_KEY} and {names.CAPABILITIES_KEY} in _meta"
+    )
+
+
+def read_envelope(meta: Fields) -> Envelope:
+    """Check and read the `_meta` of a modern request.
+
+    Raises:
+        ProtocolError: a required key is missing or malformed, or the version is not served.
+    """
+    # "A request missing any required field is malformed; the server MUST reject it with JSON-RPC error
+    # code -32602 (Invalid params)."
+    absent = [key for key in (names.VERSION_KEY, names.CAPABILITIES_KEY) if key not in meta]
+    if absent:
+        raise _missing(*absent)
+    revision = jsonrpc.string(meta[names.VERSION_KEY])
+    if revision is None:
+        raise invalid_params(f"Invalid params: _meta {names.VERSION_KEY} must be a string")
+    if revision not in names.MODERN:
+        # "If the server does not implement the requested version [...], it MUST respond with an
+        # UnsupportedProtocolVersionError listing the versions it does support"
+        raise ProtocolError(
+            names.UNSUPPORTED_VERSION,
+            "Unsupported protocol version",
+            {"supported": [*names.MODERN, *names.LEGACY], "requested": revision},
+        )
+    try:
+        capabilities = jsonrpc.fields(meta[names.CAPABILITIES_KEY])
+    except ValueError:
+        raise invalid_params(f"Invalid params: _meta {names.CAPABILITIES_KEY} must be an object") from None
+    return Envelope(revision, capabilities, meta.get(names.CLIENT_INFO_KEY), _log_level(meta))
+
+
+def _missing(*keys: str) -> ProtocolError:
+    return invalid_params(f"Invalid params: _meta lacks {' and '.join(keys)}")
+
+
+def _log_level(meta: Fields) -> str | None:
+    # "If the io.modelcontextprotocol/logLevel value [...] is not a recognized log level, the server
+    # SHOULD reject that request with a standard JSON-RPC error: Invalid log level: -32602"
+    if names.LOG_LEVEL_KEY not in meta:
+        return None
+    level = jsonrpc.string(meta[names.LOG_LEVEL_KEY])
+    if level not in names.LOG_LEVELS:
+        raise invalid_params(
+            f"Invalid params: _meta {names.LOG_LEVEL_KEY} must be one of {', '.join(names.LOG_LEVELS)}"
+        )
+    return level
+
+
+def modern_revisions(result: Raw) -> list[str]:
+    """Read the modern revisions both sides speak off a discover result; none means not modern."""
+    try:
+        supported = jsonrpc.value(jsonrpc.fields(result).get("supportedVersions", jsonrpc.EMPTY))
+    except ValueError:
+        return []
+    return [revision for revision in names.MODERN if isinstance(supported, list) and revision in supported]
+
+
+def names_modern_revision(error: ErrorObject) -> bool:
+    """Whether an error is a modern server's: one that names a modern revision we speak.
+
+    "a recognized modern JSON-RPC error (such as UnsupportedProtocolVersionError) identifies a modern
+    server [...] Anything else identifies a legacy server." A modern-only server "SHOULD name the
+    protocol versions it supports in any error it returns to an initialize request".
+    """
+    data: Raw | UnsetType = error.data
+    text = error.message.encode() + (bytes(data) if data is not UNSET else b"")
+    return any(revision.encode() in text for revision in names.MODERN)

@@ -1,0 +1,144 @@
+"""What both eras' client sides read alike: targets, `_meta`, progress tokens, cursors.
+
+Decides what a well-formed request is; each era's dialect decides what to answer.
+"""
+
+from search_mcp import __version__, jsonrpc
+from search_mcp.dialects import Offered, names
+from search_mcp.errors import WireError, invalid_params, method_not_found
+from search_mcp.inflight import Request
+from search_mcp.jsonrpc import Fields, Raw, RequestId, UnsetType
+from search_mcp.model import Action, Ask, Kind
+from search_mcp.peer import Peer
+
+SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
+
+
+def capabilities(offered: Offered) -> dict[str, object]:
+    """Write what all backends together can do as one server's capabilities."""
+    body: dict[str, object] = {"tools": {"listChanged": True}}
+    if Kind.PROMPTS in offered.kinds:
+        body["prompts"] = {"listChanged": True}
+    if Kind.RESOURCES in offered.kinds:
+        body["resources"] = {"subscribe": offered.subscribe, "listChanged": True}
+    if offered.completions:
+        body["completions"] = {}
+    if offered.logging:
+        body["logging"] = {}
+    if offered.extensions:
+        body["extensions"] = offered.extensions
+    return body
+
+
+def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
+    """Open a message's `params` and the `_meta` in them.
+
+    Raises:
+        ProtocolError: either is not an object.
+    """
+    try:
+        opened = jsonrpc.fields(params)
+    except ValueError:
+        raise invalid_params("Invalid params: params must be an object") from None
+    meta = opened.pop(names.META, None)
+    if meta is None:
+        return opened, {}
+    try:
+        return opened, jsonrpc.fields(meta)
+    except ValueError:
+        raise invalid_params("Invalid params: _meta must be an object") from None
+
+
+def read_target(method: str, params: Fields) -> tuple[Action, str]:
+    """Find out what a request is about.
+
+    Raises:
+        ProtocolError: the method is not one of these, or the parameter that names the target is wrong.
+    """
+    if method == names.COMPLETE:
+        return _read_reference(params)
+    if method not in names.TARGETED:
+        raise method_not_found(method)
+    action, key = names.TARGETED[method]
+    return action, _required_string(params, key)
+
+
+def _read_reference(params: Fields) -> tuple[Action, str]:
+    try:
+        reference = jsonrpc.fields(params["ref"])
+    except (KeyError, ValueError):
+        raise invalid_params("Invalid params: ref must be an object") from None
+    try:
+        jsonrpc.fields(params["argument"])
+    except (KeyError, ValueError):
+        raise invalid_params("Invalid params: argument must be an object") from None
+    found = names.REFERENCES.get(jsonrpc.string(reference.get("type")) or "")
+    if found is None:
+        raise invalid_params(f"Invalid params: ref.type must be {' or '.join(names.REFERENCES)}")
+    action, key = found
+    return action, _required_string(reference, key)
+
+
+def _required_string(params: Fields, key: str) -> str:
+    value = jsonrpc.string(params.get(key))
+    if not value:
+        problem = "is missing" if key not in params else "must be a string and not empty"
+        raise invalid_params(f"Invalid params: {key} {problem}")
+    return value
+
+
+def progress_token(meta: Fields) -> RequestId | None:
+    return jsonrpc.request_id(meta.get(names.PROGRESS_TOKEN))
+
+
+def refuse_cursor(params: Fields) -> None:
+    """We give one page and no cursor, so whatever cursor comes was never ours.
+
+    Raises:
+        ProtocolError: there is one. "Invalid cursors SHOULD result in an error with code -32602"
+    """
+    if jsonrpc.value(params.get("cursor", Raw(b"null"))) is not None:
+        raise invalid_params("Invalid params: this cursor was not given here; lists are one page")
+
+
+def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:
+    """The error for a server that asks what this client did not declare it can answer."""
+    if ask.value in caller_capabilities:
+        return None
+    return method_not_found(f"{names.ASK_METHOD[ask]} (the client did not declare the {ask.value} capability)")
+
+
+def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
+    """Carry out a client's `notifications/cancelled`; "Invalid cancellation notifications SHOULD be ignored"."""
+    try:
+        cancelled = jsonrpc.fields(params)
+    except ValueError:
+        return
+    peer.cancelled(jsonrpc.request_id(cancelled.get("requestId")), cancelled.get("reason"))
+
+
+def cancellation(message_id: int, reason: Raw | None) -> Raw:
+    """The parameters that cancel a request of ours."""
+    params: dict[str, object] = {"requestId": message_id}
+    if reason is not None:
+        params["reason"] = reason
+    return jsonrpc.encode(params)
+
+
+class ProgressReport:
+    """Pass progress on to one request of the client, under its own token, while it is open."""
+
+    def __init__(self, peer: Peer, request: Request, token: RequestId) -> None:
+        self._peer, self._request, self._token = peer, request, token
+
+    def __call__(self, params: Fields) -> None:
+        if self._peer.is_open(self._request):
+            body = {**params, names.PROGRESS_TOKEN: jsonrpc.encode(self._token)}
+            self._peer.notify(names.PROGRESS, jsonrpc.encode(body))
+
+
+def with_meta(body: Fields, meta: Fields) -> Fields:
+    """Put `_meta` where it was, or at the end; an empty one goes."""
+    if meta:
+        return {**body, names.META: jsonrpc.encode(meta)}
+    return jsonrpc.without(body, names.META)

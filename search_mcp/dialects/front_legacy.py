@@ -1,0 +1,311 @@
+"""The client side of the revisions opened by `initialize` (2024-11-05 to 2025-11-25).
+
+Decides what a legacy client is answered. Requests go both ways here: a backend's question is sent on
+with an id of our own, and a modern backend's `input_required` is resolved by asking the client and
+making the call again. Source: docs/specification/2025-11-25/.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import CatalogChanged, Gateway, Listing, names
+from search_mcp.dialects.front import (
+    SERVER_INFO,
+    ProgressReport,
+    cancellation,
+    capabilities,
+    on_cancelled,
+    progress_token,
+    read_params,
+    read_target,
+    refuse_cursor,
+    refuse_question,
+    with_meta,
+)
+from search_mcp.errors import BackendAnswered, ProtocolError, ResourceNotFound, WireError, invalid_params
+from search_mcp.inflight import Answer, Request
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.model import (
+    Audience,
+    Call,
+    Cancel,
+    ElicitationComplete,
+    InputRequired,
+    Inputs,
+    Kind,
+    LogMessage,
+    News,
+    Opening,
+    Outcome,
+    Question,
+    ResourceUpdated,
+    Result,
+)
+from search_mcp.peer import Peer
+
+log = logging.getLogger(__name__)
+
+MAX_ROUNDS = 16
+"""How often one call may come back for more input before it is given up; a person answers a few."""
+
+_MODERN_KEYS = (names.RESULT_TYPE, names.TTL, names.CACHE_SCOPE)
+
+
+class FrontLegacy:
+    """One client's legacy session. It is also the `Caller` of all its calls."""
+
+    def __init__(self, peer: Peer, gateway: Gateway) -> None:
+        self._peer = peer
+        self._gateway = gateway
+        self._audience = gateway.audience(None, object_output_only=True)
+        self._opened = False
+        self.capabilities: Fields = {}
+        self.info: Raw | None = None
+        self._requests: dict[str, Callable[[Request, Fields], None]] = {
+            names.INITIALIZE: self._initialize,
+            names.PING: lambda request, _params: self._peer.answer(request, EMPTY),
+            names.SET_LEVEL: self._set_level,
+        }
+
+    @property
+    def opened(self) -> bool:
+        """Whether `initialize` was answered."""
+        return self._opened
+
+    @property
+    def audience(self) -> Audience:
+        return self._audience
+
+    @property
+    def log_level(self) -> str | None:
+        """Legacy clients set one level for all; the backends heed it."""
+        return names.LOG_LEVELS[0]
+
+    # From the client
+
+    def on_request(self, request: Request, params: Fields, meta: Fields) -> None:
+        if request.method in names.LISTS:
+            self._list(request, names.LISTS[request.method], params)
+        elif request.method in self._requests:
+            self._requests[request.method](request, params)
+        else:
+            self._call(request, params, meta)
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        if method == names.CANCELLED:
+            on_cancelled(self._peer, params)
+        elif method == names.PROGRESS:
+            try:
+                progress = jsonrpc.fields(params)
+            except ValueError:
+                return
+            self._peer.report(jsonrpc.request_id(progress.get(names.PROGRESS_TOKEN)), progress)
+        elif method == names.ROOTS_CHANGED:
+            self._gateway.roots_changed()
+        # `notifications/initialized` opens nothing here: requests are served as soon as we answered.
+
+    def _initialize(self, request: Request, params: Fields) -> None:
+        requested = jsonrpc.string(params.get("protocolVersion"))
+        if requested is None:
+            raise invalid_params("Invalid params: protocolVersion is missing or not a string")
+        # "If the server supports the requested protocol version, it MUST respond with the same version.
+        # Otherwise, the server MUST respond with another protocol version it supports. This SHOULD be
+        # the latest version supported by the server."
+        revision = requested if requested in (*names.LEGACY, names.NOTES) else names.LEGACY[0]
+        try:
+            self.capabilities = jsonrpc.fields(params.get("capabilities", EMPTY))
+        except ValueError:
+            raise invalid_params("Invalid params: capabilities must be an object") from None
+        self.info = params.get("clientInfo")
+        self._audience = self._gateway.audience(
+            jsonrpc.string(jsonrpc.object_or_empty(self.info).get("name")), object_output_only=True
+        )
+        self._opened = True
+        speaks = names.LEGACY[0] if revision == names.NOTES else revision
+        self._gateway.open(Opening(False, speaks, self.capabilities, self.info, self))
+        answer = {
+            "protocolVersion": revision,
+            "capabilities": capabilities(self._gateway.offered()),
+            "serverInfo": SERVER_INFO,
+            "instructions": self._gateway.instructions(),
+        }
+        self._peer.answer(request, jsonrpc.encode(answer))
+
+    def _set_level(self, request: Request, params: Fields) -> None:
+        level = jsonrpc.string(params.get("level"))
+        if level not in names.LOG_LEVELS:
+            raise invalid_params(f"Invalid params: level must be one of {', '.join(names.LOG_LEVELS)}")
+        if not self._gateway.offered().logging:
+            raise ProtocolError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {names.SET_LEVEL} (no server logs)")
+        self._gateway.set_log_level(level)
+        self._peer.answer(request, EMPTY)
+
+    def _list(self, request: Request, kind: Kind, params: Fields) -> None:
+        refuse_cursor(params)
+
+        def reply(listing: Listing) -> None:
+            self._peer.answer(request, jsonrpc.encode({names.ITEMS_KEY[kind]: listing.items}))
+
+        request.cancel = self._gateway.merged_list(kind, self._audience, reply)
+
+    def _call(self, request: Request, params: Fields, meta: Fields) -> None:
+        action, target = read_target(request.method, params)
+        token = progress_token(meta)
+        call = Call(
+            action=action,
+            target=target,
+            params=params,
+            meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
+            caller=self,
+            reply=lambda outcome: self._on_outcome(request, call, outcome, MAX_ROUNDS),
+            report=ProgressReport(self._peer, request, token) if token is not None else None,
+        )
+        request.cancel = self._gateway.submit(call)
+
+    def _on_outcome(self, request: Request, call: Call, outcome: Outcome, rounds: int) -> None:
+        if isinstance(outcome, Result):
+            self._peer.answer(request, _legacy_body(outcome))
+        elif isinstance(outcome, WireError):
+            self._peer.refuse(request, _legacy_error(outcome))
+        elif rounds == 0:
+            self._peer.refuse(request, invalid_params(f"The server asked for input {MAX_ROUNDS} times; given up"))
+        elif self._peer.is_open(request):
+            self._resolve(request, call, outcome, rounds)
+
+    def _resolve(self, request: Request, call: Call, needed: InputRequired, rounds: int) -> None:
+        """Ask the client what a modern backend wants to know, then make the call again."""
+
+        def again(responses: Fields) -> None:
+            repeated = replace(
+                call,
+                inputs=Inputs(jsonrpc.encode(responses) if needed.requests is not None else None, needed.request_state),
+                reply=lambda outcome: self._on_outcome(request, call, outcome, rounds - 1),
+            )
+            request.cancel = self._gateway.submit(repeated)
+
+        def give_up(error: WireError) -> None:
+            self._peer.refuse(request, error)
+
+        round_of_questions = _Round(again, give_up)
+        request.cancel = round_of_questions.cancel
+        round_of_questions.put(needed.requests or {}, self, call)
+
+    # To the client
+
+    def ask(self, question: Question, call: Call | None) -> Cancel:
+        """Send a server's question to the client, with an id of our own."""
+        refusal = refuse_question(self.capabilities, question.ask)
+        if refusal is not None:
+            question.answer(refusal)
+            return lambda _reason: None
+
+        def params_for(token: int) -> Raw:
+            meta = question.meta
+            if question.report is not None:
+                meta = {**meta, names.PROGRESS_TOKEN: jsonrpc.encode(token)}
+            return jsonrpc.encode(with_meta(question.params, meta))
+
+        def settle(answer: Answer) -> None:
+            if answer is None:
+                return  # the client is gone, and so are we soon; the backend sees the end of its stdin
+            question.answer(BackendAnswered(answer) if isinstance(answer, ErrorObject) else Result(answer))
+
+        method = names.ASK_METHOD[question.ask]
+        message_id = self._peer.request_with_token(method, params_for, settle, question.report)
+        return lambda reason: _discard(
+            self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
+        )
+
+    def tell(self, news: News | CatalogChanged) -> None:
+        """Pass on what a backend says unasked."""
+        if not self._opened:
+            return
+        match news:
+            case CatalogChanged(kinds):
+                for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds}):
+                    self._peer.notify(method, None)
+            case LogMessage(params=params):
+                self._peer.notify(names.MESSAGE, jsonrpc.encode(params))
+            case ResourceUpdated(params=params):
+                self._peer.notify(names.UPDATED, jsonrpc.encode(params))
+            case ElicitationComplete(params=params):
+                self._peer.notify(names.ELICITATION_COMPLETE, jsonrpc.encode(params))
+            case _:
+                pass  # a backend's state is no client's business; its lists are
+
+    def close(self) -> None:
+        """Nothing outlives the connection here."""
+
+
+class _Round:
+    """The questions of one `input_required`: done when all are answered, over at the first refusal."""
+
+    def __init__(self, done: Callable[[Fields], None], give_up: Callable[[WireError], None]) -> None:
+        self._done, self._give_up = done, give_up
+        self._responses: Fields = {}
+        self._cancels: dict[str, Cancel] = {}
+        self._over = False
+
+    def put(self, requests: Fields, front: FrontLegacy, call: Call) -> None:
+        questions = {key: self._question(key, raw) for key, raw in requests.items()}
+        for key, raw in requests.items():
+            self._responses[key] = raw  # keeps the server's order; replaced by the answer
+        open_questions = set(questions)
+
+        def answered(key: str, answer: Result | WireError) -> None:
+            if self._over:
+                return
+            if isinstance(answer, WireError):
+                self.cancel(None)
+                self._give_up(answer)
+                return
+            self._responses[key] = answer.body if isinstance(answer.body, Raw) else jsonrpc.encode(answer.body)
+            self._cancels.pop(key, None)
+            open_questions.discard(key)
+            if not open_questions:
+                self._over = True
+                self._done(self._responses)
+
+        if not questions:
+            self._over = True
+            self._done({})
+        for key, question in questions.items():
+            if isinstance(question, WireError):
+                answered(key, question)
+            elif not self._over:
+                self._cancels[key] = front.ask(
+                    replace(question, answer=lambda answer, key=key: answered(key, answer)),  # type: ignore[misc]
+                    call,
+                )
+
+    def _question(self, key: str, raw: Raw) -> Question | WireError:
+        try:
+            request = jsonrpc.fields(raw)
+            ask = names.ASKS[jsonrpc.string(request.get("method")) or ""]
+            params, meta = read_params(request.get("params", EMPTY))
+        except (KeyError, ValueError, ProtocolError):
+            return invalid_params(f"The server asked for input {key!r} in a way this client cannot be asked")
+        return Question("", ask, params, meta, answer=lambda _answer: None)
+
+    def cancel(self, reason: Raw | None) -> None:
+        self._over = True
+        while self._cancels:
+            self._cancels.popitem()[1](reason)
+
+
+def _legacy_body(result: Result) -> Raw:
+    if isinstance(result.body, Raw):
+        return result.body
+    return jsonrpc.encode(jsonrpc.without(result.body, *_MODERN_KEYS))
+
+
+def _legacy_error(error: WireError) -> WireError:
+    if isinstance(error, ResourceNotFound):
+        return ProtocolError(names.RESOURCE_NOT_FOUND, str(error), error.data())
+    return error
+
+
+def _discard(_value: object) -> None:
+    """Make a statement of an expression."""

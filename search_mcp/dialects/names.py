@@ -1,0 +1,137 @@
+"""Every method, key and version of the protocol, once.
+
+Decides nothing but spelling: which word of which revision stands for which notion of `model`.
+Source: schema/<revision>/schema.ts of the specification.
+"""
+
+from typing import Final
+
+from search_mcp import __version__
+from search_mcp.model import Action, Ask, Kind
+
+LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Revisions opened by `initialize`, newest first."""
+MODERN: Final = ("2026-07-28",)
+"""Revisions that carry version and capabilities on every request, newest first."""
+NOTES: Final = "1.0.0"
+"""What this product's first design notes called its protocol; served as the newest legacy revision."""
+
+# Opening and housekeeping
+INITIALIZE: Final = "initialize"
+INITIALIZED: Final = "notifications/initialized"
+DISCOVER: Final = "server/discover"
+PING: Final = "ping"
+SET_LEVEL: Final = "logging/setLevel"
+LISTEN: Final = "subscriptions/listen"
+ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
+CANCELLED: Final = "notifications/cancelled"
+PROGRESS: Final = "notifications/progress"
+MESSAGE: Final = "notifications/message"
+UPDATED: Final = "notifications/resources/updated"
+ROOTS_CHANGED: Final = "notifications/roots/list_changed"
+ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
+
+LISTS: Final = {
+    "tools/list": Kind.TOOLS,
+    "prompts/list": Kind.PROMPTS,
+    "resources/list": Kind.RESOURCES,
+    "resources/templates/list": Kind.TEMPLATES,
+}
+LIST_METHOD: Final = {kind: method for method, kind in LISTS.items()}
+ITEMS_KEY: Final = {
+    Kind.TOOLS: "tools",
+    Kind.PROMPTS: "prompts",
+    Kind.RESOURCES: "resources",
+    Kind.TEMPLATES: "resourceTemplates",
+}
+ENTRY_KEY: Final = {
+    Kind.TOOLS: "name",
+    Kind.PROMPTS: "name",
+    Kind.RESOURCES: "uri",
+    Kind.TEMPLATES: "uriTemplate",
+}
+CAPABILITY: Final = {
+    Kind.TOOLS: "tools",
+    Kind.PROMPTS: "prompts",
+    Kind.RESOURCES: "resources",
+    Kind.TEMPLATES: "resources",
+}
+"""Templates have no capability and no notification of their own: they go with resources."""
+LIST_CHANGED: Final = {
+    "notifications/tools/list_changed": (Kind.TOOLS,),
+    "notifications/prompts/list_changed": (Kind.PROMPTS,),
+    "notifications/resources/list_changed": (Kind.RESOURCES, Kind.TEMPLATES),
+}
+LIST_CHANGED_METHOD: Final = {kind: method for method, kinds in LIST_CHANGED.items() for kind in kinds}
+LISTEN_KEY: Final = {
+    Kind.TOOLS: "toolsListChanged",
+    Kind.PROMPTS: "promptsListChanged",
+    Kind.RESOURCES: "resourcesListChanged",
+    Kind.TEMPLATES: "resourcesListChanged",
+}
+
+TOOLS_CALL: Final = "tools/call"
+COMPLETE: Final = "completion/complete"
+METHOD: Final = {
+    Action.CALL_TOOL: TOOLS_CALL,
+    Action.GET_PROMPT: "prompts/get",
+    Action.READ_RESOURCE: "resources/read",
+    Action.COMPLETE_PROMPT: COMPLETE,
+    Action.COMPLETE_RESOURCE: COMPLETE,
+    Action.SUBSCRIBE: "resources/subscribe",
+    Action.UNSUBSCRIBE: "resources/unsubscribe",
+}
+TARGETED: Final = {
+    TOOLS_CALL: (Action.CALL_TOOL, "name"),
+    "prompts/get": (Action.GET_PROMPT, "name"),
+    "resources/read": (Action.READ_RESOURCE, "uri"),
+    "resources/subscribe": (Action.SUBSCRIBE, "uri"),
+    "resources/unsubscribe": (Action.UNSUBSCRIBE, "uri"),
+}
+"""Methods whose target is one parameter; `completion/complete` hides its target in `ref`."""
+REFERENCES: Final = {
+    "ref/prompt": (Action.COMPLETE_PROMPT, "name"),
+    "ref/resource": (Action.COMPLETE_RESOURCE, "uri"),
+}
+LEGACY_ONLY: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
+ASKS: Final = {
+    "elicitation/create": Ask.ELICIT,
+    "sampling/createMessage": Ask.SAMPLE,
+    "roots/list": Ask.ROOTS,
+}
+ASK_METHOD: Final = {ask: method for method, ask in ASKS.items()}
+
+# Reserved `_meta` keys: each hop strips them on the way in and stamps its own on the way out.
+META: Final = "_meta"
+PROGRESS_TOKEN: Final = "progressToken"
+VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
+SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
+LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+REQUEST_KEYS: Final = (PROGRESS_TOKEN, VERSION_KEY, CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY)
+
+# Modern result and request fields
+RESULT_TYPE: Final = "resultType"
+COMPLETE_TYPE: Final = "complete"
+INPUT_REQUIRED: Final = "input_required"
+INPUT_REQUESTS: Final = "inputRequests"
+INPUT_RESPONSES: Final = "inputResponses"
+REQUEST_STATE: Final = "requestState"
+TTL: Final = "ttlMs"
+CACHE_SCOPE: Final = "cacheScope"
+CACHEABLE: Final = frozenset({*LISTS, DISCOVER, "resources/read"})
+TAKES_INPUT: Final = frozenset({TOOLS_CALL, "prompts/get", "resources/read"})
+"""Servers MAY send `InputRequiredResult` responses on these requests, and on no others."""
+
+LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+# Error codes beyond JSON-RPC's own
+RESOURCE_NOT_FOUND: Final = -32002  # 2025-11-25 and earlier
+MISSING_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
+URL_ELICITATION: Final = -32042  # 2025-11-25 only
+
+CLIENT_INFO: Final = {"name": "search-mcp", "version": __version__}
+"""Who we are towards a backend when no client said who it is."""

@@ -1,0 +1,73 @@
+"""How a backend is opened: in the client's era where it can be, in the other where it must.
+
+Decides from what the backend answers, not from what it is called. What it is opened as is remembered
+by whoever calls this.
+"""
+
+from collections.abc import Callable
+
+import anyio
+
+from search_mcp.dialects import BackDialect, names
+from search_mcp.dialects.back_legacy import BackLegacy, initialize
+from search_mcp.dialects.back_modern import BackModern, discover
+from search_mcp.errors import BackendAnswered, WireError
+from search_mcp.model import Kind, News, Offer, Opening
+from search_mcp.peer import Peer
+
+
+class CannotOpenError(Exception):
+    """The backend answers, but not so that it could be used; the text says how."""
+
+
+async def negotiate(peer: Peer, opening: Opening, *, pinned: str, modern_first: bool, probe_seconds: float) -> Offer:
+    """Open a backend; `pinned` is a revision, or anything else for whatever it speaks.
+
+    Raises:
+        CannotOpenError: it refused, or its answer makes no sense.
+        ConnectionEndedError: it went away.
+    """
+    try:
+        if pinned in names.MODERN:
+            return await _discover(peer, opening, f"it does not speak {pinned}, which its entry pins")
+        if pinned in names.LEGACY:
+            return await initialize(peer, opening, pinned)
+        return await _either(peer, opening, modern_first, probe_seconds)
+    except (BackendAnswered, ValueError) as exc:
+        raise CannotOpenError(f"it refused to be opened: {exc}") from exc
+
+
+async def _either(peer: Peer, opening: Opening, modern_first: bool, probe_seconds: float) -> Offer:
+    if modern_first:
+        # "The server returns any other error, or does not respond within a reasonable timeout: the
+        # server is legacy. Fall back to the `initialize` handshake."
+        with anyio.move_on_after(probe_seconds):
+            offer = await discover(peer, opening)
+            if offer is not None:
+                return offer
+    try:
+        return await initialize(peer, opening, names.LEGACY[0] if opening.modern else opening.revision)
+    except BackendAnswered as refused:
+        # A modern-only server, or one that saw a slow probe and chose its era by it.
+        return await _discover(peer, opening, f"it refused initialize: {refused}")
+
+
+async def _discover(peer: Peer, opening: Opening, otherwise: str) -> Offer:
+    offer = await discover(peer, opening)
+    if offer is None:
+        raise CannotOpenError(otherwise)
+    return offer
+
+
+def back_dialect(
+    server: str,
+    peer: Peer,
+    offer: Offer,
+    opening: Opening,
+    tell: Callable[[News], None],
+    stale: Callable[[Kind], None],
+    lost: Callable[[], WireError],
+) -> BackDialect:
+    """Make the dialect for what was negotiated."""
+    era = BackModern if offer.modern else BackLegacy
+    return era(server, peer, offer, opening, tell, stale, lost)

@@ -1,0 +1,217 @@
+"""Exceptions, and the one table that puts them on the wire.
+
+Decides whose fault something is and what the client is told. A `WireError` is also a value: the
+outcome of a call that failed. Messages are built from fields, and never hold a secret: what comes
+from a backend is redacted before it gets here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from search_mcp.jsonrpc import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    UNSET,
+    ErrorObject,
+    encode,
+)
+
+BACKEND_ERROR = -32000
+"""A backend failed. The modern specification discourages new codes here ("new implementations SHOULD
+NOT use codes from this sub-range"); this one is the product's contract with its users."""
+
+ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
+"""Codes of errors that clients act on: URL elicitation required (2025-11-25), missing client capability.
+They pass through a tool call unchanged."""
+
+
+class SearchMcpError(Exception):
+    """Everything raised on purpose here."""
+
+
+class ConfigError(SearchMcpError):
+    """The configuration cannot be used: where, what, and what to do about it."""
+
+    def __init__(self, source: str, problem: str, remedy: str, *, line: int | None = None, key: str | None = None):
+        super().__init__(source, problem, remedy, line, key)
+        self.source, self.problem, self.remedy = source, problem, remedy
+        self.line, self.key = line, key
+
+    def __str__(self) -> str:
+        where = self.source if self.line is None else f"{self.source}:{self.line}"
+        what = self.problem if self.key is None else f"{self.key}: {self.problem}"
+        return f"{where}: {what}; {self.remedy}"
+
+
+class WireError(SearchMcpError):
+    """An error response: what `code`, message and `data` the client gets."""
+
+    code: int = INTERNAL_ERROR
+
+    def data(self) -> Mapping[str, Any] | None:
+        """What a program, or a model, needs to act on the error."""
+        return None
+
+    def error_object(self) -> ErrorObject:
+        """The error as it goes on the wire."""
+        data = self.data()
+        return ErrorObject(self.code, str(self), UNSET if data is None else encode(data))
+
+
+# The peer broke the rules.
+
+
+class ProtocolError(WireError):
+    """A message that breaks the protocol, with the code the protocol has for it."""
+
+    def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(code, message)
+        self.code = code
+        self._message, self._data = message, data
+
+    def __str__(self) -> str:
+        return self._message
+
+    def data(self) -> Mapping[str, Any] | None:
+        return self._data
+
+
+def invalid_params(message: str, data: Mapping[str, Any] | None = None) -> ProtocolError:
+    return ProtocolError(INVALID_PARAMS, message, data)
+
+
+def invalid_request(message: str) -> ProtocolError:
+    return ProtocolError(INVALID_REQUEST, message)
+
+
+def method_not_found(method: str) -> ProtocolError:
+    return ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
+
+
+# The caller asked for something that is not there.
+
+
+class NotFound(WireError):
+    """No backend has what was asked for; `suggestions` are the nearest names that can be used."""
+
+    code = INVALID_PARAMS
+    noun: ClassVar[str]
+
+    def __init__(self, name: str, suggestions: Sequence[str] = ()) -> None:
+        super().__init__(name, suggestions)
+        self.name, self.suggestions = name, tuple(suggestions)
+
+    def __str__(self) -> str:
+        return f"{self.noun} not found: {self.name}"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"suggestions": self.suggestions}
+
+
+class ToolNotFound(NotFound):
+    noun = "Tool"
+
+
+class PromptNotFound(NotFound):
+    noun = "Prompt"
+
+
+class ResourceNotFound(NotFound):
+    """Legacy revisions have a code of their own for this; their dialect puts it there."""
+
+    noun = "Resource"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"uri": self.name, "suggestions": self.suggestions}
+
+
+# A child failed.
+
+
+class NotRunning(WireError):
+    """The backend is disabled, failed, or did not start in time."""
+
+    code = BACKEND_ERROR
+
+    def __init__(self, server: str, state: str, reason: str | None, retry_after_seconds: float | None = None):
+        super().__init__(server, state, reason, retry_after_seconds)
+        self.server, self.state, self.reason = server, state, reason
+        self.retry_after_seconds = retry_after_seconds
+
+    def __str__(self) -> str:
+        return f"MCP server '{self.server}' is not running"
+
+    def data(self) -> Mapping[str, Any]:
+        data: dict[str, Any] = {"server": self.server, "state": self.state, "reason": self.reason}
+        if self.retry_after_seconds is not None:
+            data["retryAfterSeconds"] = round(self.retry_after_seconds, 3)
+        return data
+
+
+class Lost(WireError):
+    """The backend had the call and will not answer it: it may have run, so it is not tried again."""
+
+    code = BACKEND_ERROR
+
+    def __init__(self, server: str, how: str, reason: str | None = None) -> None:
+        super().__init__(server, how, reason)
+        self.server, self.how, self.reason = server, how, reason
+
+    def __str__(self) -> str:
+        return f"MCP server '{self.server}' {self.how}"
+
+    def data(self) -> Mapping[str, Any]:
+        data: dict[str, Any] = {"server": self.server, "mayHaveRun": True}
+        if self.reason is not None:
+            data["reason"] = self.reason
+        return data
+
+
+class BackendAnswered(WireError):
+    """A backend's own error response, as it sent it."""
+
+    def __init__(self, error: ErrorObject) -> None:
+        super().__init__(error)
+        self.error = error
+        self.code = error.code
+
+    def __str__(self) -> str:
+        return self.error.message
+
+    def error_object(self) -> ErrorObject:
+        return self.error
+
+
+class BackendToolError(WireError):
+    """A backend's error response to a tool call, wrapped as a model can use it."""
+
+    code = BACKEND_ERROR
+
+    def __init__(self, server: str, tool: str, error: ErrorObject, input_schema: object | None = None) -> None:
+        super().__init__(server, tool, error, input_schema)
+        self.server, self.tool, self.error, self.input_schema = server, tool, error, input_schema
+
+    def __str__(self) -> str:
+        return f"Backend MCP server error: {self.error.message}"
+
+    def data(self) -> Mapping[str, Any]:
+        data: dict[str, Any] = {
+            "server": self.server,
+            "tool": self.tool,
+            "code": self.error.code,
+            "message": self.error.message,
+        }
+        if self.error.data is not UNSET:
+            data["data"] = self.error.data
+        if self.input_schema is not None:
+            data["inputSchema"] = self.input_schema
+        return data
+
+
+class InternalError(WireError):
+    """A bug here. The traceback went to stderr; the client learns only that it was not its fault."""
+
+    def __str__(self) -> str:
+        return "Internal error"

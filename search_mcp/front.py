@@ -1,0 +1,75 @@
+"""Our end of the client's connection: each message goes to the dialect of its era.
+
+Decides per message, because one process may be served both ways. What is answered is the dialects'
+business.
+"""
+
+from collections.abc import Callable
+
+from search_mcp.dialects import CatalogChanged, Gateway, detect
+from search_mcp.dialects.front import read_params
+from search_mcp.dialects.front_legacy import FrontLegacy
+from search_mcp.dialects.front_modern import FrontModern
+from search_mcp.errors import WireError
+from search_mcp.inflight import Request
+from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
+from search_mcp.model import News
+from search_mcp.peer import Peer
+
+
+class Front:
+    """A dual-era server towards one client."""
+
+    def __init__(self, gateway: Gateway, write: Callable[[bytes], None], max_message_bytes: int) -> None:
+        self.peer = Peer("client", write, self, max_message_bytes)
+        self._legacy = FrontLegacy(self.peer, gateway)
+        self._modern = FrontModern(self.peer, gateway)
+
+    def on_request(self, request: Request) -> None:
+        params, meta = read_params(request.params)
+        era = detect.era_of_request(request.method, meta, opened=self._legacy.opened)
+        dialect = self._modern if era is detect.Era.MODERN else self._legacy
+        dialect.on_request(request, params, meta)
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        # Notifications carry no era. A cancellation names its request whichever dialect served it, and
+        # the legacy dialect knows every notification that the modern one does.
+        self._legacy.on_notification(method, params)
+
+    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
+        return ErrorObject(invalid.code, invalid.message)
+
+    def tell(self, news: News | CatalogChanged) -> None:
+        """Pass on what backends say unasked."""
+        self._legacy.tell(news)
+        self._modern.tell(news)
+
+    def end_subscriptions(self) -> None:
+        """Let go of what stays open until somebody ends it."""
+        self._modern.end_subscriptions()
+
+    def close(self) -> None:
+        """Say goodbye; nothing is written afterwards."""
+        self._legacy.close()
+        self._modern.close()
+        self.peer.end()
+
+
+class Refusing:
+    """What stands in for `Front` when there is nothing to serve: every request is answered with why."""
+
+    def __init__(self, why: WireError, write: Callable[[bytes], None], max_message_bytes: int) -> None:
+        self.peer = Peer("client", write, self, max_message_bytes)
+        self._why = why
+
+    def on_request(self, request: Request) -> None:
+        raise self._why
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        """Nobody is here to take note."""
+
+    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
+        return ErrorObject(invalid.code, invalid.message)
+
+    def close(self) -> None:
+        self.peer.end()

@@ -1,0 +1,95 @@
+"""Who waits for what, on one connection.
+
+The only record of what is in flight: the requests we sent, by the ids we minted, and the requests we
+received, by the ids the other side chose. Each is registered before anything is written and retired
+exactly once; retiring twice is a bug and raises. It knows no method and writes nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, RequestId, UnsetType
+from search_mcp.model import Cancel
+
+Answer: TypeAlias = Raw | ErrorObject | None
+"""What ended a request of ours: its result, its error, or `None` where the connection ended first."""
+
+
+@dataclass(slots=True, eq=False)
+class Sent:
+    """A request of ours. `settle` gets the answer, `report` any progress before it."""
+
+    settle: Callable[[Answer], None]
+    report: Callable[[Fields], None] | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A request of the other side, until it is answered or cancelled."""
+
+    id: RequestId
+    method: str
+    params: Raw | UnsetType
+    write: Callable[[bytes], None]
+    """Takes the one line that answers it: the connection's own writer, or a batch's."""
+    cancel: Cancel | None = None
+    """What stops the work; set by whoever does it."""
+
+
+@dataclass(slots=True)
+class Inflight:
+    """Both directions of one connection."""
+
+    _sent: dict[int, Sent] = field(default_factory=dict)
+    _received: dict[tuple[type, RequestId], Request] = field(default_factory=dict)  # 1 and "1" differ
+    _last_id: int = 0
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    def send(self, sent: Sent) -> int:
+        """Register a request of ours; its id doubles as its progress token."""
+        self._last_id += 1
+        self._sent[self._last_id] = sent
+        return self._last_id
+
+    def waiting(self, message_id: object) -> Sent | None:
+        """The request of ours with this id or progress token, if it still waits."""
+        return self._sent.get(message_id) if type(message_id) is int else None
+
+    def settle(self, message_id: object) -> Sent | None:
+        """Retire a request of ours; `None` if nobody waits (cancelled, answered twice, never sent)."""
+        return self._sent.pop(message_id, None) if type(message_id) is int else None
+
+    def receive(self, request: Request) -> bool:
+        """Register a request of theirs; false if its id is already in use."""
+        key = (type(request.id), request.id)
+        return self._received.setdefault(key, request) is request
+
+    def received(self, message_id: RequestId | None) -> Request | None:
+        """The unanswered request of theirs with this id."""
+        return self._received.get((type(message_id), message_id)) if message_id is not None else None
+
+    def is_open(self, request: Request) -> bool:
+        """Whether this request still wants its answer."""
+        return self._received.get((type(request.id), request.id)) is request
+
+    def owes(self) -> bool:
+        """Whether any request of theirs is open."""
+        return bool(self._received)
+
+    def retire(self, request: Request) -> None:
+        """Close a request of theirs: it is answered now, or never."""
+        if self._received.pop((type(request.id), request.id), None) is not request:
+            raise RuntimeError(f"request {request.id!r} retired twice")
+
+    def drain_sent(self) -> Iterator[Sent]:
+        """Retire every request of ours, for a connection that ended."""
+        while self._sent:
+            yield self._sent.pop(next(iter(self._sent)))
+
+    def drain_received(self) -> Iterator[Request]:
+        """Retire every request of theirs, for a connection that ended."""
+        while self._received:
+            yield self._received.pop(next(iter(self._received)))

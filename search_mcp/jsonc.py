@@ -1,0 +1,135 @@
+"""JSON as people write it: comments, trailing commas and a byte order mark are forgiven.
+
+What is forgiven is blanked to spaces, so the standard parser sees strict JSON of the same length, and every
+position it reports is one in the file. Beside the value stands the line of every key. This module must not
+know what keys mean.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from search_mcp.errors import ConfigError
+
+KeyPath = tuple[str | int, ...]
+"""Object keys and array indexes from the root down to a value."""
+
+# A string ends at its quote or, when that is missing, with its line: the parser is to report that very line.
+_STRING = r'"(?:[^"\\\n]|\\[^\n])*"?'
+_COMMENTS = re.compile(rf"{_STRING}|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<unclosed>/\*)", re.DOTALL)
+# Only a comma that follows a value is forgiven: `[,]` and `[1,,]` stay as they are, hence wrong.
+_COMMAS = re.compile(rf"{_STRING}|[\[{{,]\s*,|(?P<trailing>,)(?=\s*[}}\]])")
+_STRUCTURE = re.compile(rf"(?P<string>{_STRING})(?P<colon>\s*:)?|[{{}}\[\],]")
+
+_REMEDIES = {  # by the beginning of the standard parser's message
+    "Invalid \\escape": r'write "\\" or "/" where a Windows path has a backslash',
+    "Expecting ',' delimiter": "put a comma between the entries, here or at the end of the line above",
+    "Expecting property name": "close the object, or put double quotes around the key",
+    "Extra data": "remove what follows the closing brace",
+    "Invalid control character": "close the string with a double quote on the same line",
+    "Unterminated string": "close the string with a double quote on the same line",
+    "Comment is never closed": "end the comment with */",
+}
+
+
+@dataclass(frozen=True)
+class Document:
+    """The value of a file, and where in the file its keys are."""
+
+    source: str
+    value: object
+    lines: Mapping[KeyPath, int]
+
+    def error(self, path: KeyPath, problem: str, remedy: str) -> ConfigError:
+        """Build the error about `path`, placed at the innermost key on it that the file has."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return ConfigError(self.source, problem, remedy, line=self.lines.get(path, 1), key=_dotted(path))
+
+
+def parse(text: str | bytes, *, source: str) -> Document:
+    """Read a file's text; an empty one counts as `{}`, as in the editors that keep such files.
+
+    Raises:
+        ConfigError: it is not UTF-8 or not JSON, or an object has the same key twice.
+    """
+    decoded = _decode(text, source) if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    try:
+        plain = blank(decoded)
+        value: object = json.loads(plain) if plain.strip() else {}
+        json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as exc:
+        problem = f"not valid JSON: {exc.msg.removesuffix(' at')} at column {exc.colno}"
+        raise ConfigError(source, problem, _remedy(exc.msg), line=exc.lineno) from exc
+    except UnicodeEncodeError as exc:  # no message with this text could ever be written
+        problem, remedy = r"\ud800 to \udfff stand for no character alone", "write the character itself"
+        raise ConfigError(source, problem, remedy) from exc
+    except (RecursionError, ValueError) as exc:  # ValueError: int() refuses thousands of digits
+        problem, remedy = "nested too deeply, or a number with too many digits", "simplify the file"
+        raise ConfigError(source, problem, remedy) from exc
+    return Document(source, value, _lines(plain, source))
+
+
+def blank(text: str) -> str:
+    """Replace comments and trailing commas by spaces; all else, and every line, stays where it is.
+
+    Raises:
+        json.JSONDecodeError: a comment is never closed.
+    """
+
+    def without_comment(match: re.Match[str]) -> str:
+        if match["unclosed"]:
+            raise json.JSONDecodeError("Comment is never closed", text, match.start())
+        return re.sub(r"[^\r\n]", " ", match[0]) if match["comment"] else match[0]
+
+    plain = _COMMENTS.sub(without_comment, text)
+    return _COMMAS.sub(lambda match: " " if match["trailing"] else match[0], plain)
+
+
+def _decode(data: bytes, source: str) -> str:
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ConfigError(source, "the file is UTF-16", "save it as UTF-8", line=1)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as exc:
+        line = data.count(b"\n", 0, exc.start) + 1
+        raise ConfigError(source, "the file is not UTF-8", "save it as UTF-8", line=line) from exc
+
+
+def _remedy(message: str) -> str:
+    fitting = (remedy for beginning, remedy in _REMEDIES.items() if message.startswith(beginning))
+    return next(fitting, "look for a missing quote, comma or brace there or on the line above")
+
+
+def _lines(plain: str, source: str) -> dict[KeyPath, int]:
+    lines: dict[KeyPath, int] = {}
+    for path, line in _keys(plain):
+        if path in lines:
+            problem, remedy = f"this key is already on line {lines[path]}", "rename or remove one of the two"
+            raise ConfigError(source, problem, remedy, line=line, key=_dotted(path))
+        lines[path] = line
+    return lines
+
+
+def _keys(plain: str) -> Iterator[tuple[KeyPath, int]]:
+    """Yield the path and the line of every key of valid JSON, in the order of the text."""
+    path: list[str | int] = []  # one item an open bracket: the key, or the index, it has come to
+    line, counted = 1, 0
+    for token in _STRUCTURE.finditer(plain):
+        if token["colon"]:
+            line, counted = line + plain.count("\n", counted, token.start()), token.start()
+            path[-1] = json.loads(token["string"])
+            yield tuple(path), line
+        elif token[0] in "{[":
+            path.append("" if token[0] == "{" else 0)
+        elif token[0] in "}]":
+            path.pop()
+        elif token[0] == "," and isinstance(index := path[-1], int):
+            path[-1] = index + 1
+
+
+def _dotted(path: KeyPath) -> str | None:
+    return ".".join(map(str, path)) or None

@@ -1,0 +1,370 @@
+"""Bytes to JSON-RPC messages and back.
+
+Decides what is a line, what is a message, and what is neither. It reads the envelope only: `params`,
+`result` and `error` stay `Raw`, a view of the bytes as they came, so that a payload is relayed and
+never rebuilt. It must not know a method name, an id's meaning, or a stream. The only file that knows
+the JSON library.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET as UNSET
+from msgspec import Raw as Raw
+from msgspec import UnsetType as UnsetType
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+RequestId: TypeAlias = int | str
+Fields: TypeAlias = dict[str, Raw]
+"""A JSON object one level deep: its keys in order, its values untouched."""
+
+EMPTY = Raw(b"{}")
+_HEADER = b"content-length:"
+_NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces so that a large line is never copied whole
+_GLIMPSE = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """One request, notification or response; an absent member is `UNSET`."""
+
+    jsonrpc: Literal["2.0"]
+    id: int | str | UnsetType | None = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The `error` member of a response."""
+
+    code: int
+    message: str
+    data: Raw | UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A line, or an element of a batch, that is not a message: what to answer, and to whom."""
+
+    code: int
+    message: str
+    id: RequestId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Oversize:
+    """A line over the limit: its bytes are gone, its length and its two ends are not."""
+
+    size: int
+    head: bytes
+    tail: bytes
+
+
+Line: TypeAlias = bytes | Oversize
+Decoded: TypeAlias = Message | Invalid | list[Message | Invalid]
+
+_message = msgspec.json.Decoder(Message)
+_fields = msgspec.json.Decoder(dict[str, Raw])
+_items = msgspec.json.Decoder(list[Raw])
+_error = msgspec.json.Decoder(ErrorObject)
+_id = msgspec.json.Decoder(int | str)
+_anything = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder()
+
+
+class LineDecoder:
+    """Cut a byte stream into lines, and into `Content-Length` bodies where a client frames like LSP.
+
+    The limit is in bytes of one line. A longer one is discarded as it comes and reported as `Oversize`.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.speaks_headers = False  # true once a body came behind headers: answers are framed alike
+        self._limit = limit
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._body: int | None = None  # bytes of a body still to come; None between bodies
+        self._expected = 0  # what the headers being read announced
+        self._at_start = True
+
+    def feed(self, chunk: bytes) -> Iterator[Line]:
+        """Yield every line that `chunk` completes, without its line ending; blank lines are dropped."""
+        if self._at_start:
+            self._at_start = False
+            chunk = chunk.removeprefix(codecs.BOM_UTF8)
+        start = 0
+        while start < len(chunk):
+            if self._body is not None:
+                end = min(start + self._body, len(chunk))
+                self._body -= end - start
+                self._keep(chunk[start:end])
+                start = end
+                if self._body == 0:
+                    self._body = None
+                    # A body may be pretty-printed; a line may not. Newlines are not in JSON strings.
+                    yield from (
+                        line.translate(_NEWLINES_TO_SPACES) if isinstance(line, bytes) else line
+                        for line in self._complete()
+                    )
+                continue
+            end = chunk.find(b"\n", start)
+            if end < 0:
+                self._keep(chunk[start:] if start else chunk)
+                return
+            self._keep(chunk[start:end])
+            start = end + 1
+            yield from self._complete()
+
+    def flush(self) -> Iterator[Line]:
+        """Yield the last line of a stream that ended without a line ending."""
+        if self._pending:
+            yield from self._complete()
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        self._pending.append(piece)
+        if self._size > self._limit and len(self._pending) > 1:
+            # Only the ends matter any more; the middle is let go as it comes.
+            whole = b"".join(self._pending)
+            self._pending = [whole[:_GLIMPSE], whole[-_GLIMPSE:]]
+
+    def _complete(self) -> Iterator[Line]:
+        line = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
+        size, self._pending, self._size = self._size, [], 0
+        if size > self._limit:
+            yield Oversize(size, line[:_GLIMPSE], line[-_GLIMPSE:])
+            return
+        if line[:1] in b"Cc" and line[: len(_HEADER)].lower() == _HEADER:
+            digits = line[len(_HEADER) :].strip()
+            self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0
+            return
+        if self._expected:
+            if not line.strip():  # the blank line behind the headers
+                self.speaks_headers = True
+                self._body, self._expected = self._expected, 0
+            return  # another header, such as Content-Type
+        if line and not line.isspace():
+            yield line
+
+
+def decode(line: bytes) -> Decoded:
+    """Read one line; never raises. A JSON array is a batch: a list with one element a message."""
+    first = line.lstrip()[:1]
+    if first != b"[":
+        return _decode_one(line)
+    try:
+        elements = _items.decode(_repaired(line))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+        return Invalid(PARSE_ERROR, f"Parse error: {exc}")
+    if not elements:
+        return Invalid(INVALID_REQUEST, "Invalid Request: an empty batch")
+    return [_decode_one(bytes(element)) for element in elements]
+
+
+def _decode_one(line: bytes) -> Message | Invalid:
+    try:
+        if not line.isascii():
+            _check_utf8(line)
+        try:
+            message = _message.decode(line)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            message = _message.decode(_repaired(line))
+    except msgspec.ValidationError as exc:
+        return Invalid(INVALID_REQUEST, f"Invalid Request: {exc}", _legible_id(line))
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        return Invalid(PARSE_ERROR, f"Parse error: {exc}")
+    except RecursionError:
+        return Invalid(PARSE_ERROR, "Parse error: nested too deeply")
+    if message.method is UNSET and message.result is UNSET and message.error is UNSET:
+        return Invalid(INVALID_REQUEST, "Invalid Request: no method, result or error", _legible_id(line))
+    if message.method is not UNSET and message.id is None:
+        # "Unlike base JSON-RPC, the ID MUST NOT be null."
+        return Invalid(INVALID_REQUEST, "Invalid Request: id must be a string or an integer, not null")
+    return message
+
+
+def _check_utf8(line: bytes) -> None:
+    check = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(line), _CHECK_CHUNK):
+        check.decode(line[start : start + _CHECK_CHUNK])
+    check.decode(b"", final=True)
+
+
+_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+
+
+def _repaired(line: bytes) -> bytes:
+    r"""Replace `\uD800` to `\uDFFF` escapes that have no partner by U+FFFD.
+
+    JavaScript writes them for strings cut inside a character; no strict reader, the client's included,
+    takes the line with them in it.
+    """
+    if b"\\u" not in line:
+        return line
+    pieces: list[bytes] = []
+    done = 0
+    high: re.Match[bytes] | None = None  # a high surrogate waiting for its partner
+
+    def replace(escape: re.Match[bytes]) -> None:
+        nonlocal done
+        pieces.extend((line[done : escape.start()], rb"\ufffd"))
+        done = escape.end()
+
+    for escape in _ESCAPE.finditer(line):
+        code = int(escape[1], 16) if escape[1] else 0
+        if high is not None:
+            if 0xDC00 <= code <= 0xDFFF and escape.start() == high.end():
+                high = None
+                continue
+            replace(high)
+            high = None
+        if 0xD800 <= code <= 0xDBFF:
+            high = escape
+        elif 0xDC00 <= code <= 0xDFFF:
+            replace(escape)
+    if high is not None:
+        replace(high)
+    pieces.append(line[done:])
+    return b"".join(pieces)
+
+
+def _legible_id(line: bytes) -> RequestId | None:
+    try:
+        return request_id(_fields.decode(line).get("id"))
+    except msgspec.DecodeError:
+        return None
+
+
+_ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18})\s*[,}]')
+
+
+def glimpsed_id(line: Line) -> int | None:
+    """Find the integer id in the first or last bytes of a line that could not be read as a whole."""
+    head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:_GLIMPSE], line[-_GLIMPSE:])
+    found = _ID_AT_AN_END.search(head)
+    if found is None:
+        *_, found = [None, *_ID_AT_AN_END.finditer(tail)]
+    return int(found[1]) if found else None
+
+
+def fields(raw: Raw | UnsetType) -> Fields:
+    """Open a JSON object one level; absent reads as empty.
+
+    Raises:
+        ValueError: it is not an object.
+    """
+    if raw is UNSET:
+        return {}
+    try:
+        return _fields.decode(raw)
+    except msgspec.DecodeError as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def object_or_empty(raw: Raw | None) -> Fields:
+    """Open a JSON object one level; anything else, absence included, reads as empty."""
+    try:
+        return _fields.decode(raw) if raw is not None else {}
+    except msgspec.DecodeError:
+        return {}
+
+
+def items(raw: Raw) -> list[Raw]:
+    """Open a JSON array one level.
+
+    Raises:
+        ValueError: it is not an array.
+    """
+    try:
+        return _items.decode(raw)
+    except msgspec.DecodeError as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def value(raw: Raw | bytes) -> Any:
+    """Decode a payload wholly; `None` where it cannot be (too deep)."""
+    try:
+        return _anything.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def string(raw: Raw | None) -> str | None:
+    """Decode a JSON string; `None` for anything else, absence included."""
+    text = value(raw) if raw is not None else None
+    return text if isinstance(text, str) else None
+
+
+def request_id(raw: Raw | None) -> RequestId | None:
+    """Decode a JSON string or integer; `None` for anything else."""
+    try:
+        return _id.decode(raw) if raw is not None else None
+    except msgspec.DecodeError:
+        return None
+
+
+def error_object(raw: Raw) -> ErrorObject:
+    """Read a response's `error`; one that breaks the rules becomes an internal error that shows it."""
+    try:
+        return _error.decode(raw)
+    except msgspec.DecodeError:
+        return ErrorObject(INTERNAL_ERROR, "malformed error object", raw)
+
+
+def encode(payload: object) -> Raw:
+    """Encode anything, `Raw` included, compactly and in the order given."""
+    try:
+        return Raw(_encoder.encode(payload))
+    except UnicodeEncodeError:  # an unpaired surrogate, of a Python string of ours
+        return Raw(json.dumps(payload).encode())
+
+
+def encode_bytes(payload: object) -> bytes:
+    """Encode anything, as plain bytes."""
+    return bytes(encode(payload))
+
+
+def request(message_id: RequestId, method: str, params: Raw | None) -> bytes:
+    """Write a request as one line."""
+    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (_encoder.encode(message_id), method.encode())
+    return b'%b,"params":%b}\n' % (head, params) if params is not None else head + b"}\n"
+
+
+def notification(method: str, params: Raw | None) -> bytes:
+    """Write a notification as one line."""
+    head = b'{"jsonrpc":"2.0","method":"%b"' % method.encode()
+    return b'%b,"params":%b}\n' % (head, params) if params is not None else head + b"}\n"
+
+
+def result(message_id: RequestId, payload: Raw) -> bytes:
+    """Write a successful response as one line."""
+    return b"".join((b'{"jsonrpc":"2.0","id":', _encoder.encode(message_id), b',"result":', payload, b"}\n"))
+
+
+def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:
+    """Write an error response as one line; the id is null where none could be read."""
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_encoder.encode(message_id), _encoder.encode(error))
+
+
+def framed(line: bytes) -> bytes:
+    """Put `Content-Length` headers before a message, for a client that frames like LSP."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])
+
+
+def without(payload: Mapping[str, Raw], *keys: str) -> Fields:
+    """Copy a shallow object without some of its keys."""
+    return {key: raw for key, raw in payload.items() if key not in keys}

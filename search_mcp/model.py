@@ -1,0 +1,266 @@
+"""The vocabulary of the middle: what both eras are translated into.
+
+Decides nothing. It knows no method name, no `_meta` key and no protocol version (those live in
+`dialects/`), no stream and no process. A front dialect builds a `Call`; the router finds its
+`Backend`; a back dialect carries it out and answers with an `Outcome`.
+"""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from search_mcp.errors import WireError
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.profiles import Profile
+
+
+class Kind(enum.Enum):
+    """What a server can list."""
+
+    TOOLS = "tools"
+    PROMPTS = "prompts"
+    RESOURCES = "resources"
+    TEMPLATES = "templates"
+
+
+class Action(enum.Enum):
+    """What can be asked of the one server that owns the target."""
+
+    CALL_TOOL = "call a tool"
+    GET_PROMPT = "get a prompt"
+    READ_RESOURCE = "read a resource"
+    COMPLETE_PROMPT = "complete a prompt's argument"
+    COMPLETE_RESOURCE = "complete a resource template's argument"
+    SUBSCRIBE = "subscribe to a resource"
+    UNSUBSCRIBE = "unsubscribe from a resource"
+
+
+class Ask(enum.Enum):
+    """What a server can ask of the client."""
+
+    ELICIT = "elicitation"
+    SAMPLE = "sampling"
+    ROOTS = "roots"
+
+
+Cancel: TypeAlias = Callable[[Raw | None], None]
+"""Give up on something under way; the argument is the reason as a JSON string. Late calls do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A finished answer: its bytes as they came, or its fields where a hop's own keys were taken out."""
+
+    body: Raw | Fields
+    type: str = "complete"
+
+
+@dataclass(frozen=True, slots=True)
+class InputRequired:
+    """An unfinished answer: the server wants these requests answered and the call made again."""
+
+    requests: Fields | None
+    request_state: Raw | None
+    rest: Fields = field(default_factory=dict)
+
+
+Outcome: TypeAlias = Result | InputRequired | WireError
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a repeated call brings along: the answers, and the server's own state, byte-exact."""
+
+    responses: Raw | None
+    request_state: Raw | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A server's request to the client. `answer` is called once, with a result or with an error."""
+
+    server: str
+    ask: Ask
+    params: Fields
+    meta: Fields
+    answer: Callable[[Result | WireError], None]
+    report: Callable[[Fields], None] | None = None
+    """Takes the client's progress on this question, where the server asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """For whom a list is made: the client's profile, and whether output schemas must be objects."""
+
+    profile: Profile
+    object_output_only: bool
+
+
+class Caller(Protocol):
+    """The client, as a call sees it."""
+
+    @property
+    def capabilities(self) -> Fields: ...
+    @property
+    def info(self) -> Raw | None: ...
+    @property
+    def log_level(self) -> str | None:
+        """The least severe log message it wants for this call; `None` for none."""
+        ...
+
+    @property
+    def audience(self) -> "Audience": ...
+
+    def ask(self, question: Question, call: "Call | None") -> Cancel:
+        """Put a server's question to the client, in the course of `call` where one is under way."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One request of a client for one backend, free of either side's ids and era.
+
+    `reply` is called exactly once unless the call is cancelled, then never. `report` takes progress,
+    and is `None` where the client asked for none.
+    """
+
+    action: Action
+    target: str
+    """The name or URI, as the client spelled it."""
+    params: Fields
+    meta: Fields
+    caller: Caller
+    reply: Callable[[Outcome], None]
+    report: Callable[[Fields], None] | None = None
+    inputs: Inputs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One definition of a backend's list: its key there (a name or a URI), and its fields untouched."""
+
+    key: str
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What one backend said of itself when it was opened, and what of it matters here."""
+
+    revision: str
+    modern: bool
+    kinds: frozenset[Kind]
+    logging: bool = False
+    completions: bool = False
+    subscribe: bool = False
+    instructions: str = ""
+    title: str = ""
+    extensions: Fields = field(default_factory=dict)
+    notifies: frozenset[Kind] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How long a list may be kept, in milliseconds, and whether it may be shared between users."""
+
+    ttl_ms: int = 0
+    public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One kind of a backend, whole: every page of it, and what was left out, with the reason."""
+
+    entries: tuple[Entry, ...]
+    freshness: Freshness = Freshness()
+    rejected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A backend's state, for people, models and error messages."""
+
+    server: str
+    state: str
+    reason: str | None = None
+    retry_after_seconds: float | None = None
+    offer: Offer | None = None
+    start_seconds: float | None = None
+
+
+class Backend(Protocol):
+    """One server behind us, whatever state it is in."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def status(self) -> Status: ...
+
+    def open(self, opening: "Opening") -> None:
+        """Get to know the client, and start for it."""
+        ...
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        """Carry out a call under the backend's own name for it, now or when it has started."""
+        ...
+
+    def set_log_level(self, level: str) -> None: ...
+    def roots_changed(self) -> None: ...
+
+
+# News: what a backend says unasked, as values.
+
+
+@dataclass(frozen=True, slots=True)
+class ListChanged:
+    """A backend's list of one kind is known, for the first time or anew; `None` if it cannot be had."""
+
+    server: str
+    kind: Kind
+    page: Page | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUpdated:
+    server: str
+    uri: str
+    params: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class LogMessage:
+    """`call` is the one it most likely belongs to; the protocol does not say."""
+
+    server: str
+    params: Fields
+    call: Call | None
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationComplete:
+    server: str
+    params: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """A backend entered another state."""
+
+    server: str
+    status: Status
+
+
+News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComplete | StateChanged
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The client's era and capabilities, which decide how backends are opened."""
+
+    modern: bool
+    revision: str
+    capabilities: Fields
+    info: Raw | None
+    caller: Caller | None = None
+    """Whom a backend's question outside any call is put to; `None` where there is nobody."""

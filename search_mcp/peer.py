@@ -1,0 +1,296 @@
+"""One end of a JSON-RPC connection: bytes in, messages out, and the other way round.
+
+Pairs answers with requests and keeps the two sides' ids apart. Methods are opaque strings here; what
+a message means is its `Receiver`'s business, which also hands over what to send when a request of
+ours is abandoned. Everything happens inside `feed`, in the order the bytes came.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+import anyio
+
+from search_mcp import jsonrpc
+from search_mcp.errors import BackendAnswered, InternalError, WireError, invalid_request
+from search_mcp.inflight import Answer, Inflight, Request, Sent
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, Message, Raw, RequestId, UnsetType
+
+log = logging.getLogger(__name__)
+
+
+class Receiver(Protocol):
+    """What a connection's owner makes of what arrives."""
+
+    def on_request(self, request: Request) -> None: ...
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
+    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
+        """Say what to answer a line that is no message, if anything."""
+        ...
+
+
+class ConnectionEndedError(Exception):
+    """The connection ended before the answer came."""
+
+
+class Peer:
+    """A JSON-RPC endpoint over whatever `write` leads to.
+
+    `write` takes whole lines and never blocks; `limit` is in bytes of one incoming line.
+    """
+
+    def __init__(self, name: str, write: Callable[[bytes], None], receiver: Receiver, limit: int) -> None:
+        self._name = name
+        self._send_bytes = write
+        self._receiver = receiver
+        self._limit = limit
+        self._lines = jsonrpc.LineDecoder(limit)
+        self._inflight = Inflight()
+        self._ended = False
+        self._retired = anyio.Event()  # a request of theirs was retired since somebody began to wait for it
+
+    def __repr__(self) -> str:
+        return f"<Peer {self._name} inflight={len(self._inflight)}{' ended' if self._ended else ''}>"
+
+    # Bytes
+
+    def feed(self, chunk: bytes) -> None:
+        """Take in bytes and act on every message they complete."""
+        for line in self._lines.feed(chunk):
+            self._on_line(line)
+
+    def flush(self) -> None:
+        """Act on a last line that came without a line ending."""
+        for line in self._lines.flush():
+            self._on_line(line)
+
+    def end(self) -> None:
+        """Take note that the connection ended: nobody is left waiting, nothing more is written."""
+        if self._ended:
+            return
+        self.flush()
+        self._ended = True
+        for sent in self._inflight.drain_sent():
+            self._guarded(sent.settle, None)
+        for request in self._inflight.drain_received():
+            if request.cancel is not None:
+                self._guarded(request.cancel, None)
+
+    def _write(self, line: bytes) -> None:
+        if self._ended:
+            return
+        log.debug("> %s %.2000r", self._name, line)
+        self._send_bytes(jsonrpc.framed(line) if self._lines.speaks_headers else line)
+
+    # Our requests
+
+    def request(self, method: str, params: Raw | None, settle: Callable[[Answer], None]) -> int:
+        """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
+        message_id = self._inflight.send(Sent(settle))
+        self._write(jsonrpc.request(message_id, method, params))
+        return message_id
+
+    def request_with_token(
+        self,
+        method: str,
+        params_for: Callable[[int], Raw],
+        settle: Callable[[Answer], None],
+        report: Callable[[Fields], None] | None,
+    ) -> int:
+        """Send a request whose parameters carry its own id, as a progress token."""
+        message_id = self._inflight.send(Sent(settle, report))
+        self._write(jsonrpc.request(message_id, method, params_for(message_id)))
+        return message_id
+
+    async def ask(self, method: str, params: Raw | None) -> Raw:
+        """Send a request and wait for its result; giving up forgets it.
+
+        Raises:
+            BackendAnswered: the other side answered with an error.
+            ConnectionEndedError: it will not answer any more.
+        """
+        if self._ended:
+            raise ConnectionEndedError
+        done = anyio.Event()
+        answers: list[Answer] = []
+
+        def settle(answer: Answer) -> None:
+            answers.append(answer)
+            done.set()
+
+        message_id = self.request(method, params, settle)
+        try:
+            await done.wait()
+        finally:
+            self._inflight.settle(message_id)
+        answer = answers[0]
+        if answer is None:
+            raise ConnectionEndedError
+        if isinstance(answer, ErrorObject):
+            raise BackendAnswered(answer)
+        return answer
+
+    def abandon(self, message_id: int, method: str, params: Raw) -> bool:
+        """Stop waiting for a request of ours and say so; false if it is over anyway."""
+        if self._inflight.settle(message_id) is None:
+            return False
+        self.notify(method, params)
+        return True
+
+    def notify(self, method: str, params: Raw | None) -> None:
+        """Send a notification."""
+        self._write(jsonrpc.notification(method, params))
+
+    def report(self, token: RequestId | None, params: Fields) -> None:
+        """Pass progress on to whom it concerns; on anything not in flight it is dropped."""
+        sent = self._inflight.waiting(token)
+        if sent is not None and sent.report is not None:
+            sent.report(params)
+
+    def is_idle(self) -> bool:
+        """Whether no request of ours waits for an answer."""
+        return len(self._inflight) == 0
+
+    # Their requests
+
+    def answer(self, request: Request, result: Raw) -> None:
+        """Answer a request; one that was cancelled meanwhile gets no response."""
+        if self._inflight.is_open(request):
+            self._retire(request)
+            request.write(jsonrpc.result(request.id, result))
+
+    def refuse(self, request: Request, error: WireError) -> None:
+        """Answer a request with an error; one that was cancelled meanwhile gets no response."""
+        if self._inflight.is_open(request):
+            self._retire(request)
+            request.write(jsonrpc.failure(request.id, error.error_object()))
+
+    async def answered(self) -> None:
+        """Wait until no request of theirs waits for its answer."""
+        while self._inflight.owes():
+            self._retired = anyio.Event()
+            await self._retired.wait()
+
+    def _retire(self, request: Request) -> None:
+        self._inflight.retire(request)
+        self._retired.set()
+
+    def is_open(self, request: Request) -> bool:
+        """Whether a request still wants its answer."""
+        return self._inflight.is_open(request)
+
+    def cancelled(self, message_id: RequestId | None, reason: Raw | None) -> None:
+        """Take note that the other side gave up on a request; on anything not in flight, ignore it."""
+        request = self._inflight.received(message_id)
+        if request is None:
+            return
+        self._retire(request)
+        if isinstance(request.write, _Batched):
+            request.write.skip()
+        if request.cancel is not None:
+            request.cancel(reason)
+
+    # Messages
+
+    def _on_line(self, line: Line) -> None:
+        if isinstance(line, jsonrpc.Oversize):
+            message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
+            self._on_invalid(Invalid(jsonrpc.PARSE_ERROR, message), line, self._write)
+            return
+        log.debug("< %s %.2000r", self._name, line)
+        decoded = jsonrpc.decode(line)
+        if isinstance(decoded, list):
+            self._on_batch(decoded, line)
+        else:
+            self._on_message(decoded, line, self._write)
+
+    def _on_batch(self, elements: list[Message | Invalid], line: bytes) -> None:
+        batch = _Batch(self._write)
+        for element in elements:
+            wants_answer = isinstance(element, Invalid) or (element.method is not UNSET and element.id is not UNSET)
+            self._on_message(element, line, batch.slot() if wants_answer else self._write)
+        batch.close()
+
+    def _on_message(self, message: Message | Invalid, line: bytes, write: Callable[[bytes], None]) -> None:
+        if isinstance(message, Invalid):
+            self._on_invalid(message, line, write)
+        elif message.method is UNSET:
+            self._on_response(message)
+        elif message.id is UNSET or message.id is None:
+            self._guarded(self._receiver.on_notification, message.method, message.params)
+        else:
+            self._on_request(Request(message.id, message.method, message.params, write))
+
+    def _on_invalid(self, invalid: Invalid, line: Line, write: Callable[[bytes], None]) -> None:
+        error = self._receiver.on_invalid(invalid, line)
+        if error is not None:
+            write(jsonrpc.failure(invalid.id, error))
+        elif isinstance(write, _Batched):
+            write.skip()
+        # It may have been the answer to something of ours: whoever waits must not wait for ever.
+        lost = self._inflight.settle(jsonrpc.glimpsed_id(line) if len(self._inflight) else None)
+        if lost is not None:
+            self._guarded(lost.settle, ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {invalid.message}"))
+
+    def _on_request(self, request: Request) -> None:
+        if not self._inflight.receive(request):
+            error = invalid_request(f"Invalid Request: id {request.id!r} is already in use")
+            request.write(jsonrpc.failure(request.id, error.error_object()))
+            return
+        try:
+            self._receiver.on_request(request)
+        except WireError as error:
+            self.refuse(request, error)
+        except Exception:  # a bug must cost its own message only; the next one is served
+            log.exception("! %s: bug while serving %s", self._name, request.method)
+            self.refuse(request, InternalError())
+
+    def _on_response(self, message: Message) -> None:
+        sent = self._inflight.settle(message.id)
+        if sent is None:
+            log.debug("! %s answered request %r, which is not in flight", self._name, message.id)
+        elif message.error is not UNSET:
+            self._guarded(sent.settle, jsonrpc.error_object(message.error))
+        elif message.result is not UNSET:
+            self._guarded(sent.settle, message.result)
+
+    def _guarded(self, act: Callable[..., None], *args: object) -> None:
+        try:
+            act(*args)
+        except Exception:  # a bug must cost its own message only; the next one is served
+            log.exception("! %s: bug", self._name)
+
+
+class _Batch:
+    """The answers to a batch, written as one array when the last of them is there."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._answers: list[bytes] = []
+        self._open = 1  # the batch itself, until all its messages were taken in
+
+    def slot(self) -> "_Batched":
+        self._open += 1
+        return _Batched(self)
+
+    def close(self) -> None:
+        self._open -= 1
+        if self._open == 0 and self._answers:
+            self._write(b"[" + b",".join(self._answers) + b"]\n")
+
+    def add(self, line: bytes) -> None:
+        self._answers.append(line.rstrip(b"\n"))
+        self.close()
+
+
+class _Batched:
+    """One place in a batch's answer."""
+
+    def __init__(self, batch: _Batch) -> None:
+        self._batch = batch
+
+    def __call__(self, line: bytes) -> None:
+        self._batch.add(line)
+
+    def skip(self) -> None:
+        self._batch.close()

@@ -1,0 +1,84 @@
+"""What AI clients accept: how names must look, how long they may be, which listing pays.
+
+Facts only, one row a client. An unknown client gets `CANONICAL`. A profile never changes what can be
+called, only what is shown.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final, Literal, TypeAlias
+
+Listing: TypeAlias = Literal["light", "full", "search"]
+REGISTERED_AS: Final = "search-mcp"
+"""The name people register us under; clients put it before ours and count it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How one client wants its list. `max_length` is in characters of the name we show."""
+
+    name: str
+    client_names: tuple[str, ...] = ()
+    """`clientInfo.name` of a legacy `initialize`."""
+    separator: str = "."
+    refused: str = r"[^A-Za-z0-9_.-]"
+    """Characters that become `_` in a shown name."""
+    max_length: int = 128
+    listing: Listing = "light"
+    added_arguments: frozenset[str] = frozenset()
+    """Arguments the client puts into every call on its own; dropped unless the tool declares them."""
+    patience_seconds: float = 30.0
+    """How long the client waits for its first list; beyond that it goes on without us."""
+
+    def shown_name(self, server: str, tool: str) -> str:
+        """Spell a tool's name for this client, before shortening; an empty server means a bare name."""
+        whole = f"{server}{self.separator}{tool}" if server else tool
+        return re.sub(self.refused, "_", whole)
+
+
+_UNDERSCORES: Final = r"[^A-Za-z0-9_-]"
+CANONICAL: Final = Profile("canonical")
+
+PROFILES: Final = (
+    Profile("claude-desktop", ("claude-ai",), "__", _UNDERSCORES, 64, patience_seconds=60),
+    # 128 characters with `mcp__<server>__` before our name
+    Profile("claude-code", ("claude-code",), max_length=128 - len(f"mcp__{REGISTERED_AS}__"), listing="full"),
+    Profile("codex", ("codex-mcp-client",), listing="full", patience_seconds=5),
+    Profile(
+        "vscode", ("Visual Studio Code", "Visual-Studio-Code"), "__", _UNDERSCORES, 64, listing="full"
+    ),  # warns of dots and maps them back; the spelling it does not warn of is as good
+    # server + tool <= 60; `-` is flagged by some versions
+    Profile("cursor", ("cursor-vscode",), "__", r"[^A-Za-z0-9_]", 60 - len(REGISTERED_AS), listing="full"),
+    Profile(
+        "gemini-cli",
+        ("gemini-cli-mcp-client",),
+        max_length=63 - len(f"mcp_{REGISTERED_AS}_"),
+        added_arguments=frozenset({"wait_for_previous"}),
+    ),
+    Profile("copilot-cli", ("copilot-cli",), max_length=64 - len(f"{REGISTERED_AS}-")),
+    Profile("opencode", ("opencode",)),
+    Profile("cline", ("@cline/core", "Cline"), max_length=64, patience_seconds=3),
+    Profile("windsurf", ("windsurf-client", "Windsurf"), "__", _UNDERSCORES, 60),
+    Profile("zed", ("Zed",), max_length=64),
+    Profile("goose", ("goose",), "__", _UNDERSCORES, 60),
+    Profile("antigravity", ("antigravity-client",), "__", _UNDERSCORES, 60),
+    Profile("augment", ("Augment",), "__", _UNDERSCORES, 60),
+)
+
+BY_NAME: Final = {profile.name: profile for profile in (*PROFILES, CANONICAL)}
+_BY_CLIENT_NAME: Final = {name: profile for profile in PROFILES for name in profile.client_names}
+
+
+def by_client_name(client_name: str | None) -> Profile:
+    """Find the profile of a client that introduced itself, or the canonical one."""
+    return _BY_CLIENT_NAME.get(client_name or "", CANONICAL)
+
+
+def adjusted(profile: Profile, *, separator: str, max_length: int | None, listing: Listing | None) -> Profile:
+    """Put a user's own settings over a client's; `"auto"` and `None` leave the client's."""
+    return replace(
+        profile,
+        separator=profile.separator if separator == "auto" else separator,
+        max_length=profile.max_length if max_length is None else max_length,
+        listing=profile.listing if listing is None else listing,
+    )

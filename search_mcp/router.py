@@ -1,0 +1,508 @@
+"""From a call to the backend that owns its target, and from backends' news to what a client is told.
+
+Decides who carries out what, what waits for a list that is not there yet, and when a client's lists
+did change. It knows the `Backend` protocol, not what is behind it, and no era: methods, `_meta` and
+versions are the dialects'.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jsonschema_rs
+
+from search_mcp import jsonrpc, profiles, tools
+from search_mcp.catalog import Catalog, Item, NamedItems
+from search_mcp.config import ServerConfig, Settings
+from search_mcp.dialects import CatalogChanged, Listing, Offered
+from search_mcp.errors import (
+    ACTED_ON_BY_CLIENTS,
+    BackendAnswered,
+    BackendToolError,
+    InternalError,
+    NotRunning,
+    PromptNotFound,
+    ResourceNotFound,
+    ToolNotFound,
+    WireError,
+    invalid_params,
+    method_not_found,
+)
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Raw
+from search_mcp.model import (
+    Action,
+    Audience,
+    Backend,
+    Call,
+    Cancel,
+    Freshness,
+    Kind,
+    ListChanged,
+    News,
+    Offer,
+    Opening,
+    Outcome,
+    Result,
+    StateChanged,
+    Status,
+)
+from search_mcp.profiles import Profile
+from search_mcp.resources import ResourceMap
+from search_mcp.suggest import nearest
+from search_mcp.views import ShownNames, brief, prompt_list, resource_list, tool_list
+
+log = logging.getLogger(__name__)
+
+COALESCE_SECONDS = 0.05
+"""How long changes are gathered before a client is told: a server that starts changes several lists."""
+IMPATIENCE = 0.6
+"""The part of a client's patience that its first list may take."""
+INSTRUCTIONS_LENGTH = 3500
+"""Characters; Claude Code cuts instructions at about 4,096."""
+LINE_LENGTH = 160
+"""Characters of the instructions that go to one server."""
+_ENDED_STATES = frozenset({"backing off", "failed", "disabled"})
+"""States in which a backend has no list to wait for."""
+
+Later = Callable[[float, Callable[[], None]], Callable[[], None]]
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    """Something that waits until lists are known, or until it has waited long enough."""
+
+    kinds: frozenset[Kind]
+    servers: Sequence[str]
+    act: Callable[[], None]
+    stop_timer: Callable[[], None] = lambda: None
+
+
+class Router:
+    """The middle of everything: the `Gateway` of the front dialects, and the ear of the backends."""
+
+    def __init__(
+        self,
+        servers: Sequence[ServerConfig],
+        settings: Settings,
+        profile: Profile | None,
+        later: Later,
+        tell_front: Callable[[News | CatalogChanged], None],
+    ) -> None:
+        self._configs = {config.name: config for config in servers}
+        self._enabled = [config.name for config in servers if config.enabled]
+        self._settings = settings
+        self._explicit_profile = profile
+        self._later = later
+        self._tell_front = tell_front
+        self._backends: Mapping[str, Backend] = {}
+        self._statuses: dict[str, Status] = {}
+        self._catalog = Catalog([config for config in servers if config.enabled])
+        self._resources = ResourceMap(self._catalog)
+        facts = {config.name: tools.ServerFacts(config.description or "", config.tags) for config in servers}
+        self._own = tools.OwnTools(self._catalog, facts, self.statuses, settings.description_length)
+        self._opened = False
+        self._waiting: list[_Waiting] = []
+        self._rendered: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
+        self._shown: dict[tuple[Kind, Audience], Raw] = {}
+        self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
+        self._audiences: dict[tuple[Profile, bool], Audience] = {}
+        self._coalescing = False
+
+    def connect(self, backends: Mapping[str, Backend]) -> None:
+        """Get to know the backends: one for every enabled server."""
+        self._backends = backends
+        self._statuses = {name: backend.status for name, backend in backends.items()}
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._catalog
+
+    def statuses(self) -> list[Status]:
+        """Every configured server's state, disabled ones included, in the order of the configuration."""
+        return [self._status(name) for name in self._configs]
+
+    def _status(self, server: str) -> Status:
+        backend = self._backends.get(server)
+        if backend is None:
+            return Status(server, "disabled", "it is disabled in the configuration")
+        return backend.status
+
+    # What front dialects ask
+
+    def open(self, opening: Opening) -> None:
+        """Start the backends for this client; a second opening changes nothing."""
+        if self._opened:
+            return
+        self._opened = True
+        for backend in self._backends.values():
+            backend.open(opening)
+
+    def audience(self, client_name: str | None, *, object_output_only: bool) -> Audience:
+        """Choose the profile: the one named on the command line, else the client's own, else the canonical."""
+        settings = self._settings
+        profile = profiles.adjusted(
+            self._explicit_profile or profiles.by_client_name(client_name),
+            separator=settings.separator,
+            max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
+            listing=None if settings.listing == "auto" else settings.listing,
+        )
+        return Audience(profile, object_output_only)
+
+    def offered(self) -> Offered:
+        """What the backends can do; while one of them is still unknown, everything."""
+        offers = [status.offer for status in self._statuses.values()]
+        known = [offer for offer in offers if offer is not None]
+        hopeful = any(status.offer is None and status.state not in _ENDED_STATES for status in self._statuses.values())
+        return Offered(
+            kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(offer.kinds for offer in known))),
+            logging=hopeful or any(offer.logging for offer in known),
+            completions=hopeful or any(offer.completions for offer in known),
+            subscribe=hopeful or any(offer.subscribe or offer.modern for offer in known),
+            extensions={name: raw for offer in known for name, raw in offer.extensions.items()},
+        )
+
+    def instructions(self) -> str:
+        """Say what the names mean and how to search, then one line a server."""
+        about = (
+            "Tools of several MCP servers, named server.tool (or server__tool). Listed tools may show no parameters: "
+            f"{tools.SEARCH} finds tools and shows them, {tools.DESCRIBE} gives the exact schema; "
+            "then call the tool by its name."
+        )
+        lines = [about, *(self._server_line(name) for name in self._enabled)]
+        text = "\n".join(lines)
+        return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
+
+    def _server_line(self, server: str) -> str:
+        status = self._statuses.get(server)
+        offer: Offer | None = status.offer if status is not None else None
+        about = self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
+        return f"- {server}: {brief(about, LINE_LENGTH)}" if about else f"- {server}"
+
+    def merged_list(self, kind: Kind, audience: Audience, reply: Callable[[Listing], None]) -> Cancel:
+        """Give a merged list, as soon as it is whole or the client should wait no longer."""
+
+        def give() -> None:
+            items = self._render(kind, audience)
+            self._shown[kind, audience] = items
+            settled = self._is_settled(frozenset({kind}), self._enabled)
+            reply(Listing(items, self._catalog.freshness(kind) if settled else Freshness()))
+
+        patience = min(self._settings.first_list_seconds, audience.profile.patience_seconds * IMPATIENCE)
+        return self._when_settled(frozenset({kind}), self._enabled, give, patience)
+
+    def set_log_level(self, level: str) -> None:
+        for backend in self._backends.values():
+            backend.set_log_level(level)
+
+    def roots_changed(self) -> None:
+        for backend in self._backends.values():
+            backend.roots_changed()
+
+    def later(self, seconds: float, act: Callable[[], None]) -> Callable[[], None]:
+        return self._later(seconds, act)
+
+    def submit(self, call: Call) -> Cancel:
+        """Carry out a call at the backend that owns its target; answer at once if none does."""
+        try:
+            return self._routes[call.action](self, call)
+        except WireError as error:
+            call.reply(error)
+            return _nothing
+
+    # Calls
+
+    def _call_tool(self, call: Call) -> Cancel:
+        call.params = _with_object_arguments(call)
+        if call.target in tools.NAMES:
+            return self._call_own(call)
+        item = self._find(Kind.TOOLS, call)
+        if item is None:
+            return self._call_unlisted(call, Kind.TOOLS, ToolNotFound)
+        return self._forward_tool(call, item)
+
+    def _forward_tool(self, call: Call, item: Item) -> Cancel:
+        reply, server = call.reply, item.server
+        call.params = _without_added_arguments(call, item)
+
+        def on_outcome(outcome: Outcome) -> None:
+            if isinstance(outcome, BackendAnswered):
+                reply(_tool_error(server, item.key, outcome.error, call, item.input_schema))
+                return
+            if isinstance(outcome, Result):
+                self._resources.note(server, outcome.body)
+            reply(outcome)
+
+        call.reply = on_outcome
+        return self._backends[server].submit(call, item.key)
+
+    def _call_own(self, call: Call) -> Cancel:
+        arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
+        if not isinstance(arguments, dict):
+            raise invalid_params("Invalid params: arguments must be an object")
+        if call.target == tools.CALL:
+            return self._call_by_name(call)
+
+        def run() -> None:
+            call.reply(Result(self._own.run(call.target, arguments, call.caller.audience)))
+
+        if call.target == tools.LIST_SERVERS:
+            run()
+            return _nothing
+        patience = self._settings.first_list_seconds
+        return self._when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
+
+    def _call_by_name(self, call: Call) -> Cancel:
+        wrapped = jsonrpc.fields(call.params.get("arguments", EMPTY))
+        name = jsonrpc.string(wrapped.get("name"))
+        if not name or name == tools.CALL:
+            raise invalid_params(f"Invalid params: {tools.CALL} needs arguments.name, the name of a tool")
+        params = jsonrpc.without(call.params, "arguments")
+        if "arguments" in wrapped:
+            params["arguments"] = wrapped["arguments"]
+        return self._call_tool(replace(call, target=name, params=params))
+
+    def _get_prompt(self, call: Call) -> Cancel:
+        item = self._find(Kind.PROMPTS, call)
+        if item is None:
+            return self._call_unlisted(call, Kind.PROMPTS, PromptNotFound)
+        return self._backends[item.server].submit(call, item.key)
+
+    def _find(self, kind: Kind, call: Call) -> Item | None:
+        items = self._items(kind)
+        return items.find(call.target) or self._shown_names(kind, call.caller.audience).find(call.target)
+
+    def _items(self, kind: Kind) -> NamedItems:
+        return self._catalog.tools() if kind is Kind.TOOLS else self._catalog.prompts()
+
+    def _shown_names(self, kind: Kind, audience: Audience) -> ShownNames:
+        version, names = self._names.get((kind, audience), (-1, None))
+        if names is None or version != self._catalog.version:
+            names = ShownNames(self._items(kind), audience.profile)
+            self._names[kind, audience] = (self._catalog.version, names)
+        return names
+
+    def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
+        """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
+        for server, own in self._prefixed(call.target):
+            status = self._status(server)
+            if status.state in _ENDED_STATES:
+                raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
+            if self._catalog.is_unlistable(server, kind):
+                return self._backends[server].submit(call, own)
+            if not self._catalog.is_known(server, kind):
+                return self._submit_when_settled(call, frozenset({kind}), [server])
+        if not self._is_settled(frozenset({kind}), self._enabled):
+            return self._submit_when_settled(call, frozenset({kind}), self._enabled)
+        raise not_found(call.target, nearest(call.target, self._callable_names(kind, call.caller.audience)))
+
+    def _prefixed(self, name: str) -> Iterable[tuple[str, str]]:
+        """The servers whose prefix a name carries, with what comes behind it."""
+        for server, config in self._configs.items():
+            prefix = server if config.prefix is None else config.prefix
+            for separator in (".", "__"):
+                if prefix and name.startswith(prefix + separator):
+                    yield server, name[len(prefix) + len(separator) :]
+
+    def _callable_names(self, kind: Kind, audience: Audience) -> list[str]:
+        shown = self._shown_names(kind, audience)
+        names = [shown[item] for item in self._items(kind)]
+        return [*names, *tools.NAMES] if kind is Kind.TOOLS else names
+
+    def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:
+        cancel: Cancel = _nothing
+
+        def submit() -> None:
+            nonlocal cancel
+            cancel = self.submit(call)
+
+        cancel = self._when_settled(kinds, servers, _guarded(call, submit), None)
+        return lambda reason: cancel(reason)  # noqa: PLW0108  # it is another one once the call was submitted
+
+    def _use_resource(self, call: Call) -> Cancel:
+        kinds = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
+        server = self._resources.owner(call.target)
+        if server is None:
+            if not self._is_settled(kinds, self._enabled):
+                return self._submit_when_settled(call, kinds, self._enabled)
+            raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
+        if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
+            offer = self._status(server).offer
+            if offer is not None and not (offer.subscribe or offer.modern):
+                raise method_not_found(f"server {server!r} has no subscriptions")
+        return self._backends[server].submit(call, call.target)
+
+    _routes: Mapping[Action, Callable[["Router", Call], Cancel]] = {
+        Action.CALL_TOOL: _call_tool,
+        Action.GET_PROMPT: _get_prompt,
+        Action.COMPLETE_PROMPT: _get_prompt,
+        Action.READ_RESOURCE: _use_resource,
+        Action.COMPLETE_RESOURCE: _use_resource,
+        Action.SUBSCRIBE: _use_resource,
+        Action.UNSUBSCRIBE: _use_resource,
+    }
+
+    # Lists
+
+    def _render(self, kind: Kind, audience: Audience) -> Raw:
+        version, items = self._rendered.get((kind, audience), (-1, EMPTY))
+        if version != self._catalog.version:
+            if kind is Kind.TOOLS:
+                own = tools.definitions(audience.profile.listing)
+                items = tool_list(self._catalog, audience, own, self._settings.description_length)
+            elif kind is Kind.PROMPTS:
+                items = prompt_list(self._catalog, audience)
+            else:
+                items = resource_list(self._catalog, kind)
+            self._rendered[kind, audience] = (self._catalog.version, items)
+        return items
+
+    def _is_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
+        return all(
+            self._catalog.is_known(server, kind) or self._status(server).state in _ENDED_STATES
+            for server in servers
+            for kind in kinds
+        )
+
+    def _when_settled(
+        self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: float | None
+    ) -> Cancel:
+        """Act when every server's lists of these kinds are known or not to be had, or patience ends."""
+        if self._is_settled(kinds, servers):
+            act()
+            return _nothing
+        waiting = _Waiting(kinds, servers, act)
+        self._waiting.append(waiting)
+        if patience is not None:
+            waiting.stop_timer = self._later(patience, lambda: self._release(waiting))
+        return lambda _reason: self._forget(waiting)
+
+    def _forget(self, waiting: _Waiting) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+            waiting.stop_timer()
+
+    def _release(self, waiting: _Waiting) -> None:
+        self._forget(waiting)
+        waiting.act()
+
+    # What backends tell
+
+    def tell(self, news: News) -> None:
+        """Take note of a backend's news, and pass on what concerns the client."""
+        match news:
+            case ListChanged(server, kind, page):
+                self._catalog.put(server, kind, page)
+                for remark in page.rejected if page is not None else ():
+                    log.warning("! %s: %s", server, remark)
+                self._on_change()
+            case StateChanged(server, status):
+                self._statuses[server] = status
+                self._on_change()
+            case _:
+                self._tell_front(news)
+
+    def _on_change(self) -> None:
+        for waiting in [each for each in self._waiting if self._is_settled(each.kinds, each.servers)]:
+            self._release(waiting)
+        if self._shown and not self._coalescing:
+            self._coalescing = True
+            self._later(COALESCE_SECONDS, self._tell_of_changes)
+
+    def _tell_of_changes(self) -> None:
+        """Tell the client of the lists that would look different now from how it was last shown them."""
+        self._coalescing = False
+        changed: set[Kind] = set()
+        for (kind, audience), shown in self._shown.items():
+            items = self._render(kind, audience)
+            if items != shown:
+                self._shown[kind, audience] = items
+                changed.add(kind)
+        if changed:
+            self._tell_front(CatalogChanged(frozenset(changed)))
+
+
+def _with_object_arguments(call: Call) -> dict[str, Raw]:
+    """Read a call's `arguments` as what was meant: some models send them as JSON text, or wrapped again.
+
+    Raises:
+        ProtocolError: they are not an object.
+    """
+    raw = call.params.get("arguments")
+    if raw is None:
+        return call.params
+    first = memoryview(raw)[0]
+    if first == ord("{"):
+        wrapped = _unwrapped(call.target, raw)
+        return call.params if wrapped is None else {**call.params, "arguments": wrapped}
+    if first == ord("n"):  # null: some clients write what they mean to leave out
+        return jsonrpc.without(call.params, "arguments")
+    text = jsonrpc.string(raw)
+    if text is not None:
+        inner = Raw(text.strip().encode("utf-8", "replace"))
+        if isinstance(jsonrpc.value(inner), dict):
+            return {**call.params, "arguments": inner}
+    raise invalid_params("Invalid params: arguments must be an object")
+
+
+_WRAPPED = re.compile(rb'\s*\{\s*"(?:name|arguments)"')
+
+
+def _unwrapped(target: str, raw: Raw) -> Raw | None:
+    """The inner arguments of `{"name": the tool's own, "arguments": {...}}`, which says the same twice."""
+    if target == tools.CALL or not _WRAPPED.match(memoryview(raw)):
+        return None
+    wrapped = jsonrpc.object_or_empty(raw)
+    if wrapped.keys() == {"name", "arguments"} and jsonrpc.string(wrapped["name"]) == target:
+        return wrapped["arguments"]
+    return None
+
+
+def _without_added_arguments(call: Call, item: Item) -> dict[str, Raw]:
+    """Drop arguments that a client adds to every call on its own, unless the tool knows them."""
+    added = call.caller.audience.profile.added_arguments
+    if not added or "arguments" not in call.params:
+        return call.params
+    arguments = jsonrpc.object_or_empty(call.params["arguments"])
+    unknown = (added & arguments.keys()) - item.input_schema.get("properties", {}).keys()
+    if not unknown:
+        return call.params
+    return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
+
+
+def _tool_error(server: str, tool: str, error: ErrorObject, call: Call, schema: Mapping[str, Any]) -> WireError:
+    """Wrap a backend's error for a model; with the schema if the arguments do not fit it."""
+    if error.code in ACTED_ON_BY_CLIENTS:
+        return BackendAnswered(error)
+    arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
+    return BackendToolError(server, tool, error, None if _fits(arguments, schema) else schema)
+
+
+def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:
+    try:
+        # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
+        return jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments)
+    except ValueError:  # the schema is none; then nothing can be said of the arguments
+        return True
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is not fetched")
+
+
+def _guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:
+    """Make what happens later, outside of any request, answer its call even where it has a bug."""
+
+    def guarded() -> None:
+        try:
+            act()
+        except Exception:  # a bug must cost its own call only
+            log.exception("! bug while carrying out %s", call.target)
+            call.reply(InternalError())
+
+    return guarded
+
+
+def _nothing(_reason: Raw | None) -> None:
+    """Nothing is under way, so there is nothing to cancel."""

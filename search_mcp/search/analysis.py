@@ -1,0 +1,99 @@
+"""Turns text into terms: what counts as a word, where an identifier splits, what a script without spaces is cut into.
+
+Knows nothing of tools, fields, weights or queries. The same functions read the catalogue and the question.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from search_mcp.search.stems import stem
+
+LONGEST_WORD = 40  # characters; longer runs are keys, hashes or base64, which nobody asks for
+
+# Scripts written without spaces between words: kana, Han ideographs, Hangul (Korean spaces phrases, not words).
+_SPACELESS = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_WORD = re.compile(r"[^\W_]+")
+_RUN = re.compile(f"[{_SPACELESS}]+|[^{_SPACELESS}]+")
+_IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def normalize(text: str) -> str:
+    """Fold full-width letters, ligatures and half-width kana to their usual form."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as written, identifiers split at everything but letters and digits."""
+    return _WORD.findall(normalize(text))
+
+
+def fold(text: str) -> str:
+    """Return what all spellings of a name share: read_file, fs.readFile -> readfile, fsreadfile."""
+    return "".join(words(text)).casefold()
+
+
+class Analyzer(dict[str, tuple[str, ...]]):
+    """A word's terms, remembered: catalogues repeat their words."""
+
+    _LIMIT = 200_000  # words remembered; at about 200 bytes each, 40 MB. Then it forgets and starts again.
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= self._LIMIT:
+            self.clear()
+        terms = self[word] = word_terms(word)
+        return terms
+
+    def terms(self, words: Iterable[str]) -> list[str]:
+        """Return the terms of all words, in order."""
+        return list(chain.from_iterable(map(self.__getitem__, words)))
+
+
+def word_terms(word: str) -> tuple[str, ...]:
+    """Return the terms of one word: its stem; or its parts and itself; or characters and their pairs."""
+    if len(word) > LONGEST_WORD:
+        word = word[:LONGEST_WORD]
+    if word.isascii():
+        return _ascii_terms(word)
+    terms: list[str] = []
+    for run in _RUN.findall(word):
+        if _IS_SPACELESS.match(run):
+            terms.extend(_characters_and_pairs(run.casefold()))
+        elif run.isascii():
+            terms.extend(_ascii_terms(run))
+        else:
+            terms.append(stem(_without_accents(run.casefold())))
+    return tuple(terms)
+
+
+def spellings(words: Iterable[str]) -> Iterator[str]:
+    """Yield what could be mistyped: the casefolded words, identifiers in their parts; not numbers, not kana or Han."""
+    for word in words:
+        if word.isalpha() and not is_spaceless(word):
+            if word.islower() or not word.isascii():
+                yield word.casefold()
+            else:
+                yield from map(str.casefold, _PART.findall(word))
+
+
+def is_spaceless(term: str) -> bool:
+    return _IS_SPACELESS.match(term) is not None
+
+
+def _ascii_terms(word: str) -> tuple[str, ...]:
+    whole = stem(word.casefold())
+    parts = _PART.findall(word)
+    if len(parts) < 2:
+        return (whole,)
+    return (*(stem(part.casefold()) for part in parts), whole)
+
+
+def _characters_and_pairs(run: str) -> list[str]:
+    return [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
+
+
+def _without_accents(word: str) -> str:
+    decomposed = unicodedata.normalize("NFD", word)
+    return "".join(c for c in decomposed if not unicodedata.combining(c))

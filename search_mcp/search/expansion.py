@@ -1,0 +1,77 @@
+"""From the words of a query to weighted terms: the words themselves, their synonyms, what mistyped ones meant.
+
+The weights say how sure we are that a term is what was asked for; 1 is the word itself. Rarity is not its business.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from search_mcp.search.analysis import Analyzer, is_spaceless
+from search_mcp.search.fillers import FILLERS
+from search_mcp.search.postings import Postings
+from search_mcp.search.spelling import Spelling
+from search_mcp.search.stems import stem
+from search_mcp.search.synonyms import GROUPS
+
+_SYNONYM = 0.4  # weight of a synonym in a terse query
+_TERSE = 6  # words; longer requests say things twice themselves and need synonyms less
+_CORRECTED = 0.8  # weight of a word one edit away; divided by the edits
+_MOST_TERMS = 400
+
+
+def _thesaurus() -> MappingProxyType[str, tuple[str, ...]]:
+    related: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for line in GROUPS.splitlines():
+        group = [stem(word) for word in line.split()]
+        for word in group:
+            related[word].update(dict.fromkeys(other for other in group if other != word))
+    return MappingProxyType({word: tuple(others) for word, others in related.items()})
+
+
+_RELATED = _thesaurus()
+
+
+class Expansion:
+    """Turns words into terms for one catalogue."""
+
+    def __init__(self, analyzer: Analyzer, postings: Postings, spelling: Spelling) -> None:
+        self._analyzer = analyzer
+        self._postings = postings
+        self._spelling = spelling
+
+    def factors(self, words: Sequence[str]) -> dict[str, float]:
+        """Return the terms to look for, each with certainty * rarity."""
+        factors: dict[str, float] = {}
+        seen: set[str] = set()
+        synonym = _SYNONYM * min(1.0, _TERSE / max(len(words), 1))
+        for word in words:
+            for term in self._query_terms(word):
+                if term not in seen and len(seen) < _MOST_TERMS:
+                    seen.add(term)
+                    for known, certainty in self._readings(term, word):
+                        self._add(factors, known, certainty, synonym)
+        return factors
+
+    def _query_terms(self, word: str) -> tuple[str, ...]:
+        terms = self._analyzer[word]
+        if len(terms) > 1 and not is_spaceless(terms[0]) and terms[-1] not in self._postings:
+            return terms[:-1]  # "readFile" where nothing is called so: its parts only
+        return terms
+
+    def _add(self, factors: dict[str, float], term: str, certainty: float, synonym: float) -> None:
+        rarity = self._postings.rarity(term)
+        factors[term] = factors.get(term, 0.0) + certainty * rarity
+        for other in _RELATED.get(term, ()):
+            if other in self._postings:
+                weight = synonym * certainty * min(rarity, self._postings.rarity(other))
+                factors[other] = factors.get(other, 0.0) + weight
+
+    def _readings(self, term: str, word: str) -> Iterator[tuple[str, float]]:
+        if term in self._postings or term in _RELATED:
+            yield term, 1.0
+            return
+        meant, edits = self._spelling.nearest(word.casefold())
+        if FILLERS.isdisjoint(meant):
+            for known in dict.fromkeys(map(stem, meant)):
+                yield known, _CORRECTED / max(edits, 1)

@@ -1,0 +1,51 @@
+"""Cuts the endings off English words, so that "files", "listing" and "converted" meet "file", "list" and "convert".
+
+Light on purpose: plurals, -ing, -ed, -er, -ion and a final e. It knows no vocabulary and no exceptions; words that
+are not plain ASCII letters come back unchanged, because English endings mean nothing in them.
+"""
+
+_SHORTEST = 3  # letters a stem keeps at least: fewer would fold "using", "use" and "us" with everything
+_NOUN_ENDINGS = (("ion", 5), ("er", 4), ("or", 4))  # and the letters before: creat-ion, but not vers-ion
+_VOWELS = frozenset("aeiouy")
+
+
+def stem(word: str) -> str:
+    """Return the stem of a casefolded word."""
+    if len(word) <= _SHORTEST or not (word.isascii() and word.isalpha()):
+        return word
+    singular = _singular(word)
+    for ending, shortest in _NOUN_ENDINGS:
+        if singular.endswith(ending) and len(singular) - len(ending) >= shortest:
+            return singular[: -len(ending)]
+    return _without_final_vowel(_without_verb_ending(singular))
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _without_verb_ending(word: str) -> str:
+    for ending in ("ing", "ed"):
+        stump = word[: -len(ending)]
+        if word.endswith(ending) and len(stump) >= _SHORTEST and not _VOWELS.isdisjoint(stump):
+            return _undoubled(stump)
+    return word
+
+
+def _undoubled(stump: str) -> str:
+    doubled = stump[-1] == stump[-2] and stump[-1] not in "lsz"
+    return stump[:-1] if doubled else stump
+
+
+def _without_final_vowel(word: str) -> str:
+    if len(word) > _SHORTEST and word[-1] == "e":
+        return word[:-1]
+    if len(word) > _SHORTEST and word[-1] == "y":
+        return word[:-1] + "i"
+    return word

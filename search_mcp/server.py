@@ -1,0 +1,247 @@
+"""`search-mcp serve`: put the parts together, run them, take them down again.
+
+Decides the order of starting and stopping, and nothing about the protocol. Everything is owned by one
+task group: the backends' tasks end when the client is gone or a signal came.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+
+import anyio
+import platformdirs
+
+from search_mcp import stdio
+from search_mcp.backend.process import without_threads
+from search_mcp.backend.supervisor import Supervisor, Surroundings
+from search_mcp.config import Config, candidates, parse
+from search_mcp.dialects import CatalogChanged
+from search_mcp.errors import ConfigError, ProtocolError
+from search_mcp.front import Front, Refusing
+from search_mcp.model import News
+from search_mcp.profiles import Profile
+from search_mcp.router import Router
+
+log = logging.getLogger(__name__)
+
+LAST_ANSWERS_SECONDS = 5.0
+"""How long requests sent right before the end of stdin may still be answered, as in a shell's pipe."""
+LAST_BYTES_SECONDS = 1.0
+"""How long a client may take to read what was written last."""
+MAX_MESSAGE_BYTES = 64 << 20
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
+    """Find and read the configuration.
+
+    Raises:
+        ConfigError: there is none, it cannot be read, or it is wrong.
+    """
+    user_dir = Path(platformdirs.user_config_dir("search-mcp", appauthor=False))
+    places = candidates(explicit, variables, Path.cwd(), user_dir)
+    path = next((place for place in places if place.is_file()), None)
+    if path is None:
+        looked = " and ".join(map(str, places))
+        raise ConfigError(looked, "there is no such file", "write one, or name yours with --config PATH")
+    return read(path, variables), path
+
+
+def read(path: Path, variables: Mapping[str, str]) -> Config:
+    """Read one configuration file.
+
+    Raises:
+        ConfigError: it cannot be read, or it is wrong.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as exc:
+        raise ConfigError(str(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc
+    return parse(
+        text,
+        source=str(path),
+        variables=variables,
+        home=str(Path.home()),
+        config_dir=str(path.resolve().parent),
+        python=sys.executable,
+    )
+
+
+class Aggregate:
+    """The backends of one configuration behind one router: everything but the client's connection."""
+
+    def __init__(
+        self,
+        config: Config,
+        profile: Profile | None = None,
+        surroundings: Surroundings | None = None,
+        tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
+    ) -> None:
+        self.tell_front = tell_front
+        self.router = Router(config.servers, config.settings, profile, later, self._on_news)
+        world = surroundings or Surroundings(max_message_bytes=config.settings.max_message_bytes)
+        self.backends = {
+            server.name: Supervisor(server, self.router.tell, later, world)
+            for server in config.servers
+            if server.enabled
+        }
+        self.router.connect(self.backends)
+
+    def _on_news(self, news: News | CatalogChanged) -> None:
+        self.tell_front(news)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Own the backends' tasks; at the end all backends are stopped, all at once."""
+        async with anyio.create_task_group() as tasks:
+            for backend in self.backends.values():
+                tasks.start_soon(backend.run)
+            try:
+                yield
+            finally:
+                tasks.cancel_scope.cancel()
+
+    def signal(self, number: int) -> None:
+        """Send a signal to every backend's process tree."""
+        for backend in self.backends.values():
+            backend.signal(number)
+
+
+def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
+    """Call something after a while; returns what prevents it."""
+    return asyncio.get_running_loop().call_later(seconds, act).cancel
+
+
+class Client:
+    """The client's connection: its bytes, its end, and what to do while it does not read."""
+
+    def __init__(self, aggregate: Aggregate | None) -> None:
+        self.front: Front | Refusing | None = None
+        self.reader: stdio.Reader | None = None
+        self.ended = anyio.Event()
+        self.gone = anyio.Event()
+        self._aggregate = aggregate
+
+    def on_bytes(self, chunk: bytes) -> None:
+        if self.front is not None:
+            self.front.peer.feed(chunk)
+
+    def on_eof(self) -> None:
+        if self.front is not None:
+            self.front.peer.flush()
+        self.ended.set()
+
+    def on_gone(self) -> None:
+        self.gone.set()
+        self.ended.set()
+
+    def on_congested(self) -> None:
+        log.debug("= the client does not read; nobody is read until it does")
+        if self.reader is not None:
+            self.reader.pause_reading()
+        for backend in self._aggregate.backends.values() if self._aggregate is not None else ():
+            backend.pause_reading()
+
+    def on_clear(self) -> None:
+        if self.reader is not None:
+            self.reader.resume_reading()
+        for backend in self._aggregate.backends.values() if self._aggregate is not None else ():
+            backend.resume_reading()
+
+
+async def serve(config: Config | ConfigError, profile: Profile | None, descriptors: tuple[int, int]) -> int:
+    """Serve one client on two file descriptors until it is gone; return the exit code."""
+    without_threads()
+    aggregate = Aggregate(config, profile) if isinstance(config, Config) else None
+    client = Client(aggregate)
+    reader, writer = await stdio.connect(*descriptors, client)
+    client.reader = reader
+    if aggregate is None or not isinstance(config, Config):
+        why = ProtocolError(-32000, f"search-mcp cannot start: {config}")
+        client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
+        await client.ended.wait()
+        return 2
+    front = client.front = Front(aggregate.router, writer.write, config.settings.max_message_bytes)
+    aggregate.tell_front = front.tell
+    with _signals(aggregate, client) as received:
+        async with aggregate.running():
+            await client.ended.wait()
+            if not received:
+                front.end_subscriptions()
+                with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                    await _first_of(front.peer.answered, client.gone.wait)
+            front.close()
+            writer.close()
+            with anyio.move_on_after(LAST_BYTES_SECONDS):
+                await client.gone.wait()
+    return 128 + received[0] if received else 0
+
+
+async def _first_of(*waits: Callable[[], Awaitable[None]]) -> None:
+    async with anyio.create_task_group() as tasks:
+
+        async def wait(one: Callable[[], Awaitable[None]]) -> None:
+            await one()
+            tasks.cancel_scope.cancel()
+
+        for one in waits:
+            tasks.start_soon(wait, one)
+
+
+@contextlib.contextmanager
+def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
+    """End on a signal: the first dooms the backends at once, the second kills them.
+
+    Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
+    """
+    received: list[int] = []
+
+    def on_signal(number: int) -> None:
+        received.append(number)
+        kill = getattr(signal, "SIGKILL", signal.SIGTERM)
+        aggregate.signal(signal.SIGTERM if len(received) == 1 else kill)
+        client.ended.set()
+
+    loop = asyncio.get_running_loop()
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+    previous = {number: signal.getsignal(number) for number in numbers}
+    for number in numbers:
+        try:
+            loop.add_signal_handler(number, on_signal, number)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda number, _frame: loop.call_soon_threadsafe(on_signal, number))
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+            signal.signal(number, handler)
+
+
+def run(explicit_config: str | None, profile: Profile | None, log_level: str | None) -> int:
+    """Run `search-mcp serve`; return the exit code."""
+    descriptors = stdio.claim()
+    config: Config | ConfigError
+    try:
+        config, path = load(explicit_config, os.environ)
+    except ConfigError as exc:
+        config, path = exc, Path()
+    settled = config.settings.log_level if isinstance(config, Config) else "info"
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=(log_level or settled).upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+    if isinstance(config, ConfigError):
+        log.error("%s", config)
+    else:
+        log.info("= configuration %s", path)
+        for warning in config.warnings:
+            log.warning("! %s", warning)
+    return anyio.run(serve, config, profile, descriptors)

@@ -1,0 +1,231 @@
+"""Our own stdin and stdout: the client's connection. The only file that touches `sys.stdout`.
+
+Decides how the two are read and written on each platform, and makes sure that nothing but protocol
+messages ever gets to stdout: from `claim` on, whatever prints, prints to stderr.
+"""
+
+import asyncio
+import contextlib
+import os
+import stat
+import sys
+import threading
+from collections import deque
+from typing import BinaryIO, Protocol
+
+READ_CHUNK = 1 << 16
+CONGESTED_BYTES = 1 << 20
+"""What may wait for a client that does not read before backends are no longer read either."""
+
+
+class Listener(Protocol):
+    """What becomes of the client's bytes, and of our own that it does not take."""
+
+    def on_bytes(self, chunk: bytes) -> None: ...
+    def on_eof(self) -> None: ...
+    def on_gone(self) -> None:
+        """Learn that the client closed our output: nobody reads any more."""
+        ...
+
+    def on_congested(self) -> None: ...
+    def on_clear(self) -> None: ...
+
+
+class Writer(Protocol):
+    def write(self, data: bytes) -> None: ...
+    def close(self) -> None:
+        """Write what waits, then close; the listener hears of it as the client being gone."""
+        ...
+
+
+class Reader(Protocol):
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+
+
+def claim() -> tuple[int, int]:
+    """Take stdin and stdout for the protocol; return their file descriptors.
+
+    What a library, a C extension or a child without pipes of its own writes to descriptor 1 goes to
+    stderr from here on, and what reads descriptor 0 reads nothing.
+    """
+    sys.stdout.flush()
+    protocol_in, protocol_out = os.dup(0), os.dup(1)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123  # a descriptor is wanted
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return protocol_in, protocol_out
+
+
+async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tuple[Reader, Writer]:
+    """Start reading and get ready to write."""
+    reader: Reader
+    writer: Writer
+    if _is_pollable(sys.platform, os.fstat(protocol_out).st_mode):
+        writer = await _PipeWriter.connect(protocol_out, listener)
+    else:
+        writer = ThreadWriter(protocol_out, listener)
+    if _is_pollable(sys.platform, os.fstat(protocol_in).st_mode):
+        reader = await _PipeReader.connect(protocol_in, listener)
+    else:
+        reader = ThreadReader(protocol_in, listener)
+    return reader, writer
+
+
+def _is_pollable(platform: str, mode: int) -> bool:
+    """Whether the event loop can wait for this descriptor: not for files, and for nothing on Windows."""
+    return platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode))
+
+
+class _PipeReader(asyncio.Protocol):
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._transport: asyncio.ReadTransport | None = None
+
+    @classmethod
+    async def connect(cls, descriptor: int, listener: Listener) -> "_PipeReader":
+        _, protocol = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: cls(listener), _opened(descriptor, "rb")
+        )
+        return protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.ReadTransport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._listener.on_bytes(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._listener.on_eof()
+
+    def pause_reading(self) -> None:
+        if self._transport is not None and self._transport.is_reading():
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
+            self._transport.resume_reading()
+
+
+class _PipeWriter(asyncio.BaseProtocol):
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._transport: asyncio.WriteTransport | None = None
+
+    @classmethod
+    async def connect(cls, descriptor: int, listener: Listener) -> "_PipeWriter":
+        loop = asyncio.get_running_loop()
+        transport, protocol = await loop.connect_write_pipe(lambda: cls(listener), _opened(descriptor, "wb"))
+        transport.set_write_buffer_limits(high=CONGESTED_BYTES)
+        return protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._listener.on_gone()
+
+    def pause_writing(self) -> None:
+        self._listener.on_congested()
+
+    def resume_writing(self) -> None:
+        self._listener.on_clear()
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
+class ThreadReader:
+    """Read in a thread, for files and for Windows; the thread dies with the process."""
+
+    def __init__(self, descriptor: int, listener: Listener) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor, self._listener = descriptor, listener
+        self._may_read = threading.Event()
+        self._may_read.set()
+        threading.Thread(target=self._run, name="stdin", daemon=True).start()
+
+    def _run(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            while self._may_read.wait():
+                try:
+                    chunk = os.read(self._descriptor, READ_CHUNK)
+                except OSError:
+                    chunk = b""
+                if not chunk:
+                    self._loop.call_soon_threadsafe(self._listener.on_eof)
+                    return
+                self._loop.call_soon_threadsafe(self._listener.on_bytes, chunk)
+
+    def pause_reading(self) -> None:
+        self._may_read.clear()
+
+    def resume_reading(self) -> None:
+        self._may_read.set()
+
+
+class ThreadWriter:
+    """Write in a thread, for files and for Windows, where a write blocks until the client reads."""
+
+    def __init__(self, descriptor: int, listener: Listener) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor, self._listener = descriptor, listener
+        self._changed = threading.Condition()
+        self._waiting: deque[bytes] = deque()
+        self._size = 0  # bytes handed over and not yet written
+        self._closed = False
+        threading.Thread(target=self._run, name="stdout", daemon=True).start()
+
+    def write(self, data: bytes) -> None:
+        with self._changed:
+            was_clear = self._size <= CONGESTED_BYTES
+            self._size += len(data)
+            self._waiting.append(data)
+            self._changed.notify()
+        if was_clear and self._size > CONGESTED_BYTES:
+            self._listener.on_congested()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+
+    def _run(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._waiting or self._closed)
+                    if not self._waiting:
+                        self._loop.call_soon_threadsafe(self._listener.on_gone)
+                        return
+                    data = self._waiting.popleft()
+                if not self._write_whole(data):
+                    self._loop.call_soon_threadsafe(self._listener.on_gone)
+                    return
+                with self._changed:
+                    was_congested = self._size > CONGESTED_BYTES
+                    self._size -= len(data)
+                    is_clear = self._size <= CONGESTED_BYTES
+                if was_congested and is_clear:
+                    self._loop.call_soon_threadsafe(self._listener.on_clear)
+
+    def _write_whole(self, data: bytes) -> bool:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+        except OSError:
+            return False
+        return True
+
+
+def _opened(descriptor: int, mode: str) -> BinaryIO:
+    return os.fdopen(descriptor, mode, buffering=0)  # type: ignore[return-value]  # unbuffered is raw

@@ -1,0 +1,189 @@
+"""What one client is shown of the catalogue: names as it takes them, definitions as short as it pays.
+
+Decides spelling and brevity, never what exists or who owns it. Pure.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import OPEN_SCHEMA, Catalog, Item, NamedItems, fold, stable_suffix
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Audience, Kind
+from search_mcp.profiles import Profile
+
+SIGNATURE_LENGTH = 300
+"""Characters of a signature; what does not fit is said to be left out."""
+_DEEPEST = 2
+"""Nested objects are spelled out this far; further down they are `object`."""
+_LONGEST_ENUM = 6
+
+
+class ShownNames:
+    """How one profile spells the names of one catalogue, and back."""
+
+    def __init__(self, items: NamedItems, profile: Profile) -> None:
+        self._shown: dict[str, str] = {}
+        self._items: dict[str, Item] = {}
+        folded: set[str] = set()
+        for item in items:
+            name = shown_name(item, profile)
+            if fold(name) in folded:
+                name = _shortened(name, profile.max_length, item, always=True)
+            folded.add(fold(name))
+            self._shown[item.name] = name
+            self._items[name] = item
+
+    def __getitem__(self, item: Item) -> str:
+        return self._shown[item.name]
+
+    def find(self, name: str) -> Item | None:
+        return self._items.get(name)
+
+
+def shown_name(item: Item, profile: Profile) -> str:
+    """Spell an item's name for a client; over the client's limit, a readable head and a hash tail."""
+    return _shortened(profile.shown_name(item.prefix, item.own), profile.max_length, item)
+
+
+def _shortened(name: str, limit: int, item: Item, *, always: bool = False) -> str:
+    if len(name) <= limit and not always:
+        return name
+    tail = "_" + stable_suffix(item.server, item.key)
+    return name[: limit - len(tail)].rstrip("_.-") + tail
+
+
+def tool_list(catalog: Catalog, audience: Audience, own: Iterable[Fields], description_length: int) -> Raw:
+    """Write the tools a client is shown, then our own: a JSON array."""
+    items = catalog.tools()
+    names = ShownNames(items, audience.profile)
+    mode = audience.profile.listing
+    shown = [
+        full_definition(item, names[item], audience)
+        if mode == "full" or item.pinned
+        else light_definition(item, names[item], description_length)
+        for item in items
+        if mode != "search" or item.pinned
+    ]
+    return jsonrpc.encode([*shown, *own])
+
+
+def prompt_list(catalog: Catalog, audience: Audience) -> Raw:
+    """Write the prompts a client is shown, renamed: a JSON array."""
+    items = catalog.prompts()
+    names = ShownNames(items, audience.profile)
+    return jsonrpc.encode([{"name": jsonrpc.encode(names[item]), **item.fields} for item in items])
+
+
+def resource_list(catalog: Catalog, kind: Kind) -> Raw:
+    """Write the resources or templates there are, unchanged: a JSON array."""
+    return jsonrpc.encode([entry.fields for _, entry in catalog.by_uri(kind).values()])
+
+
+def full_definition(item: Item, name: str, audience: Audience) -> Fields:
+    """A tool as its backend defines it, only renamed."""
+    fields = {"name": jsonrpc.encode(name), **item.fields}
+    if audience.object_output_only and "outputSchema" in fields:
+        # Legacy revisions know output schemas of objects only, and clients drop the list over another.
+        output = jsonrpc.object_or_empty(fields["outputSchema"])
+        if jsonrpc.string(output.get("type")) != "object":
+            return jsonrpc.without(fields, "outputSchema")
+    return fields
+
+
+def light_definition(item: Item, name: str, description_length: int) -> Fields:
+    """A tool in a few tokens: what it is called and what it is for. Clients gate on `annotations`."""
+    fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(brief(item.description, description_length))}
+    fields["inputSchema"] = OPEN_SCHEMA
+    if "annotations" in item.fields:
+        fields["annotations"] = item.fields["annotations"]
+    return fields
+
+
+_SENTENCE_END = re.compile(r"[。！？｡]|[.!?](?=[\s\"')\]]|$)|\n\s*\n")
+_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$", re.IGNORECASE)
+_SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+
+
+def brief(description: str, limit: int) -> str:
+    """Cut a description down to its first sentence or so, never inside a word."""
+    text = description.strip()
+    for end in _SENTENCE_END.finditer(text):
+        sentence = text[: end.end()]
+        if not _ABBREVIATION.search(sentence):
+            text = sentence
+            break
+    text = " ".join(text.split())
+    if len(text) <= limit:
+        return text
+    head = text[: max(1, limit - 1)]
+    if not text[len(head)].isspace() and not _SPACELESS.match(text[len(head)]):
+        whole_words = head.rpartition(" ")[0]
+        head = whole_words or head
+    return head.rstrip(" ,;:") + "…"
+
+
+def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
+    """Write a tool as `read_text_file(path: string, head?: number)`: required first, then optional."""
+    parts = _parameters(schema, schema, 0)
+    written = f"{name}({', '.join(parts)})"
+    shown = len(parts)
+    while len(written) > limit and shown:
+        shown -= 1
+        written = f"{name}({', '.join([*parts[:shown], f'… {len(parts) - shown} more'])})"
+    return written
+
+
+def _type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
+    if not isinstance(schema, dict):
+        return "any"
+    schema = _resolved(schema, root)
+    choices = _choices(schema, root, depth)
+    if choices:
+        more = ["…"] if len(choices) > _LONGEST_ENUM else []
+        return "|".join([*choices[:_LONGEST_ENUM], *more])
+    kind = schema.get("type", "object" if "properties" in schema else "any")
+    if kind == "array":
+        inner = _type(schema.get("items"), root, depth + 1)
+        return f"({inner})[]" if "|" in inner else f"{inner}[]"
+    if kind == "object" and depth < _DEEPEST and isinstance(schema.get("properties"), dict) and schema["properties"]:
+        return "{" + ", ".join(_parameters(schema, root, depth + 1)) + "}"
+    return str(kind)
+
+
+def _choices(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> list[str]:
+    """The alternatives a schema spells out, if it does."""
+    if "const" in schema:
+        return [_literal(schema["const"])]
+    for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", str)):
+        values = schema.get(keyword)
+        if isinstance(values, list):
+            return list(dict.fromkeys(write(each) if write else _type(each, root, depth + 1) for each in values))
+    return []
+
+
+def _parameters(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> list[str]:
+    """Write an object schema's properties, required ones first."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return []
+    required = schema.get("required")
+    wanted = required if isinstance(required, list) else []
+    ordered = sorted(properties, key=lambda key: key not in wanted)
+    return [f"{key}{'' if key in wanted else '?'}: {_type(properties[key], root, depth)}" for key in ordered]
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow a `$ref` into the schema itself, once; nothing is ever fetched."""
+    path = schema.get("$ref")
+    if not isinstance(path, str) or not path.startswith("#/"):
+        return schema
+    target: Any = root
+    for part in path[2:].split("/"):
+        target = target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
+    return target if isinstance(target, dict) and "$ref" not in target else {"type": "object"}
+
+
+def _literal(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else bytes(jsonrpc.encode(value)).decode()

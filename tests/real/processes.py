@@ -1,0 +1,60 @@
+"""Which processes carry a mark, so that a test can say that nothing is left of a run.
+
+The mark is the value of an environment variable that every process of the run was given or inherited; where an
+environment cannot be read (Windows), it is looked for in the command line, which names the run's own folder.
+"""
+
+import os
+import platform
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+VARIABLE = "SEARCH_MCP_TEST_RUN"
+
+
+def living(mark: str) -> set[int]:
+    """Find the processes with the mark."""
+    if platform.system() == "Linux":
+        wanted = f"{VARIABLE}={mark}".encode()
+        return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if wanted in _environment(entry)}
+    if platform.system() == "Windows":
+        query = f"Get-CimInstance Win32_Process -Filter \"CommandLine like '%{mark}%' and Name != 'powershell.exe'\""
+        command = ["powershell", "-NoProfile", "-Command", f"({query}).ProcessId"]
+        return {int(pid) for pid in _output(command).split()}
+    lines = _output(["ps", "-A", "-E", "-ww", "-o", "pid=,command="]).splitlines()
+    return {int(line.split()[0]) for line in lines if f"{VARIABLE}={mark}" in line}
+
+
+def wait_until_gone(mark: str, seconds: float) -> set[int]:
+    """Wait for the end of every process with the mark; those that are still there when time is up."""
+    deadline = time.monotonic() + seconds
+    while (left := living(mark)) and time.monotonic() < deadline:
+        _wait_for_one(left.pop(), deadline - time.monotonic())
+    return left
+
+
+def _wait_for_one(pid: int, seconds: float) -> None:
+    """Wait for a process that is not a child; where that cannot be done, listing them all anew takes its time."""
+    if sys.platform == "linux":
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return  # gone since it was listed
+        try:
+            select.select([handle], [], [], max(0.0, seconds))
+        finally:
+            os.close(handle)
+
+
+def _environment(process: Path) -> list[bytes]:
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []  # gone, or another user's: not of this run
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout

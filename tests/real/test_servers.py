@@ -1,0 +1,234 @@
+"""Real servers behind search-mcp: what they answer arrives as the bytes they wrote.
+
+The same requests go to a server directly and through search-mcp, without any SDK in the way, and every line of
+both conversations is judged by the official types. All five servers stand in one config, as a user has them.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from real import packages
+from real.conftest import Aggregator
+from real.conversation import Conversation, Era, Reply
+from real.peers import Run
+
+LEGACY, MODERN = Era("2025-11-25", {}), Era("2026-07-28", {})
+DUAL = ("git", "time")  # built on the Python SDK 2.x; the npm servers speak the legacy era only
+
+
+@dataclass(frozen=True)
+class Place:
+    """The servers and the files they serve."""
+
+    files: Path
+    servers: dict[str, dict[str, Any]]
+
+    def command(self, server: str) -> list[str]:
+        return [self.servers[server]["command"], *self.servers[server]["args"]]
+
+
+@pytest.fixture(scope="module")
+def run(new_run: Callable[[], Run]) -> Run:
+    return new_run()
+
+
+@pytest.fixture(scope="module")
+def place(run: Run) -> Place:
+    """Make a folder with files, a git repository and a memory, and the entries of the servers that know them."""
+    files = run.folder / "files"
+    files.mkdir()
+    (files / "text.txt").write_text("first\nsecond ✓ 日本語\n", encoding="utf-8", newline="\n")
+    (files / "picture.bin").write_bytes(bytes(range(256)))
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "text.txt"], ["commit", "-q", "-m", "One ✓"]):
+        subprocess.run([*git, *arguments], cwd=files, check=True, env=run.environment)
+    entity = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["wrote ✓"]}
+    memory = run.folder / "memory.jsonl"
+    memory.write_text(json.dumps(entity, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    def npm(name: str, *arguments: str, **env: str) -> dict[str, Any]:
+        command, *args = packages.server(name)
+        return {"command": command, "args": [*args, *arguments], "env": env}
+
+    servers = {
+        "time": {"command": sys.executable, "args": ["-m", "mcp_server_time", "--local-timezone", "UTC"]},
+        "git": {"command": sys.executable, "args": ["-m", "mcp_server_git", "--repository", str(files)]},
+        "everything": npm("everything", OWN="mine"),
+        "filesystem": npm("filesystem", str(files)),
+        "memory": npm("memory", MEMORY_FILE_PATH=str(memory)),
+    }
+    return Place(files, servers)
+
+
+@pytest.fixture(scope="module", params=[LEGACY, MODERN], ids=["legacy", "modern"])
+def through(
+    request: pytest.FixtureRequest, place: Place, run: Run, aggregator: Aggregator
+) -> Iterator[tuple[Era, Conversation]]:
+    """Talk to search-mcp, in each era, for as long as the tests about it last."""
+    environment = run.environment | {"A_SECRET_OF_THE_CLIENT": "s3cret"}
+    with Conversation(aggregator(place.servers), request.param, environment) as conversation:
+        yield request.param, conversation
+
+
+@pytest.fixture(scope="module")
+def direct(place: Place, run: Run) -> Iterator[Callable[[str, Era], Conversation]]:
+    """Talk to a server directly, in the client's era if the server speaks it."""
+    open_ones: dict[tuple[str, str], Conversation] = {}
+
+    def talk(server: str, era: Era) -> Conversation:
+        era = era if server in DUAL else LEGACY
+        key = server, era.revision
+        if key not in open_ones:
+            environment = run.environment | place.servers[server].get("env", {})
+            open_ones[key] = Conversation(place.command(server), era, environment).__enter__()
+        return open_ones[key]
+
+    yield talk
+    for conversation in open_ones.values():
+        conversation.__exit__(None, None, None)
+
+
+FILES = "{files}"  # stands for the folder of the files, which has another name in every run
+CALLS: list[tuple[str, str, dict[str, Any]]] = [
+    ("time", "convert_time", {"source_timezone": "Asia/Tokyo", "time": "12:30", "target_timezone": "Asia/Kolkata"}),
+    ("time", "convert_time", {"source_timezone": "Nowhere", "time": "12:30", "target_timezone": "UTC"}),
+    ("time", "convert_time", {}),
+    ("git", "git_log", {"repo_path": FILES}),
+    ("git", "git_status", {"repo_path": FILES}),
+    ("git", "git_show", {"repo_path": FILES, "revision": "HEAD"}),
+    ("git", "git_show", {"repo_path": FILES, "revision": "no-such-revision"}),
+    ("everything", "echo", {"message": 'quotes " and \\ and \u0000 and \U0001f600'}),
+    ("everything", "get-sum", {"a": 0.1, "b": 1e300}),
+    ("everything", "get-sum", {"a": "one"}),
+    ("everything", "get-structured-content", {"location": "Chicago"}),
+    ("everything", "get-tiny-image", {}),
+    ("everything", "get-resource-links", {"count": 2}),
+    ("everything", "get-annotated-message", {"messageType": "success", "includeImage": True}),
+    ("filesystem", "list_directory", {"path": FILES}),
+    ("filesystem", "read_text_file", {"path": FILES + "/text.txt", "tail": 1}),
+    ("filesystem", "read_media_file", {"path": FILES + "/picture.bin"}),
+    ("filesystem", "read_text_file", {"path": FILES + "/missing.txt"}),
+    ("filesystem", "directory_tree", {"path": FILES, "excludePatterns": [".git"]}),
+    ("memory", "read_graph", {}),
+    ("memory", "search_nodes", {"query": "✓"}),
+    ("memory", "delete_entities", {"entityNames": "not a list"}),
+]
+
+
+@pytest.mark.parametrize(("server", "tool", "arguments"), CALLS, ids=[f"{s}.{t}-{a}"[:60] for s, t, a in CALLS])
+def test_a_call_returns_the_bytes_of_the_server(
+    server: str,
+    tool: str,
+    arguments: dict[str, Any],
+    through: tuple[Era, Conversation],
+    direct: Callable[[str, Era], Conversation],
+    place: Place,
+) -> None:
+    era, front = through
+    filled = json.loads(json.dumps(arguments).replace(FILES, place.files.as_posix()))
+    here = front.ask("tools/call", name=f"{server}.{tool}", arguments=filled)
+    there = direct(server, era).ask("tools/call", name=tool, arguments=filled)
+    if there.error is not None:
+        expected = {"server": server, "tool": tool, **there.error}
+        assert here.error["code"] == -32000
+        assert here.error["message"] == f"Backend MCP server error: {there.error['message']}"
+        assert expected.items() <= here.error["data"].items()
+    elif era == LEGACY:
+        assert raw(here) == raw(there)
+    else:
+        assert here.payload == there.payload
+
+
+def raw(reply: Reply) -> bytes:
+    assert isinstance(reply.result, msgspec.Raw)
+    return bytes(reply.result)
+
+
+@pytest.mark.parametrize("server", ["time", "git", "everything", "filesystem", "memory"])
+def test_a_full_list_holds_the_definitions_of_the_server(
+    server: str,
+    run: Run,
+    place: Place,
+    direct: Callable[[str, Era], Conversation],
+    full: list[dict[str, msgspec.Raw]],
+) -> None:
+    listed = msgspec.json.decode(raw(direct(server, LEGACY).ask("tools/list")), type=dict[str, msgspec.Raw])
+    expected = msgspec.json.decode(listed["tools"], type=list[dict[str, msgspec.Raw]])
+    for definition in expected:
+        definition["name"] = msgspec.Raw(json.dumps(f"{server}.{json.loads(bytes(definition['name']))}").encode())
+    prefix = f'"{server}.'.encode()
+    found = [definition for definition in full if bytes(definition["name"]).startswith(prefix)]
+    assert [as_bytes(definition) for definition in found] == [as_bytes(definition) for definition in expected]
+
+
+def as_bytes(definition: dict[str, msgspec.Raw]) -> dict[str, bytes]:
+    return {key: bytes(value) for key, value in definition.items()}
+
+
+@pytest.fixture(scope="module")
+def full(run: Run, place: Place, aggregator: Aggregator) -> list[dict[str, msgspec.Raw]]:
+    """List all tools of all servers with everything their servers say about them."""
+    with Conversation(aggregator(place.servers, listing="full"), LEGACY, run.environment) as conversation:
+        listed = msgspec.json.decode(raw(conversation.ask("tools/list")), type=dict[str, msgspec.Raw])
+    return msgspec.json.decode(listed["tools"], type=list[dict[str, msgspec.Raw]])
+
+
+def test_what_a_call_changes_is_changed(through: tuple[Era, Conversation], place: Place) -> None:
+    era, front = through
+    path = place.files / f"written in {era.revision} ✓.txt"
+    arguments = {"path": str(path), "content": "written ✓\n"}
+    assert not front.ask("tools/call", name="filesystem.write_file", arguments=arguments).value.get("isError")
+    assert path.read_bytes() == "written ✓\n".encode()
+    path.unlink()
+
+
+def test_a_backend_sees_its_own_environment_and_not_the_clients(through: tuple[Era, Conversation]) -> None:
+    _, front = through
+    (content,) = front.ask("tools/call", name="everything.get-env", arguments={}).value["content"]
+    environment = json.loads(content["text"])
+    assert environment["OWN"] == "mine"
+    assert environment["PATH"]
+    assert "A_SECRET_OF_THE_CLIENT" not in environment
+    assert "MEMORY_FILE_PATH" not in environment
+
+
+def test_calls_in_flight_do_not_wait_for_each_other(through: tuple[Era, Conversation]) -> None:
+    _, front = through
+    slow = {"name": "everything.trigger-long-running-operation", "arguments": {"duration": 1, "steps": 1}}
+    first = front.begin("tools/call", **slow)
+    others = [front.begin("tools/call", name="everything.echo", arguments={"message": str(n)}) for n in range(20)]
+    order: list[int | str | None] = []
+    while len(order) < 21:
+        reply = front.next()
+        if reply.method is None:
+            order.append(reply.id)
+    assert order[-1] == first
+    assert sorted(order[:-1], key=str) == sorted(others, key=str)
+
+
+def test_resources_are_read_as_the_server_gives_them(
+    through: tuple[Era, Conversation], direct: Callable[[str, Era], Conversation]
+) -> None:
+    era, front = through
+    uri = "demo://resource/static/document/architecture.md"
+    for method, params in [("resources/list", {}), ("resources/templates/list", {}), ("resources/read", {"uri": uri})]:
+        here, there = front.ask(method, **params), direct("everything", era).ask(method, **params)
+        assert here.payload == there.payload
+
+
+@pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_every_legacy_revision_is_spoken(revision: str, run: Run, place: Place, aggregator: Aggregator) -> None:
+    only = {"time": place.servers["time"]}
+    with Conversation(aggregator(only), Era(revision, {}), run.environment) as conversation:  # it checks the revision
+        names = [tool["name"] for tool in conversation.ask("tools/list").value["tools"]]
+        assert names[:2] == ["time.get_current_time", "time.convert_time"]
+        assert conversation.ask("ping").value == {}
