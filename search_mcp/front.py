@@ -7,9 +7,9 @@ business.
 from collections.abc import Callable
 
 from search_mcp.dialects import CatalogChanged, Gateway, detect
-from search_mcp.dialects.front import read_params
 from search_mcp.dialects.front_legacy import FrontLegacy
 from search_mcp.dialects.front_modern import FrontModern
+from search_mcp.dialects.params import read_params
 from search_mcp.errors import WireError
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from search_mcp import jsonrpc
 from search_mcp.dialects import detect, names
 from search_mcp.dialects.back import read_offer, read_pages, targeted
-from search_mcp.dialects.front import cancellation, with_meta
+from search_mcp.dialects.params import cancellation, with_meta
 from search_mcp.errors import BackendAnswered, WireError, invalid_request
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType

@@ -7,7 +7,7 @@ from search_mcp import __version__, jsonrpc
 from search_mcp.dialects import Offered, names
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, RequestId, UnsetType
+from search_mcp.jsonrpc import Fields, Raw, RequestId
 from search_mcp.model import Action, Ask, Kind
 from search_mcp.peer import Peer
 
@@ -28,25 +28,6 @@ def capabilities(offered: Offered) -> dict[str, object]:
     if offered.extensions:
         body["extensions"] = offered.extensions
     return body
-
-
-def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
-    """Open a message's `params` and the `_meta` in them.
-
-    Raises:
-        ProtocolError: either is not an object.
-    """
-    try:
-        opened = jsonrpc.fields(params)
-    except ValueError:
-        raise invalid_params("Invalid params: params must be an object") from None
-    meta = opened.pop(names.META, None)
-    if meta is None:
-        return opened, {}
-    try:
-        return opened, jsonrpc.fields(meta)
-    except ValueError:
-        raise invalid_params("Invalid params: _meta must be an object") from None
 
 
 def read_target(method: str, params: Fields) -> tuple[Action, str]:
@@ -108,23 +89,6 @@ def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:
     return method_not_found(f"{names.ASK_METHOD[ask]} (the client did not declare the {ask.value} capability)")
 
 
-def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
-    """Carry out a client's `notifications/cancelled`; "Invalid cancellation notifications SHOULD be ignored"."""
-    try:
-        cancelled = jsonrpc.fields(params)
-    except ValueError:
-        return
-    peer.cancelled(jsonrpc.request_id(cancelled.get("requestId")), cancelled.get("reason"))
-
-
-def cancellation(message_id: int, reason: Raw | None) -> Raw:
-    """The parameters that cancel a request of ours."""
-    params: dict[str, object] = {"requestId": message_id}
-    if reason is not None:
-        params["reason"] = reason
-    return jsonrpc.encode(params)
-
-
 class ProgressReport:
     """Pass progress on to one request of the client, under its own token, while it is open."""
 
@@ -135,10 +99,3 @@ class ProgressReport:
         if self._peer.is_open(self._request):
             body = {**params, names.PROGRESS_TOKEN: jsonrpc.encode(self._token)}
             self._peer.notify(names.PROGRESS, jsonrpc.encode(body))
-
-
-def with_meta(body: Fields, meta: Fields) -> Fields:
-    """Put `_meta` where it was, or at the end; an empty one goes."""
-    if meta:
-        return {**body, names.META: jsonrpc.encode(meta)}
-    return jsonrpc.without(body, names.META)

@@ -14,16 +14,13 @@ from search_mcp.dialects import CatalogChanged, Gateway, Listing, names
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
-    cancellation,
     capabilities,
-    on_cancelled,
     progress_token,
-    read_params,
     read_target,
     refuse_cursor,
     refuse_question,
-    with_meta,
 )
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
 from search_mcp.errors import BackendAnswered, ProtocolError, ResourceNotFound, WireError, invalid_params
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType

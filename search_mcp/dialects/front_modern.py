@@ -15,13 +15,12 @@ from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
     capabilities,
-    on_cancelled,
     progress_token,
     read_target,
     refuse_cursor,
     refuse_question,
-    with_meta,
 )
+from search_mcp.dialects.params import on_cancelled, with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request, method_not_found
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw, UnsetType

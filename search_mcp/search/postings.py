@@ -19,7 +19,7 @@ _TIERS = (1.0, 0.6, 0.35)
 
 # Postings one query reads. Beyond, tools not yet met are out of reach of the first places (they would only hold the
 # query's commonest words, faintly), and only those met are looked up. About 60 ns each.
-_BUDGET = 2_000
+_BUDGET = 1_600
 
 
 class Postings:

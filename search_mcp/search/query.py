@@ -1,11 +1,11 @@
 """What a query says: which words to look for, which servers to look in, what to leave out.
 
     server:github open issues     only tools of the server "github"
-    "pull request" list           tools that hold these very words, if there are any
+    "pull request" list           only tools that hold all of these words, if there are any
     read file -directory          no tool that holds "directory"
 
-Operators are for short queries. A long request is prose: its quotes hold values and its dashes are dashes. Knows no
-catalogue: whether a server or a word exists is for others to say.
+Operators are for short queries. A long request is prose: its quotes hold values and its dashes are dashes. Knows
+no catalogue: whether a server or a word exists is for others to say.
 """
 
 import re
@@ -14,18 +14,20 @@ from dataclasses import dataclass
 from search_mcp.search.analysis import normalize, words
 from search_mcp.search.fillers import FILLERS
 
-LONGEST_QUERY = 4_000  # characters read; a long request has some 800
-MOST_WORDS = 160  # words searched; the longest requests people type have about 120
+LONGEST_QUERY = 4_000  # characters read; long requests have some 800
+MOST_WORDS = 160  # words searched, fillers aside; long requests have some 60
 _PROSE_FROM = 14  # words; shorter texts may hold operators
-_CLAUSES_FROM = 30  # words from which a request is taken to ask for several things
+_CLAUSES_FROM = 30  # words from which a request is taken to ask for several things; 20 does no better
 _MOST_CLAUSES = 12
 _SHORTEST_CLAUSE = 3  # words
 
 _OPERATOR = re.compile(
-    r'(?<!\S)(?:server:(?P<server>"[^"]*"|\S+)|"(?P<exact>[^"]+)"|-(?P<without>[^\W\d]\w*))(?!\S)', re.IGNORECASE
+    r"""(?<!\S)(?: server:(?P<server>"[^"]*"|\S+) | "(?P<exact>[^"]+)" | -(?P<without>[^\W\d]\w*) )(?!\S)""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _CLAUSE_END = re.compile(
-    r"[.!?;]+\s+|[。！？；]|\n+|,\s+(?:and|then|also)\s+|\s+(?:and then|then|and also|also)\s+", re.IGNORECASE
+    r"[.!?;]+\s+ | [。！？；] | \n+ | ,\s+(?:and|then|also)\s+ | \s+(?:and\ then|then|and\ also|also)\s+",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -34,42 +36,46 @@ class Query:
     """A query, taken apart."""
 
     text: str  # without operators
-    words: tuple[str, ...]  # as written, without fillers
+    words: tuple[str, ...]  # to look for, as written
+    clauses: tuple[tuple[str, ...], ...] = ()  # the words of each part, if the request is long
     servers: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
 
-    @property
-    def clauses(self) -> list[tuple[str, ...]]:
-        """The parts of a long request, each on its own; none if it is short."""
-        if len(self.text.split()) < _CLAUSES_FROM:
-            return []
-        parts = [
-            part for part in _CLAUSE_END.split(self.text) if part and len(part.split()) >= _SHORTEST_CLAUSE
-        ]
-        return [subject_words(part) for part in parts[:_MOST_CLAUSES]] if len(parts) > 1 else []
+
+def plain(text: str) -> Query:
+    """Take a query as words only."""
+    text = normalize(text[:LONGEST_QUERY])[:LONGEST_QUERY]
+    return Query(text, _subject(text), _clauses(text))
 
 
 def parse(text: str) -> Query:
-    """Take a query apart."""
+    """Take a query apart, operators included."""
     text = normalize(text[:LONGEST_QUERY])[:LONGEST_QUERY]
     if len(text.split()) >= _PROSE_FROM:
-        return Query(text, subject_words(text))
+        return plain(text)
     found: dict[str, list[str]] = {"server": [], "exact": [], "without": []}
 
     def take(match: re.Match[str]) -> str:
-        kind = str(match.lastgroup)
+        kind = match.lastgroup or ""
         found[kind].append(match[kind].strip('"'))
         return f" {match[kind]} " if kind == "exact" else " "
 
-    text = _OPERATOR.sub(take, text)
-    return Query(
-        text, subject_words(text), tuple(found["server"]), tuple(found["exact"]), tuple(found["without"])
-    )
+    rest = _OPERATOR.sub(take, text).strip()
+    # A server's name is also a word: if no server is called so, it may still be a subject, or mistyped.
+    sought = _subject(f"{' '.join(found['server'])} {rest}")
+    return Query(rest, sought, (), tuple(found["server"]), tuple(found["exact"]), tuple(found["without"]))
 
 
-def subject_words(text: str) -> tuple[str, ...]:
+def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
+    if len(text.split()) < _CLAUSES_FROM:
+        return ()
+    parts = [part for part in _CLAUSE_END.split(text) if len(part.split()) >= _SHORTEST_CLAUSE]
+    return tuple(map(_subject, parts[:_MOST_CLAUSES])) if len(parts) > 1 else ()
+
+
+def _subject(text: str) -> tuple[str, ...]:
     """Return the words that say what is asked for; if there are none, all."""
-    every = words(text)[:MOST_WORDS]
-    telling = tuple(word for word in every if word.casefold() not in FILLERS)
-    return telling or tuple(every)
+    every = words(text)
+    telling = [word for word in every if word.casefold() not in FILLERS]
+    return tuple((telling or every)[:MOST_WORDS])

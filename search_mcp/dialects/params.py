@@ -1,0 +1,50 @@
+"""What all four dialects read and write alike: `params`, the `_meta` in them, cancellations."""
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import names
+from search_mcp.errors import invalid_params
+from search_mcp.jsonrpc import Fields, Raw, UnsetType
+from search_mcp.peer import Peer
+
+
+def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
+    """Open a message's `params` and the `_meta` in them.
+
+    Raises:
+        ProtocolError: either is not an object.
+    """
+    try:
+        opened = jsonrpc.fields(params)
+    except ValueError:
+        raise invalid_params("Invalid params: params must be an object") from None
+    meta = opened.pop(names.META, None)
+    if meta is None:
+        return opened, {}
+    try:
+        return opened, jsonrpc.fields(meta)
+    except ValueError:
+        raise invalid_params("Invalid params: _meta must be an object") from None
+
+
+def with_meta(body: Fields, meta: Fields) -> Fields:
+    """Put `_meta` where it was, or at the end; an empty one goes."""
+    if meta:
+        return {**body, names.META: jsonrpc.encode(meta)}
+    return jsonrpc.without(body, names.META)
+
+
+def cancellation(message_id: int, reason: Raw | None) -> Raw:
+    """The parameters that cancel a request of ours."""
+    params: dict[str, object] = {"requestId": message_id}
+    if reason is not None:
+        params["reason"] = reason
+    return jsonrpc.encode(params)
+
+
+def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
+    """Carry out a client's `notifications/cancelled`; "Invalid cancellation notifications SHOULD be ignored"."""
+    try:
+        cancelled = jsonrpc.fields(params)
+    except ValueError:
+        return
+    peer.cancelled(jsonrpc.request_id(cancelled.get("requestId")), cancelled.get("reason"))
