@@ -7,7 +7,7 @@ client is shown of it is `views`' business.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -89,6 +89,18 @@ class Catalog:
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
         self.version = 0
         """Grows with every change, so that whoever derives something from it knows when to do so again."""
+
+    def configure(self, servers: Sequence[ServerConfig], replaced: Collection[str]) -> None:
+        """Go over to another configuration; the lists of servers that are gone or replaced go with them."""
+        self._servers = {server.name: server for server in servers}
+        self._pages = {
+            (server, kind): page
+            for (server, kind), page in self._pages.items()
+            if server in self._servers and server not in replaced
+        }
+        self._named.clear()
+        self._merged.clear()
+        self.version += 1
 
     def put(self, server: str, kind: Kind, page: Page | None) -> None:
         """Take note of a server's list; `None` if it cannot be had."""
@@ -233,13 +245,15 @@ class NamedItems(Sequence[Item]):
         own = _REFUSED.sub("_", shown)
         pinned = key in config.pinned or shown in config.pinned
         item = Item(config.name, key, prefix, own, jsonrpc.without(fields, "name"), pinned)
-        taken = self._by_fold.get(fold(item.name))
-        if taken is not None:
-            if not prefix and taken.name == item.name:
-                problem = f"{item.name} is also the bare name of a tool of {taken.server!r}; give one of them a prefix"
-                self.collisions.append((config.name, problem))
-                return
-            item = replace(item, own=f"{own}_{stable_suffix(config.name, key)}")
+        same = self._by_name.get(item.name)
+        if same is not None and not prefix:
+            problem = f"{item.name} is also the bare name of a tool of {same.server!r}; give one of them a prefix"
+            self.collisions.append((config.name, problem))
+            return
+        attempt = 0
+        while fold(item.name) in self._by_fold:
+            item = replace(item, own=f"{own}_{stable_suffix(config.name, key, str(attempt))}")
+            attempt += 1
         self._items.append(item)
         self._by_name[item.name] = item
         double = f"{prefix}__{item.own}" if prefix else item.own

@@ -169,6 +169,19 @@ class Lost(WireError):
         return data
 
 
+class MisbehavedError(WireError):
+    """A backend broke the protocol in a way that ends the call."""
+
+    code = BACKEND_ERROR
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"Backend MCP server error: {self.problem}"
+
+
 class BackendAnswered(WireError):
     """A backend's own error response, as it sent it."""
 

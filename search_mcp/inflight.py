@@ -81,8 +81,9 @@ class Inflight:
 
     def retire(self, request: Request) -> None:
         """Close a request of theirs: it is answered now, or never."""
-        if self._received.pop((type(request.id), request.id), None) is not request:
+        if not self.is_open(request):
             raise RuntimeError(f"request {request.id!r} retired twice")
+        del self._received[type(request.id), request.id]
 
     def drain_sent(self) -> Iterator[Sent]:
         """Retire every request of ours, for a connection that ended."""

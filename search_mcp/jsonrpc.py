@@ -7,7 +7,6 @@ the JSON library.
 """
 
 import codecs
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -75,6 +74,7 @@ class Oversize:
 Line: TypeAlias = bytes | Oversize
 Decoded: TypeAlias = Message | Invalid | list[Message | Invalid]
 
+_UNREADABLE = (msgspec.DecodeError, RecursionError)
 _message = msgspec.json.Decoder(Message)
 _fields = msgspec.json.Decoder(dict[str, Raw])
 _items = msgspec.json.Decoder(list[Raw])
@@ -95,15 +95,13 @@ class LineDecoder:
         self._limit = limit
         self._pending: list[bytes] = []
         self._size = 0
+        self._head = self._tail = b""  # the ends of a line that is over the limit
         self._body: int | None = None  # bytes of a body still to come; None between bodies
         self._expected = 0  # what the headers being read announced
-        self._at_start = True
+        self._at_start = True  # nothing was taken in as a line yet, so a BOM may lead it
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
         """Yield every line that `chunk` completes, without its line ending; blank lines are dropped."""
-        if self._at_start:
-            self._at_start = False
-            chunk = chunk.removeprefix(codecs.BOM_UTF8)
         start = 0
         while start < len(chunk):
             if self._body is not None:
@@ -129,27 +127,34 @@ class LineDecoder:
 
     def flush(self) -> Iterator[Line]:
         """Yield the last line of a stream that ended without a line ending."""
-        if self._pending:
+        if self._size:
             yield from self._complete()
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
         self._pending.append(piece)
-        if self._size > self._limit and len(self._pending) > 1:
-            # Only the ends matter any more; the middle is let go as it comes.
-            whole = b"".join(self._pending)
-            self._pending = [whole[:_GLIMPSE], whole[-_GLIMPSE:]]
+        if self._size > self._limit:
+            for kept in self._pending:
+                self._head += kept[: _GLIMPSE - len(self._head)]
+                self._tail = (self._tail + kept[-_GLIMPSE:])[-_GLIMPSE:]
+            self._pending = []
 
     def _complete(self) -> Iterator[Line]:
         line = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(codecs.BOM_UTF8)
         size, self._pending, self._size = self._size, [], 0
         if size > self._limit:
-            yield Oversize(size, line[:_GLIMPSE], line[-_GLIMPSE:])
+            yield Oversize(size, self._head, self._tail)
+            self._head = self._tail = b""
             return
         if line[:1] in b"Cc" and line[: len(_HEADER)].lower() == _HEADER:
             digits = line[len(_HEADER) :].strip()
             self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0
             return
+        if self._expected and line[:1] in (b"{", b"["):
+            self._expected = 0  # no blank line: whatever wrote that header does not frame by it
         if self._expected:
             if not line.strip():  # the blank line behind the headers
                 self.speaks_headers = True
@@ -245,16 +250,20 @@ def _repaired(line: bytes) -> bytes:
 def _legible_id(line: bytes) -> RequestId | None:
     try:
         return request_id(_fields.decode(line).get("id"))
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return None
 
 
 _ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18})\s*[,}]')
+_FIRST_MEMBER = re.compile(rb'"(result|error|method|params)"\s*:')
 
 
 def glimpsed_id(line: Line) -> int | None:
-    """Find the integer id in the first or last bytes of a line that could not be read as a whole."""
+    """Find which answer a line may have been that could not be read: an integer id near one of its ends."""
     head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:_GLIMPSE], line[-_GLIMPSE:])
+    first = _FIRST_MEMBER.search(head)
+    if first is not None and first[1] in (b"method", b"params"):
+        return None  # a request; its id is not ours
     found = _ID_AT_AN_END.search(head)
     if found is None:
         *_, found = [None, *_ID_AT_AN_END.finditer(tail)]
@@ -271,7 +280,7 @@ def fields(raw: Raw | UnsetType) -> Fields:
         return {}
     try:
         return _fields.decode(raw)
-    except msgspec.DecodeError as exc:
+    except _UNREADABLE as exc:
         raise ValueError(str(exc)) from exc
 
 
@@ -279,7 +288,7 @@ def object_or_empty(raw: Raw | None) -> Fields:
     """Open a JSON object one level; anything else, absence included, reads as empty."""
     try:
         return _fields.decode(raw) if raw is not None else {}
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return {}
 
 
@@ -291,7 +300,7 @@ def items(raw: Raw) -> list[Raw]:
     """
     try:
         return _items.decode(raw)
-    except msgspec.DecodeError as exc:
+    except _UNREADABLE as exc:
         raise ValueError(str(exc)) from exc
 
 
@@ -299,7 +308,7 @@ def value(raw: Raw | bytes) -> Any:
     """Decode a payload wholly; `None` where it cannot be (too deep)."""
     try:
         return _anything.decode(raw)
-    except (msgspec.DecodeError, RecursionError):
+    except _UNREADABLE:
         return None
 
 
@@ -321,7 +330,7 @@ def error_object(raw: Raw) -> ErrorObject:
     """Read a response's `error`; one that breaks the rules becomes an internal error that shows it."""
     try:
         return _error.decode(raw)
-    except msgspec.DecodeError:
+    except _UNREADABLE:
         return ErrorObject(INTERNAL_ERROR, "malformed error object", raw)
 
 
@@ -329,8 +338,21 @@ def encode(payload: object) -> Raw:
     """Encode anything, `Raw` included, compactly and in the order given."""
     try:
         return Raw(_encoder.encode(payload))
-    except UnicodeEncodeError:  # an unpaired surrogate, of a Python string of ours
-        return Raw(json.dumps(payload).encode())
+    except UnicodeEncodeError:
+        return Raw(_encoder.encode(_without_surrogates(payload)))
+
+
+def _without_surrogates(payload: object) -> object:
+    """Replace unpaired surrogates, which file names and environments may hold, by U+FFFD."""
+    if isinstance(payload, str):
+        return payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(payload, Mapping):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in payload.items()}
+    if isinstance(payload, list | tuple):
+        return [_without_surrogates(item) for item in payload]
+    if isinstance(payload, ErrorObject):
+        return ErrorObject(payload.code, str(_without_surrogates(payload.message)), payload.data)
+    return payload
 
 
 def encode_bytes(payload: object) -> bytes:
@@ -340,7 +362,7 @@ def encode_bytes(payload: object) -> bytes:
 
 def request(message_id: RequestId, method: str, params: Raw | None) -> bytes:
     """Write a request as one line."""
-    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (_encoder.encode(message_id), method.encode())
+    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (encode(message_id), method.encode())
     return b'%b,"params":%b}\n' % (head, params) if params is not None else head + b"}\n"
 
 
@@ -352,12 +374,12 @@ def notification(method: str, params: Raw | None) -> bytes:
 
 def result(message_id: RequestId, payload: Raw) -> bytes:
     """Write a successful response as one line."""
-    return b"".join((b'{"jsonrpc":"2.0","id":', _encoder.encode(message_id), b',"result":', payload, b"}\n"))
+    return b"".join((b'{"jsonrpc":"2.0","id":', encode(message_id), b',"result":', payload, b"}\n"))
 
 
 def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:
     """Write an error response as one line; the id is null where none could be read."""
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_encoder.encode(message_id), _encoder.encode(error))
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(message_id), encode(error))
 
 
 def framed(line: bytes) -> bytes:

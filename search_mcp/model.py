@@ -90,6 +90,14 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks at a list: what the client calls itself, and what its revision can read."""
+
+    client_name: str | None
+    object_output_only: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Audience:
     """For whom a list is made: the client's profile, and whether output schemas must be objects."""
 
@@ -110,7 +118,7 @@ class Caller(Protocol):
         ...
 
     @property
-    def audience(self) -> "Audience": ...
+    def viewer(self) -> Viewer: ...
 
     def ask(self, question: Question, call: "Call | None") -> Cancel:
         """Put a server's question to the client, in the course of `call` where one is under way."""
@@ -196,6 +204,10 @@ class Backend(Protocol):
     def name(self) -> str: ...
     @property
     def status(self) -> Status: ...
+
+    def recall(self, opening: "Opening") -> None:
+        """Tell what is remembered of it from earlier, for such a client, without starting it."""
+        ...
 
     def open(self, opening: "Opening") -> None:
         """Get to know the client, and start for it."""

@@ -47,7 +47,7 @@ class Peer:
         self._lines = jsonrpc.LineDecoder(limit)
         self._inflight = Inflight()
         self._ended = False
-        self._retired = anyio.Event()  # a request of theirs was retired since somebody began to wait for it
+        self._all_answered: anyio.Event | None = None  # set and forgotten once no request of theirs is open
 
     def __repr__(self) -> str:
         return f"<Peer {self._name} inflight={len(self._inflight)}{' ended' if self._ended else ''}>"
@@ -75,6 +75,7 @@ class Peer:
         for request in self._inflight.drain_received():
             if request.cancel is not None:
                 self._guarded(request.cancel, None)
+        self._tell_if_all_answered()
 
     def _write(self, line: bytes) -> None:
         if self._ended:
@@ -86,6 +87,9 @@ class Peer:
 
     def request(self, method: str, params: Raw | None, settle: Callable[[Answer], None]) -> int:
         """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
+        if self._ended:
+            settle(None)
+            return 0
         message_id = self._inflight.send(Sent(settle))
         self._write(jsonrpc.request(message_id, method, params))
         return message_id
@@ -98,6 +102,9 @@ class Peer:
         report: Callable[[Fields], None] | None,
     ) -> int:
         """Send a request whose parameters carry its own id, as a progress token."""
+        if self._ended:
+            settle(None)
+            return 0
         message_id = self._inflight.send(Sent(settle, report))
         self._write(jsonrpc.request(message_id, method, params_for(message_id)))
         return message_id
@@ -165,15 +172,26 @@ class Peer:
             self._retire(request)
             request.write(jsonrpc.failure(request.id, error.error_object()))
 
+    def drop(self, request: Request) -> None:
+        """Close a request without an answer, where the protocol wants none written."""
+        if self._inflight.is_open(request):
+            self._retire(request)
+
     async def answered(self) -> None:
         """Wait until no request of theirs waits for its answer."""
         while self._inflight.owes():
-            self._retired = anyio.Event()
-            await self._retired.wait()
+            if self._all_answered is None:
+                self._all_answered = anyio.Event()
+            await self._all_answered.wait()
 
     def _retire(self, request: Request) -> None:
         self._inflight.retire(request)
-        self._retired.set()
+        self._tell_if_all_answered()
+
+    def _tell_if_all_answered(self) -> None:
+        if self._all_answered is not None and not self._inflight.owes():
+            self._all_answered.set()
+            self._all_answered = None
 
     def is_open(self, request: Request) -> bool:
         """Whether a request still wants its answer."""
@@ -195,23 +213,32 @@ class Peer:
     def _on_line(self, line: Line) -> None:
         if isinstance(line, jsonrpc.Oversize):
             message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
-            self._on_invalid(Invalid(jsonrpc.PARSE_ERROR, message), line, self._write)
-            return
-        log.debug("< %s %.2000r", self._name, line)
-        decoded = jsonrpc.decode(line)
+            decoded: jsonrpc.Decoded = Invalid(jsonrpc.PARSE_ERROR, message)
+        else:
+            log.debug("< %s %.2000r", self._name, line)
+            decoded = jsonrpc.decode(line)
         if isinstance(decoded, list):
             self._on_batch(decoded, line)
-        else:
-            self._on_message(decoded, line, self._write)
+            return
+        self._on_message(decoded, line, self._write)
+        if isinstance(decoded, Invalid) and len(self._inflight):
+            self._give_up_on(jsonrpc.glimpsed_id(line), decoded)
 
-    def _on_batch(self, elements: list[Message | Invalid], line: bytes) -> None:
+    def _give_up_on(self, message_id: int | None, invalid: Invalid) -> None:
+        """Let nobody wait for ever for an answer that came and could not be read."""
+        lost = self._inflight.settle(message_id)
+        if lost is not None:
+            error = ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {invalid.message}")
+            self._guarded(lost.settle, error)
+
+    def _on_batch(self, elements: list[Message | Invalid], line: Line) -> None:
         batch = _Batch(self._write)
         for element in elements:
             wants_answer = isinstance(element, Invalid) or (element.method is not UNSET and element.id is not UNSET)
             self._on_message(element, line, batch.slot() if wants_answer else self._write)
         batch.close()
 
-    def _on_message(self, message: Message | Invalid, line: bytes, write: Callable[[bytes], None]) -> None:
+    def _on_message(self, message: Message | Invalid, line: Line, write: Callable[[bytes], None]) -> None:
         if isinstance(message, Invalid):
             self._on_invalid(message, line, write)
         elif message.method is UNSET:
@@ -227,10 +254,6 @@ class Peer:
             write(jsonrpc.failure(invalid.id, error))
         elif isinstance(write, _Batched):
             write.skip()
-        # It may have been the answer to something of ours: whoever waits must not wait for ever.
-        lost = self._inflight.settle(jsonrpc.glimpsed_id(line) if len(self._inflight) else None)
-        if lost is not None:
-            self._guarded(lost.settle, ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {invalid.message}"))
 
     def _on_request(self, request: Request) -> None:
         if not self._inflight.receive(request):

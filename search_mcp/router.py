@@ -9,6 +9,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import jsonschema_rs
@@ -41,12 +42,12 @@ from search_mcp.model import (
     Kind,
     ListChanged,
     News,
-    Offer,
     Opening,
     Outcome,
     Result,
     StateChanged,
     Status,
+    Viewer,
 )
 from search_mcp.profiles import Profile
 from search_mcp.resources import ResourceMap
@@ -90,34 +91,44 @@ class Router:
         later: Later,
         tell_front: Callable[[News | CatalogChanged], None],
     ) -> None:
-        self._configs = {config.name: config for config in servers}
-        self._enabled = [config.name for config in servers if config.enabled]
-        self._settings = settings
         self._explicit_profile = profile
         self._later = later
         self._tell_front = tell_front
-        self._backends: Mapping[str, Backend] = {}
-        self._statuses: dict[str, Status] = {}
-        self._catalog = Catalog([config for config in servers if config.enabled])
+        self._catalog = Catalog(())
         self._resources = ResourceMap(self._catalog)
-        facts = {config.name: tools.ServerFacts(config.description or "", config.tags) for config in servers}
-        self._own = tools.OwnTools(self._catalog, facts, self.statuses, settings.description_length)
-        self._opened = False
+        self._opening: Opening | None = None
         self._waiting: list[_Waiting] = []
         self._rendered: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
-        self._shown: dict[tuple[Kind, Audience], Raw] = {}
+        self._shown: dict[tuple[Kind, Viewer], Raw] = {}
         self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
-        self._audiences: dict[tuple[Profile, bool], Audience] = {}
         self._coalescing = False
+        self._problems: set[tuple[str, str]] = set()
+        self._examined = -1  # the catalogue's version when its problems were last looked for
+        self.configure(servers, settings, {})
 
-    def connect(self, backends: Mapping[str, Backend]) -> None:
-        """Get to know the backends: one for every enabled server."""
+    def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
+        """Go over to a configuration, with one backend for every enabled server of it."""
+        self._configs = {config.name: config for config in servers}
+        self._enabled = [config.name for config in servers if config.enabled]
+        self._settings = settings
+        self._audiences: dict[Viewer, Audience] = {}
+        replaced = {name for name, backend in self._backends.items() if backends.get(name) is not backend}
         self._backends = backends
-        self._statuses = {name: backend.status for name, backend in backends.items()}
+        self._catalog.configure([config for config in servers if config.enabled], replaced)
+        facts = {config.name: tools.ServerFacts(config.description or "", config.tags) for config in servers}
+        self._own = tools.OwnTools(self._catalog, facts, self.statuses, settings.description_length)
+        self._on_change()
+
+    _backends: Mapping[str, Backend] = MappingProxyType({})
 
     @property
     def catalog(self) -> Catalog:
         return self._catalog
+
+    @property
+    def opening(self) -> Opening | None:
+        """How the client opened, once it did."""
+        return self._opening
 
     def statuses(self) -> list[Status]:
         """Every configured server's state, disabled ones included, in the order of the configuration."""
@@ -131,30 +142,38 @@ class Router:
 
     # What front dialects ask
 
+    def recall(self, opening: Opening) -> None:
+        """Know what was known of the backends when such a client was last here; start nothing."""
+        for backend in self._backends.values():
+            backend.recall(opening)
+
     def open(self, opening: Opening) -> None:
         """Start the backends for this client; a second opening changes nothing."""
-        if self._opened:
+        if self._opening is not None:
             return
-        self._opened = True
+        self._opening = opening
         for backend in self._backends.values():
             backend.open(opening)
 
-    def audience(self, client_name: str | None, *, object_output_only: bool) -> Audience:
+    def audience(self, viewer: Viewer) -> Audience:
         """Choose the profile: the one named on the command line, else the client's own, else the canonical."""
-        settings = self._settings
-        profile = profiles.adjusted(
-            self._explicit_profile or profiles.by_client_name(client_name),
-            separator=settings.separator,
-            max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
-            listing=None if settings.listing == "auto" else settings.listing,
-        )
-        return Audience(profile, object_output_only)
+        if viewer not in self._audiences:
+            settings = self._settings
+            profile = profiles.adjusted(
+                self._explicit_profile or profiles.by_client_name(viewer.client_name),
+                separator=settings.separator,
+                max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
+                listing=None if settings.listing == "auto" else settings.listing,
+            )
+            self._audiences[viewer] = Audience(profile, viewer.object_output_only)
+        return self._audiences[viewer]
 
     def offered(self) -> Offered:
         """What the backends can do; while one of them is still unknown, everything."""
-        offers = [status.offer for status in self._statuses.values()]
+        statuses = [backend.status for backend in self._backends.values()]
+        offers = [status.offer for status in statuses]
         known = [offer for offer in offers if offer is not None]
-        hopeful = any(status.offer is None and status.state not in _ENDED_STATES for status in self._statuses.values())
+        hopeful = any(status.offer is None and status.state not in _ENDED_STATES for status in statuses)
         return Offered(
             kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(offer.kinds for offer in known))),
             logging=hopeful or any(offer.logging for offer in known),
@@ -175,21 +194,20 @@ class Router:
         return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
 
     def _server_line(self, server: str) -> str:
-        status = self._statuses.get(server)
-        offer: Offer | None = status.offer if status is not None else None
+        offer = self._status(server).offer
         about = self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
         return f"- {server}: {brief(about, LINE_LENGTH)}" if about else f"- {server}"
 
-    def merged_list(self, kind: Kind, audience: Audience, reply: Callable[[Listing], None]) -> Cancel:
+    def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing], None]) -> Cancel:
         """Give a merged list, as soon as it is whole or the client should wait no longer."""
 
         def give() -> None:
-            items = self._render(kind, audience)
-            self._shown[kind, audience] = items
+            items = self._render(kind, self.audience(viewer))
+            self._shown[kind, viewer] = items
             settled = self._is_settled(frozenset({kind}), self._enabled)
             reply(Listing(items, self._catalog.freshness(kind) if settled else Freshness()))
 
-        patience = min(self._settings.first_list_seconds, audience.profile.patience_seconds * IMPATIENCE)
+        patience = min(self._settings.first_list_seconds, self.audience(viewer).profile.patience_seconds * IMPATIENCE)
         return self._when_settled(frozenset({kind}), self._enabled, give, patience)
 
     def set_log_level(self, level: str) -> None:
@@ -224,7 +242,9 @@ class Router:
 
     def _forward_tool(self, call: Call, item: Item) -> Cancel:
         reply, server = call.reply, item.server
-        call.params = _without_added_arguments(call, item)
+        added = self.audience(call.caller.viewer).profile.added_arguments
+        if added:
+            call.params = _without(added, call, item)
 
         def on_outcome(outcome: Outcome) -> None:
             if isinstance(outcome, BackendAnswered):
@@ -245,7 +265,7 @@ class Router:
             return self._call_by_name(call)
 
         def run() -> None:
-            call.reply(Result(self._own.run(call.target, arguments, call.caller.audience)))
+            call.reply(Result(self._own.run(call.target, arguments, self.audience(call.caller.viewer))))
 
         if call.target == tools.LIST_SERVERS:
             run()
@@ -271,7 +291,7 @@ class Router:
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
         items = self._items(kind)
-        return items.find(call.target) or self._shown_names(kind, call.caller.audience).find(call.target)
+        return items.find(call.target) or self._shown_names(kind, self.audience(call.caller.viewer)).find(call.target)
 
     def _items(self, kind: Kind) -> NamedItems:
         return self._catalog.tools() if kind is Kind.TOOLS else self._catalog.prompts()
@@ -295,7 +315,9 @@ class Router:
                 return self._submit_when_settled(call, frozenset({kind}), [server])
         if not self._is_settled(frozenset({kind}), self._enabled):
             return self._submit_when_settled(call, frozenset({kind}), self._enabled)
-        raise not_found(call.target, nearest(call.target, self._callable_names(kind, call.caller.audience)))
+        raise not_found(
+            call.target, nearest(call.target, self._callable_names(kind, self.audience(call.caller.viewer)))
+        )
 
     def _prefixed(self, name: str) -> Iterable[tuple[str, str]]:
         """The servers whose prefix a name carries, with what comes behind it."""
@@ -394,11 +416,8 @@ class Router:
         match news:
             case ListChanged(server, kind, page):
                 self._catalog.put(server, kind, page)
-                for remark in page.rejected if page is not None else ():
-                    log.warning("! %s: %s", server, remark)
                 self._on_change()
-            case StateChanged(server, status):
-                self._statuses[server] = status
+            case StateChanged():
                 self._on_change()
             case _:
                 self._tell_front(news)
@@ -406,21 +425,31 @@ class Router:
     def _on_change(self) -> None:
         for waiting in [each for each in self._waiting if self._is_settled(each.kinds, each.servers)]:
             self._release(waiting)
-        if self._shown and not self._coalescing:
+        if not self._coalescing:
             self._coalescing = True
             self._later(COALESCE_SECONDS, self._tell_of_changes)
 
     def _tell_of_changes(self) -> None:
         """Tell the client of the lists that would look different now from how it was last shown them."""
         self._coalescing = False
+        self._log_problems()
         changed: set[Kind] = set()
-        for (kind, audience), shown in self._shown.items():
-            items = self._render(kind, audience)
+        for (kind, viewer), shown in self._shown.items():
+            items = self._render(kind, self.audience(viewer))
             if items != shown:
-                self._shown[kind, audience] = items
+                self._shown[kind, viewer] = items
                 changed.add(kind)
         if changed:
             self._tell_front(CatalogChanged(frozenset(changed)))
+
+    def _log_problems(self) -> None:
+        """Say once of each definition that was repaired or left out, and why."""
+        if self._examined == self._catalog.version:
+            return
+        self._examined = self._catalog.version
+        for problem in set(self._catalog.problems()) - self._problems:
+            self._problems.add(problem)
+            log.warning("! %s: %s", *problem)
 
 
 def _with_object_arguments(call: Call) -> dict[str, Raw]:
@@ -459,10 +488,9 @@ def _unwrapped(target: str, raw: Raw) -> Raw | None:
     return None
 
 
-def _without_added_arguments(call: Call, item: Item) -> dict[str, Raw]:
+def _without(added: frozenset[str], call: Call, item: Item) -> dict[str, Raw]:
     """Drop arguments that a client adds to every call on its own, unless the tool knows them."""
-    added = call.caller.audience.profile.added_arguments
-    if not added or "arguments" not in call.params:
+    if "arguments" not in call.params:
         return call.params
     arguments = jsonrpc.object_or_empty(call.params["arguments"])
     unknown = (added & arguments.keys()) - item.input_schema.get("properties", {}).keys()

@@ -10,22 +10,21 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import platformdirs
 
 from search_mcp import stdio
+from search_mcp.aggregate import APP, Aggregate
 from search_mcp.backend.process import without_threads
-from search_mcp.backend.supervisor import Supervisor, Surroundings
 from search_mcp.config import Config, candidates, parse
-from search_mcp.dialects import CatalogChanged
 from search_mcp.errors import ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
-from search_mcp.model import News
 from search_mcp.profiles import Profile
-from search_mcp.router import Router
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,7 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
     Raises:
         ConfigError: there is none, it cannot be read, or it is wrong.
     """
-    user_dir = Path(platformdirs.user_config_dir("search-mcp", appauthor=False))
+    user_dir = Path(platformdirs.user_config_dir(APP, appauthor=False))
     places = candidates(explicit, variables, Path.cwd(), user_dir)
     path = next((place for place in places if place.is_file()), None)
     if path is None:
@@ -70,51 +69,6 @@ def read(path: Path, variables: Mapping[str, str]) -> Config:
         config_dir=str(path.resolve().parent),
         python=sys.executable,
     )
-
-
-class Aggregate:
-    """The backends of one configuration behind one router: everything but the client's connection."""
-
-    def __init__(
-        self,
-        config: Config,
-        profile: Profile | None = None,
-        surroundings: Surroundings | None = None,
-        tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
-    ) -> None:
-        self.tell_front = tell_front
-        self.router = Router(config.servers, config.settings, profile, later, self._on_news)
-        world = surroundings or Surroundings(max_message_bytes=config.settings.max_message_bytes)
-        self.backends = {
-            server.name: Supervisor(server, self.router.tell, later, world)
-            for server in config.servers
-            if server.enabled
-        }
-        self.router.connect(self.backends)
-
-    def _on_news(self, news: News | CatalogChanged) -> None:
-        self.tell_front(news)
-
-    @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Own the backends' tasks; at the end all backends are stopped, all at once."""
-        async with anyio.create_task_group() as tasks:
-            for backend in self.backends.values():
-                tasks.start_soon(backend.run)
-            try:
-                yield
-            finally:
-                tasks.cancel_scope.cancel()
-
-    def signal(self, number: int) -> None:
-        """Send a signal to every backend's process tree."""
-        for backend in self.backends.values():
-            backend.signal(number)
-
-
-def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
-    """Call something after a while; returns what prevents it."""
-    return asyncio.get_running_loop().call_later(seconds, act).cancel
 
 
 class Client:
@@ -144,17 +98,17 @@ class Client:
         log.debug("= the client does not read; nobody is read until it does")
         if self.reader is not None:
             self.reader.pause_reading()
-        for backend in self._aggregate.backends.values() if self._aggregate is not None else ():
+        for backend in self._aggregate.backends if self._aggregate is not None else ():
             backend.pause_reading()
 
     def on_clear(self) -> None:
         if self.reader is not None:
             self.reader.resume_reading()
-        for backend in self._aggregate.backends.values() if self._aggregate is not None else ():
+        for backend in self._aggregate.backends if self._aggregate is not None else ():
             backend.resume_reading()
 
 
-async def serve(config: Config | ConfigError, profile: Profile | None, descriptors: tuple[int, int]) -> int:
+async def serve(config: Config | ConfigError, path: Path, profile: Profile | None, descriptors: tuple[int, int]) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
     aggregate = Aggregate(config, profile) if isinstance(config, Config) else None
@@ -169,8 +123,10 @@ async def serve(config: Config | ConfigError, profile: Profile | None, descripto
     front = client.front = Front(aggregate.router, writer.write, config.settings.max_message_bytes)
     aggregate.tell_front = front.tell
     with _signals(aggregate, client) as received:
-        async with aggregate.running():
+        async with aggregate.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(_keep_up, path, aggregate)
             await client.ended.wait()
+            tasks.cancel_scope.cancel()
             if not received:
                 front.end_subscriptions()
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
@@ -180,6 +136,30 @@ async def serve(config: Config | ConfigError, profile: Profile | None, descripto
             with anyio.move_on_after(LAST_BYTES_SECONDS):
                 await client.gone.wait()
     return 128 + received[0] if received else 0
+
+
+async def _keep_up(path: Path, aggregate: Aggregate) -> None:
+    """Follow edits of the configuration; a broken one changes nothing and is reported once."""
+    # Loaded beside the first answers, not before them.
+    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits")
+    complaint = ""
+    async for _ in edits.of_file(path):
+        config = _read_again(path)
+        if isinstance(config, Config):
+            log.info("= the configuration changed")
+            for warning in config.warnings:
+                log.warning("! %s", warning)
+            aggregate.reconfigure(config)
+        elif str(config) != complaint:
+            log.error("! %s; what ran goes on running", config)
+        complaint = str(config) if isinstance(config, ConfigError) else ""
+
+
+def _read_again(path: Path) -> Config | ConfigError:
+    try:
+        return read(path, os.environ)
+    except ConfigError as exc:
+        return exc
 
 
 async def _first_of(*waits: Callable[[], Awaitable[None]]) -> None:
@@ -238,10 +218,11 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
         level=(log_level or settled).upper(),
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
     )
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)
     if isinstance(config, ConfigError):
         log.error("%s", config)
     else:
         log.info("= configuration %s", path)
         for warning in config.warnings:
             log.warning("! %s", warning)
-    return anyio.run(serve, config, profile, descriptors)
+    return anyio.run(serve, config, path, profile, descriptors)

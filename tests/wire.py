@@ -27,9 +27,7 @@ MODERN_RESULT_KEYS = {"resultType", "ttlMs", "cacheScope", "inputRequests", "req
 LEGACY_META_KEYS = {f"{RESERVED}related-task", f"{RESERVED}model-immediate-response"}
 
 # "1.0.0" is no revision of the protocol; this product echoes it and then speaks the newest legacy one.
-SPOKEN_AS = {revision: revision for revision in HANDSHAKE_PROTOCOL_VERSIONS} | {
-    "1.0.0": LATEST_HANDSHAKE_VERSION
-}
+SPOKEN_AS = {revision: revision for revision in HANDSHAKE_PROTOCOL_VERSIONS} | {"1.0.0": LATEST_HANDSHAKE_VERSION}
 
 CLIENT_CAPABILITY = {
     "elicitation/create": "elicitation",
@@ -58,9 +56,7 @@ class _Request:
     method: str
     params: Message
     batch: object | None
-    acknowledged: Message | None = field(
-        default=None
-    )  # the filter of a `subscriptions/listen`, once accepted
+    acknowledged: Message | None = field(default=None)  # the filter of a `subscriptions/listen`, once accepted
 
     @property
     def meta(self) -> Message:
@@ -120,10 +116,7 @@ class WireLog:
     def waiting(self) -> list[str]:
         """Name the requests that wait for an answer, as `id method`."""
         return [
-            f"{r.key} {r.method}"
-            for rs in self._waiting.values()
-            for r in rs
-            if r.method != "subscriptions/listen"
+            f"{r.key} {r.method}" for rs in self._waiting.values() for r in rs if r.method != "subscriptions/listen"
         ]
 
     # The client's side: noted, not judged.
@@ -253,11 +246,7 @@ class WireLog:
         if self._legacy is None:
             _refuse("a server sends requests to a client that sent `initialize` only")
         capability = CLIENT_CAPABILITY.get(method)
-        if (
-            capability
-            and self._client_capabilities is not None
-            and capability not in self._client_capabilities
-        ):
+        if capability and self._client_capabilities is not None and capability not in self._client_capabilities:
             _refuse(f"the client did not declare {capability}")
         params = _params(message)
         if (method, self._legacy) not in methods.SERVER_REQUESTS:
@@ -296,9 +285,7 @@ class WireLog:
     def _holder_of(self, token: object) -> _Request:
         wanted = json.dumps(token)
         requests = [request for requests in self._waiting.values() for request in requests]
-        holders = [
-            r for r in requests if "progressToken" in r.meta and json.dumps(r.meta["progressToken"]) == wanted
-        ]
+        holders = [r for r in requests if "progressToken" in r.meta and json.dumps(r.meta["progressToken"]) == wanted]
         if not holders:
             _refuse(f"progress for the token {wanted}, which no request in flight carries")
         return holders[0]
@@ -322,9 +309,7 @@ class WireLog:
             if request.acknowledged is not None:
                 _refuse(f"the subscription {key} is acknowledged twice")
             request.acknowledged = _object(params.get("notifications"))
-            surplus = sorted(
-                name for name, value in request.acknowledged.items() if value and not wanted.get(name)
-            )
+            surplus = sorted(name for name, value in request.acknowledged.items() if value and not wanted.get(name))
             if surplus:
                 _refuse(f"the client did not ask for {', '.join(surplus)}")
         elif request.acknowledged is None:
@@ -386,10 +371,7 @@ def _judge_modern_result(request: _Request, result: Message) -> None:
 def _refuse_modern_keys(body: Message) -> None:
     """Refuse the other era's keys in a legacy result or in legacy params."""
     meta = _object(body.get("_meta"))
-    found = (
-        MODERN_RESULT_KEYS & body.keys()
-        | {key for key in meta if key.startswith(RESERVED)} - LEGACY_META_KEYS
-    )
+    found = MODERN_RESULT_KEYS & body.keys() | {key for key in meta if key.startswith(RESERVED)} - LEGACY_META_KEYS
     if found:
         _refuse(f"{', '.join(sorted(found))}: modern keys towards a legacy client")
 

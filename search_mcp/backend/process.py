@@ -11,13 +11,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import anyio
+
+from search_mcp.backend.guardian import Guardian
+from search_mcp.backend.journal import Journal
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +31,6 @@ LAST_BYTES_SECONDS = 0.2
 """How long the end of a child's output and its exit may lie apart."""
 REAP_SECONDS = 1.0
 """How long the system may take to report a killed child."""
-STDERR_TAIL_BYTES = 4096
-"""How much of a child's last words is kept for error messages."""
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused."""
 
@@ -43,6 +43,8 @@ class Command:
     args: Sequence[str]
     environment: Mapping[str, str] = field(repr=False)
     cwd: str | None
+    log: Path | None = None
+    """Where its stderr is written to."""
 
 
 class Child(Protocol):
@@ -76,10 +78,11 @@ class Spawn(Protocol):
 class ChildProcess(asyncio.SubprocessProtocol):
     """One child and its pipes."""
 
-    def __init__(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+    def __init__(
+        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], journal: Journal, guardian: Guardian
+    ) -> None:
         self._on_stdout, self._on_end = on_stdout, on_end
-        self._stderr: deque[bytes] = deque()
-        self._stderr_size = 0
+        self._journal, self._guardian = journal, guardian
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = anyio.Event()
         self._silent = False  # its stdout is closed and all of it was read
@@ -93,15 +96,13 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
         self._transport = transport
+        self._guardian.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
             self._on_stdout(data)
-            return
-        self._stderr.append(data)
-        self._stderr_size += len(data)
-        while self._stderr_size - len(self._stderr[0]) >= STDERR_TAIL_BYTES:
-            self._stderr_size -= len(self._stderr.popleft())
+        else:
+            self._journal.write(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
@@ -161,7 +162,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
             pipe.resume_reading()
 
     def last_words(self) -> str:
-        return b"".join(self._stderr)[-STDERR_TAIL_BYTES:].decode(errors="replace").strip()
+        return self._journal.tail()
 
     def exit_code(self) -> int | None:
         code: int | None = self._running.get_returncode()
@@ -185,6 +186,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self.signal_tree(_KILL)
             if not await self._exits_within(REAP_SECONDS):
                 log.error("! pid %d is still there after SIGKILL", self.pid)
+            self._guardian.dismiss(self.pid)
+            self._journal.close()
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 self._running.close()
 
@@ -206,27 +209,30 @@ class ChildProcess(asyncio.SubprocessProtocol):
 _KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
 
 
-async def spawn(command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> ChildProcess:
-    """Start a child in a process group of its own.
+class Spawner:
+    """The real `Spawn`: every child in a process group of its own, under one guardian."""
 
-    Raises:
-        OSError: it cannot be started.
-    """
-    if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
-        raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
-    loop = asyncio.get_running_loop()
-    _, protocol = await loop.subprocess_exec(
-        lambda: ChildProcess(on_stdout, on_end),
-        command.program,
-        *command.args,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=dict(command.environment),
-        cwd=command.cwd,
-        start_new_session=True,  # ignored on Windows, where a job object does this
-    )
-    return protocol
+    def __init__(self) -> None:
+        self._guardian = Guardian()
+
+    async def __call__(
+        self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
+    ) -> ChildProcess:
+        if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
+            raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
+        loop = asyncio.get_running_loop()
+        _, protocol = await loop.subprocess_exec(
+            lambda: ChildProcess(on_stdout, on_end, Journal(command.log), self._guardian),
+            command.program,
+            *command.args,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(command.environment),
+            cwd=command.cwd,
+            start_new_session=True,  # ignored on Windows, where a job object does this
+        )
+        return protocol
 
 
 def without_threads() -> None:

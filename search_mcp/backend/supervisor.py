@@ -19,23 +19,36 @@ import anyio
 from search_mcp.backend import lifecycle
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.lifecycle import Backoff, Event, State
-from search_mcp.backend.process import Child, Command, Spawn, is_program, spawn
+from search_mcp.backend.process import Child, Command, Spawn, Spawner, is_program
+from search_mcp.cache import VERDICT_SECONDS, CatalogCache, Record, fingerprint
+from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
 from search_mcp.errors import BackendAnswered, Lost, NotRunning, WireError
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import ErrorObject, Fields, Invalid, Line, Raw, UnsetType, encode
-from search_mcp.model import Call, Cancel, Kind, ListChanged, News, Offer, Opening, Outcome, Page, StateChanged, Status
+from search_mcp.model import (
+    Action,
+    Call,
+    Cancel,
+    Kind,
+    ListChanged,
+    News,
+    Offer,
+    Opening,
+    Outcome,
+    Page,
+    StateChanged,
+    Status,
+)
 from search_mcp.peer import ConnectionEndedError, Peer
 
 log = logging.getLogger(__name__)
 
-PROBE_SECONDS = 5.0
+PROBE_SECONDS = 3.0
 """How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
-
-
 IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
 LAST_WORDS = 1000
@@ -52,12 +65,15 @@ class EndedError(Exception):
 class Surroundings:
     """What a supervisor needs of the world; tests pass their own."""
 
-    spawn: Spawn = spawn
+    spawn: Spawn = field(default_factory=Spawner)
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
     backoff: Backoff = field(default_factory=Backoff)
     probe_seconds: float = PROBE_SECONDS
     max_message_bytes: int = 64 << 20
+    cache: CatalogCache | None = None
+    log_folder: Path | None = None
+    wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
 
@@ -83,12 +99,14 @@ class Supervisor:
         self._child: Child | None = None
         self._peer: Peer | None = None
         self._dialect: BackDialect | None = None  # only while it is ready
+        self._subscriptions: dict[str, Call] = {}  # by URI; made again in every life
         self._held: list[_Held] = []  # calls that came before it was ready
         self._early: list[Callable[[BackDialect], None]] = []  # what it said before it was ready
         self._wanted = anyio.Event()  # somebody needs it
-        self._over = anyio.Event()  # its present life ended, or is to end
         self._last_used = 0.0
         self._listed = False
+        self._pages: dict[Kind, Page] = {}
+        self._record_key = ""  # of what was and is to be remembered of it
         self._stale: set[Kind] = set()
         self._stale_changed = anyio.Event()
         self._log_level: str | None = None
@@ -107,19 +125,72 @@ class Supervisor:
         retry_after = max(0.0, self._retry_at - self._world.clock()) if self._retry_at is not None else None
         return Status(self.name, self._state.value, self._reason, retry_after, self._offer, self._start_seconds)
 
+    # From the configuration
+
+    def is_started_like(self, config: ServerConfig) -> bool:
+        """Whether an edited entry still means this very process."""
+        ours, theirs = self._config, config
+        return all(getattr(ours, name) == getattr(theirs, name) for name in _STARTED_BY)
+
+    def adopt(self, config: ServerConfig) -> None:
+        """Go over to an entry that is started alike."""
+        self._config = config
+
     # From the router
 
     def open(self, opening: Opening) -> None:
         """Get to know the client; start, unless it is lazy and its lists are known."""
+        self.recall(opening)
         self._opening = opening
         if self._config.startup == "eager" or not self._listed:
             self._wanted.set()
+
+    def recall(self, opening: Opening) -> None:
+        """Tell what is remembered of it, as it was for such a client; nothing is started."""
+        if self._world.cache is None or self._record_key or self._config.problem is not None:
+            return
+        try:
+            program = self._command().program
+        except EndedError:
+            return  # it cannot be started now, so what it once offered cannot be had either
+        cache, state = self._world.cache, Path(program).stat()
+        key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
+        self._record_key = key
+        record = cache.load(key)
+        if record is None:
+            return
+        self._offer = record.offer
+        verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
+        if record.offer.modern == opening.modern or verdict_holds:
+            self._modern = record.offer.modern
+        self._listed = True
+        for kind in Kind:
+            self._tell(ListChanged(self.name, kind, record.pages.get(kind)))
+
+    def _remember(self, offer: Offer) -> None:
+        if self._world.cache is not None and self._record_key:
+            self._world.cache.store(self._record_key, Record(offer, dict(self._pages)))
 
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
         if self._child is not None and self._child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
             return _nothing
+        seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
+        if seconds is None and at_most is None:
+            return self._pass_on(call, target)
+        limited = _Limited(call, seconds, at_most, self._later, self._late)
+        limited.cancel_backend = self._pass_on(limited.call, target)
+        return limited.cancel
+
+    def _late(self, call: Call, how: str) -> WireError:
+        """The error for a call whose time is up: nothing has run if it still waits here."""
+        if any(held.call is call for held in self._held):
+            return NotRunning(self.name, self._state.value, self._reason or how)
+        return Lost(self.name, how)
+
+    def _pass_on(self, call: Call, target: str) -> Cancel:
+        """Give a call to the backend now, or hold it until there is one."""
         if self._dialect is not None:
             return self._start(self._dialect, call, target)
         held = _Held(call, target)
@@ -136,12 +207,11 @@ class Supervisor:
 
     def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
         self._last_used = self._world.clock()
-        seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
-        if seconds is None and at_most is None:
-            return dialect.submit(call, target)
-        limited = _Limited(self.name, call, seconds, at_most, self._later)
-        limited.cancel_backend = dialect.submit(limited.call, target)
-        return limited.cancel
+        if call.action is Action.SUBSCRIBE:
+            self._subscriptions[target] = replace(call, reply=lambda _outcome: None)
+        elif call.action is Action.UNSUBSCRIBE:
+            self._subscriptions.pop(target, None)
+        return dialect.submit(call, target)
 
     def set_log_level(self, level: str) -> None:
         """Set the level now, and again whenever it is started."""
@@ -241,7 +311,7 @@ class Supervisor:
 
     async def _live_once(self, opening: Opening, modern_first: bool) -> None:
         started = self._world.clock()
-        self._over = over = anyio.Event()
+        over = anyio.Event()  # this life ended, or is to end
         child, peer = await self._spawn(over)
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
@@ -271,7 +341,11 @@ class Supervisor:
 
     async def _spawn(self, over: anyio.Event) -> tuple[Child, Peer]:
         command = self._command()
-        peer = Peer(self.name, lambda line: child.write(line), self, self._world.max_message_bytes)  # noqa: PLW0108  # bound below
+
+        def write(line: bytes) -> None:
+            child.write(line)
+
+        peer = Peer(self.name, write, self, self._world.max_message_bytes)
 
         def on_end() -> None:
             peer.end()
@@ -292,29 +366,32 @@ class Supervisor:
         environment = child_environment(sys.platform, world.variables, config.env, config.inherit_env, world.home)
         program = find_program(sys.platform, config.command, environment, config.cwd, is_program)
         if program is None:
-            where = (
-                f"looked in {environment.get('PATH', '')}" if os.path.basename(config.command) == config.command else ""
-            )
-            raise EndedError(f"command {config.command!r} was not found; {where or 'there is no such program'}")
-        return Command(program, config.args, environment, config.cwd)
+            named = Path(config.command).name == config.command
+            where = f"in {environment.get('PATH', '')}" if named else "there"
+            remedy = "install it, or write its full path into the configuration"
+            raise EndedError(f"command {config.command!r} was not found {where}; {remedy}")
+        log_file = world.log_folder / f"{fold(self.name)}.log" if world.log_folder is not None else None
+        return Command(program, config.args, environment, config.cwd, log_file)
 
     async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer, over: anyio.Event) -> None:
         def lost() -> WireError:
             return Lost(self.name, "ended during the call", redact(_how_it_ended(child), self._config.secrets))
 
-        dialect = back_dialect(self.name, peer, offer, opening, self._tell, self._mark_stale, lost)
+        dialect = back_dialect(self.name, peer, offer, opening, self._hear_news, self._mark_stale, lost)
         self._dialect = dialect
         self._reason = None
         self._advance(Event.OPENED)
         if self._log_level is not None:
             dialect.set_log_level(self._log_level)
+        for uri, subscription in self._subscriptions.items():
+            dialect.submit(subscription, uri)
         early, self._early = self._early, []
         for replay in early:
             replay(dialect)
         held, self._held = self._held, []
         for each in held:
             each.cancel = self._start(dialect, each.call, each.target)
-        self._watch_idleness(over)
+        self._watch_idleness(dialect, over)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._keep_lists, dialect)
             await over.wait()
@@ -322,7 +399,7 @@ class Supervisor:
         if child.has_ended():
             raise EndedError(_how_it_ended(child))
 
-    def _watch_idleness(self, over: anyio.Event) -> None:
+    def _watch_idleness(self, dialect: BackDialect, over: anyio.Event) -> None:
         lazy = self._config.startup == "lazy"
         seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if lazy else None)
         if seconds is None:
@@ -332,7 +409,7 @@ class Supervisor:
             if over.is_set():
                 return
             idle_for = self._world.clock() - self._last_used
-            if self._peer is not None and self._peer.is_idle() and self._listed and idle_for >= seconds:
+            if dialect.is_idle() and not self._subscriptions and self._listed and idle_for >= seconds:
                 log.info("= %s: idle for %g s, stopped", self.name, seconds)
                 over.set()
             else:
@@ -351,11 +428,12 @@ class Supervisor:
                 for kind in sorted(kinds, key=list(Kind).index):
                     tasks.start_soon(self._read_list, dialect, kind)
             self._listed = True
+            self._remember(dialect.offer)
             await self._stale_changed.wait()
 
     async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
         if kind not in dialect.offer.kinds:
-            self._tell(ListChanged(self.name, kind, Page(())))
+            self._hear_news(ListChanged(self.name, kind, Page(())))
             return
         try:
             await dialect.read_list(kind)
@@ -363,7 +441,15 @@ class Supervisor:
             return  # it ended; the next life reads them again
         except (BackendAnswered, ValueError) as exc:
             log.warning("! %s: its list of %s cannot be had: %s", self.name, kind.value, exc)
-            self._tell(ListChanged(self.name, kind, None))
+            self._hear_news(ListChanged(self.name, kind, None))
+
+    def _hear_news(self, news: News) -> None:
+        if isinstance(news, ListChanged):
+            if news.page is None:
+                self._pages.pop(news.kind, None)
+            else:
+                self._pages[news.kind] = news.page
+        self._tell(news)
 
     def _mark_stale(self, kind: Kind) -> None:
         self._stale.add(kind)
@@ -401,6 +487,10 @@ class Supervisor:
         return None
 
 
+_STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
+"""What of an entry needs a new process when it changes."""
+
+
 class _ExitedOnOpeningError(EndedError):
     """It ended before it was open: perhaps because of how it was spoken to."""
 
@@ -419,15 +509,15 @@ class _Limited:
 
     def __init__(
         self,
-        server: str,
         call: Call,
         seconds: float | None,
         at_most: float | None,
         later: Callable[[float, Callable[[], None]], Callable[[], None]],
+        error: Callable[[Call, str], WireError],
     ) -> None:
         self.cancel_backend: Cancel = _nothing
         self.call = replace(call, reply=self._reply, report=self._report if seconds is not None else call.report)
-        self._server, self._original, self._seconds, self._later = server, call, seconds, later
+        self._original, self._seconds, self._later, self._error = call, seconds, later, error
         self._stop_timer: Callable[[], None] = lambda: None
         self._stop_last_timer: Callable[[], None] = lambda: None
         self._restart()
@@ -455,8 +545,9 @@ class _Limited:
 
     def _expire(self, how: str) -> None:
         self._stop()
+        error = self._error(self.call, how)
         self.cancel_backend(encode("timed out"))
-        self._original.reply(Lost(self._server, how))
+        self._original.reply(error)
 
     def _stop(self) -> None:
         self._stop_timer()

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.jsonrpc import EMPTY, Fields, Raw
-from search_mcp.model import Action, Call, Entry, Freshness, Kind, Offer, Page
+from search_mcp.errors import BackendAnswered
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw
+from search_mcp.model import Action, Call, Entry, Freshness, Kind, Offer, Outcome, Page, Result
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +26,16 @@ def targeted(call: Call, target: str) -> Fields:
         reference = {**jsonrpc.fields(call.params["ref"]), key: jsonrpc.encode(target)}
         return {**call.params, "ref": jsonrpc.encode(reference)}
     return {**call.params, names.TARGETED[method][1]: jsonrpc.encode(target)}
+
+
+def outcome(answer: Raw | ErrorObject) -> Outcome:
+    """Read an answer as far as every era reads it alike."""
+    if isinstance(answer, ErrorObject):
+        return BackendAnswered(answer)
+    if memoryview(answer)[0] != ord("{"):
+        # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
+        return BackendAnswered(ErrorObject(jsonrpc.INTERNAL_ERROR, "its result is not an object"))
+    return Result(answer)
 
 
 def read_offer(result: Fields, revision: str, *, modern: bool) -> Offer:

@@ -5,15 +5,16 @@ say. Source: docs/specification/2025-11-25/.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.dialects.back import read_offer, read_pages, targeted
+from search_mcp.dialects.back import outcome, read_offer, read_pages, targeted
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
-from search_mcp.errors import BackendAnswered, WireError, invalid_params, method_not_found
+from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType
 from search_mcp.model import (
     Call,
     Caller,
@@ -74,7 +75,8 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
-        self._asking: list[Call] = []  # those a question is open in
+        self._level: str | None = None  # the log level it was last set to
+        self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
 
     # To the backend
 
@@ -84,25 +86,28 @@ class BackLegacy:
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
             return _nothing
         self._calls[call] = None
+        if self.offer.logging:
+            self._set_level_for(call.caller.log_level)
 
         def params_for(token: int) -> Raw:
             meta = call.meta if call.report is None else {**call.meta, names.PROGRESS_TOKEN: jsonrpc.encode(token)}
             return jsonrpc.encode(with_meta(targeted(call, target), meta))
 
         def settle(answer: Answer) -> None:
-            self._calls.pop(call, None)
-            if answer is None:
-                call.reply(self._lost())
-            else:
-                call.reply(BackendAnswered(answer) if isinstance(answer, ErrorObject) else Result(answer))
+            self._forget(call)
+            call.reply(self._lost() if answer is None else outcome(answer))
 
         message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
 
         def cancel(reason: Raw | None) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
-                self._calls.pop(call, None)
+                self._forget(call)
 
         return cancel
+
+    def _forget(self, call: Call) -> None:
+        self._calls.pop(call, None)
+        self._asking.pop(call, None)
 
     async def read_list(self, kind: Kind) -> None:
         """Read a list whole and tell of it.
@@ -116,8 +121,19 @@ class BackLegacy:
 
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
+    def is_idle(self) -> bool:
+        return not self._calls
+
+    def _set_level_for(self, level: str | None) -> None:
+        """Make it talk at least as much as a call wants; what others do not want is held back in front."""
+        if level is None:
+            return
+        if self._level is None or names.LOG_LEVELS.index(level) < names.LOG_LEVELS.index(self._level):
+            self.set_log_level(level)
+
     def set_log_level(self, level: str) -> None:
         if self.offer.logging:
+            self._level = level
             self._peer.request(names.SET_LEVEL, jsonrpc.encode({"level": level}), lambda _answer: None)
 
     def roots_changed(self) -> None:
@@ -137,8 +153,7 @@ class BackLegacy:
         call = self._likely_call()
 
         def answer(answer: Result | WireError) -> None:
-            if call in self._asking:
-                self._asking.remove(call)
+            self._asking[call] -= 1
             if isinstance(answer, WireError):
                 self._peer.refuse(request, answer)
             else:
@@ -152,9 +167,14 @@ class BackLegacy:
         caller = call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
-        if call is not None:
-            self._asking.append(call)
-        request.cancel = caller.ask(question, call)
+        self._asking[call] += 1
+        withdraw = caller.ask(question, call)
+
+        def cancel(reason: Raw | None) -> None:
+            self._asking[call] -= 1
+            withdraw(reason)
+
+        request.cancel = cancel
 
     def _likely_call(self) -> Call | None:
         """The call a question of this backend most likely belongs to: it does not say.
@@ -163,7 +183,7 @@ class BackLegacy:
         """
         if not self._calls:
             return None
-        free = [call for call in self._calls if call not in self._asking]
+        free = [call for call in self._calls if not self._asking[call]]
         return free[-1] if free else next(reversed(self._calls))
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import detect, names
-from search_mcp.dialects.back import read_offer, read_pages, targeted
+from search_mcp.dialects.back import outcome, read_offer, read_pages, targeted
 from search_mcp.dialects.params import cancellation, with_meta
-from search_mcp.errors import BackendAnswered, WireError, invalid_request
+from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
@@ -44,11 +44,27 @@ async def discover(peer: Peer, opening: Opening) -> Offer | None:
     try:
         result = await peer.ask(names.DISCOVER, jsonrpc.encode(params))
     except BackendAnswered as refused:
+        if refused.code == names.UNSUPPORTED_VERSION:
+            _refuse_foreign_revisions(refused)
         # "The fallback MUST NOT be keyed to one specific error code"
         log.debug("= server/discover refused: %s", refused)
         return None
     revisions = detect.modern_revisions(result)
     return read_offer(jsonrpc.fields(result), revisions[0], modern=True) if revisions else None
+
+
+def _refuse_foreign_revisions(refused: BackendAnswered) -> None:
+    """Raise if a modern server names its revisions, and none of them is one of ours.
+
+    "the server is modern but does not support the requested version. Use one of the versions in its
+    advertised `supported` list. Do not fall back to `initialize`."
+    """
+    data = refused.error.data
+    supported = jsonrpc.value(
+        jsonrpc.object_or_empty(data if isinstance(data, Raw) else None).get("supported", Raw(b"0"))
+    )
+    if isinstance(supported, list) and not set(map(str, supported)) & {*names.LEGACY, *names.MODERN}:
+        raise ValueError(f"it speaks only revisions unknown here: {', '.join(map(str, supported))}")
 
 
 class BackModern:
@@ -115,9 +131,10 @@ class BackModern:
     def _outcome(self, answer: Answer) -> Outcome:
         if answer is None:
             return self._lost()
-        if isinstance(answer, ErrorObject):
-            return BackendAnswered(answer)
-        body = jsonrpc.object_or_empty(answer)
+        read = outcome(answer)
+        if not isinstance(read, Result):
+            return read
+        body = jsonrpc.object_or_empty(answer) if isinstance(answer, Raw) else {}
         # "clients MUST treat an absent `resultType` as `"complete"`"
         result_type = jsonrpc.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
         meta = jsonrpc.object_or_empty(body.get(names.META))
@@ -141,6 +158,9 @@ class BackModern:
             return await self._peer.ask(method, jsonrpc.encode(with_meta(params, meta)))
 
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
+
+    def is_idle(self) -> bool:
+        return not self._calls and not +self._uris
 
     def set_log_level(self, level: str) -> None:
         """Every request carries its own level in this era."""
@@ -177,8 +197,10 @@ class BackModern:
     # From the backend
 
     def on_request(self, request: Request) -> None:
-        # "The server MUST NOT write JSON-RPC requests to stdout."
-        raise invalid_request("Invalid Request: a server of this revision sends no requests")
+        # "The server MUST NOT write JSON-RPC requests to stdout", and "the client MUST NOT write JSON-RPC
+        # responses": there is nothing to be said to it.
+        log.warning("! %s sent the request %s, which its revision does not allow", self._server, request.method)
+        self._peer.drop(request)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         try:

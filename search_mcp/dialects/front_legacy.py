@@ -21,11 +21,17 @@ from search_mcp.dialects.front import (
     refuse_question,
 )
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
-from search_mcp.errors import BackendAnswered, ProtocolError, ResourceNotFound, WireError, invalid_params
+from search_mcp.errors import (
+    BackendAnswered,
+    MisbehavedError,
+    ProtocolError,
+    ResourceNotFound,
+    WireError,
+    invalid_params,
+)
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
-    Audience,
     Call,
     Cancel,
     ElicitationComplete,
@@ -39,6 +45,7 @@ from search_mcp.model import (
     Question,
     ResourceUpdated,
     Result,
+    Viewer,
 )
 from search_mcp.peer import Peer
 
@@ -56,8 +63,9 @@ class FrontLegacy:
     def __init__(self, peer: Peer, gateway: Gateway) -> None:
         self._peer = peer
         self._gateway = gateway
-        self._audience = gateway.audience(None, object_output_only=True)
+        self.viewer = Viewer(None, object_output_only=True)
         self._opened = False
+        self._log_level: str | None = None
         self.capabilities: Fields = {}
         self.info: Raw | None = None
         self._requests: dict[str, Callable[[Request, Fields], None]] = {
@@ -72,13 +80,9 @@ class FrontLegacy:
         return self._opened
 
     @property
-    def audience(self) -> Audience:
-        return self._audience
-
-    @property
     def log_level(self) -> str | None:
-        """Legacy clients set one level for all; the backends heed it."""
-        return names.LOG_LEVELS[0]
+        """Legacy clients set one level for all, if they set one."""
+        return self._log_level
 
     # From the client
 
@@ -116,9 +120,8 @@ class FrontLegacy:
         except ValueError:
             raise invalid_params("Invalid params: capabilities must be an object") from None
         self.info = params.get("clientInfo")
-        self._audience = self._gateway.audience(
-            jsonrpc.string(jsonrpc.object_or_empty(self.info).get("name")), object_output_only=True
-        )
+        client_name = jsonrpc.string(jsonrpc.object_or_empty(self.info).get("name"))
+        self.viewer = Viewer(client_name, object_output_only=True)
         self._opened = True
         speaks = names.LEGACY[0] if revision == names.NOTES else revision
         self._gateway.open(Opening(False, speaks, self.capabilities, self.info, self))
@@ -136,6 +139,7 @@ class FrontLegacy:
             raise invalid_params(f"Invalid params: level must be one of {', '.join(names.LOG_LEVELS)}")
         if not self._gateway.offered().logging:
             raise ProtocolError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {names.SET_LEVEL} (no server logs)")
+        self._log_level = level
         self._gateway.set_log_level(level)
         self._peer.answer(request, EMPTY)
 
@@ -145,7 +149,7 @@ class FrontLegacy:
         def reply(listing: Listing) -> None:
             self._peer.answer(request, jsonrpc.encode({names.ITEMS_KEY[kind]: listing.items}))
 
-        request.cancel = self._gateway.merged_list(kind, self._audience, reply)
+        request.cancel = self._gateway.merged_list(kind, self.viewer, reply)
 
     def _call(self, request: Request, params: Fields, meta: Fields) -> None:
         action, target = read_target(request.method, params)
@@ -167,7 +171,7 @@ class FrontLegacy:
         elif isinstance(outcome, WireError):
             self._peer.refuse(request, _legacy_error(outcome))
         elif rounds == 0:
-            self._peer.refuse(request, invalid_params(f"The server asked for input {MAX_ROUNDS} times; given up"))
+            self._peer.refuse(request, MisbehavedError(f"it asked for input {MAX_ROUNDS} times; given up"))
         elif self._peer.is_open(request):
             self._resolve(request, call, outcome, rounds)
 
@@ -271,6 +275,8 @@ class _Round:
         for key, question in questions.items():
             if isinstance(question, WireError):
                 answered(key, question)
+            elif question.ask.value not in front.capabilities:
+                answered(key, MisbehavedError(f"it asks for {question.ask.value}, which the client did not declare"))
             elif not self._over:
                 self._cancels[key] = front.ask(
                     replace(question, answer=lambda answer, key=key: answered(key, answer)),  # type: ignore[misc]
@@ -283,7 +289,7 @@ class _Round:
             ask = names.ASKS[jsonrpc.string(request.get("method")) or ""]
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
-            return invalid_params(f"The server asked for input {key!r} in a way this client cannot be asked")
+            return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
         return Question("", ask, params, meta, answer=lambda _answer: None)
 
     def cancel(self, reason: Raw | None) -> None:

@@ -6,6 +6,7 @@ brings the answer. Source: docs/specification/2026-07-28/.
 """
 
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -21,12 +22,18 @@ from search_mcp.dialects.front import (
     refuse_question,
 )
 from search_mcp.dialects.params import on_cancelled, with_meta
-from search_mcp.errors import WireError, invalid_params, invalid_request, method_not_found
+from search_mcp.errors import (
+    BackendAnswered,
+    ProtocolError,
+    WireError,
+    invalid_params,
+    invalid_request,
+    method_not_found,
+)
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, UnsetType
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
     Action,
-    Audience,
     Call,
     Cancel,
     Freshness,
@@ -40,6 +47,7 @@ from search_mcp.model import (
     Question,
     ResourceUpdated,
     Result,
+    Viewer,
 )
 from search_mcp.peer import Peer
 
@@ -60,7 +68,7 @@ class Sender:
     capabilities: Fields
     info: Raw | None
     log_level: str | None
-    audience: Audience
+    viewer: Viewer
     park: Callable[[Question], Cancel]
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
@@ -79,18 +87,21 @@ class FrontModern:
         self._peer = peer
         self._gateway = gateway
         # "Implementations SHOULD NOT use [clientInfo] to change the behavior of the client or server"
-        self._audience = gateway.audience(None, object_output_only=False)
+        self._viewer = Viewer(None, object_output_only=False)
         self._parked: dict[str, _Exchange] = {}
         self._subscriptions: dict[Request, _Subscription] = {}
+        self._uris: Counter[str] = Counter()  # how many subscriptions want each resource's updates
 
     # From the client
 
     def on_request(self, request: Request, params: Fields, meta: Fields) -> None:
         envelope = detect.read_envelope(meta)
+        opening = Opening(True, envelope.revision, envelope.capabilities, envelope.info)
         if request.method == names.DISCOVER:
+            # Some clients start a throw-away copy of us only to ask this: nothing is started for it.
+            self._gateway.recall(opening)
             self._discover(request)
             return
-        opening = Opening(True, envelope.revision, envelope.capabilities, envelope.info)
         self._gateway.open(opening)
         if request.method in names.LISTS:
             self._list(request, names.LISTS[request.method], params)
@@ -120,7 +131,7 @@ class FrontModern:
         def reply(listing: Listing) -> None:
             self._answer(request, {names.ITEMS_KEY[kind]: listing.items}, listing.freshness)
 
-        request.cancel = self._gateway.merged_list(kind, self._audience, reply)
+        request.cancel = self._gateway.merged_list(kind, self._viewer, reply)
 
     def _call(self, request: Request, params: Fields, meta: Fields, envelope: detect.Envelope) -> None:
         action, target = read_target(request.method, params)
@@ -128,17 +139,17 @@ class FrontModern:
         responses = params.pop(names.INPUT_RESPONSES, None)
         exchange = self._parked.pop(jsonrpc.string(state) or "", None)
         if exchange is not None:
-            exchange.resume(request, action, target, progress_token(meta), responses)
+            exchange.resume(request, (action, target, _values(params)), progress_token(meta), responses)
             return
         exchange = _Exchange(self, request, progress_token(meta))
-        sender = Sender(envelope.capabilities, envelope.info, envelope.log_level, self._audience, exchange.park)
+        sender = Sender(envelope.capabilities, envelope.info, envelope.log_level, self._viewer, exchange.park)
         call = Call(
             action=action,
             target=target,
             params=params,
             meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
             caller=sender,
-            reply=exchange.settle,
+            reply=lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities)),
             report=exchange.report if exchange.wants_progress else None,
             inputs=Inputs(responses, state) if responses is not None or state is not None else None,
         )
@@ -149,7 +160,7 @@ class FrontModern:
     def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
         """Write a call's outcome as a modern response."""
         if isinstance(outcome, WireError):
-            self._peer.refuse(request, outcome)
+            self._peer.refuse(request, _modern_error(outcome))
         elif isinstance(outcome, InputRequired):
             body = dict(outcome.rest)
             if outcome.requests is not None:
@@ -191,7 +202,7 @@ class FrontModern:
                 for subscription in self._subscriptions.values():
                     subscription.on_updated(uri, params)
             case LogMessage(params=params, call=call):
-                if call is not None and _is_wanted(params, call.caller.log_level):
+                if call is not None and isinstance(call.caller, Sender) and _is_wanted(params, call.caller.log_level):
                     self._peer.notify(names.MESSAGE, jsonrpc.encode(params))
             case _:
                 pass  # a modern client learns the rest by asking again
@@ -206,7 +217,7 @@ class FrontModern:
         """End every subscription gracefully."""
         for request in list(self._subscriptions):
             # "the server SHOULD send a successful subscriptions/listen response to signal a graceful end"
-            self._subscriptions.pop(request).end()
+            self._unlisten(request)
             meta = {names.SUBSCRIPTION_KEY: jsonrpc.encode(request.id)}
             self._answer(request, {names.META: jsonrpc.encode(meta)}, None)
 
@@ -245,17 +256,31 @@ class FrontModern:
             kind for kind, key in names.LISTEN_KEY.items() if kind in offered.kinds and wanted.get(key) == Raw(b"true")
         )
         sender = Sender(
-            envelope.capabilities, envelope.info, None, self._audience, lambda _question: lambda _reason: None
+            envelope.capabilities, envelope.info, None, self._viewer, lambda _question: lambda _reason: None
         )
-        subscription = _Subscription(self._peer, request, kinds, uris if offered.subscribe else [])
+        subscription = _Subscription(self._peer, request, kinds, uris if offered.subscribe else [], sender)
         self._subscriptions[request] = subscription
-
-        def cancel(_reason: Raw | None) -> None:
-            self._subscriptions.pop(request).end()
-
-        request.cancel = cancel
+        request.cancel = lambda _reason: self._unlisten(request)
         subscription.acknowledge("resourceSubscriptions" in wanted and offered.subscribe)
-        subscription.start(self._gateway, sender)
+        for kind in kinds:
+            # What it would be shown now is what a change is measured by: it may have its list from elsewhere.
+            self._gateway.merged_list(kind, self._viewer, lambda _listing: None)
+        for uri in subscription.uris:
+            self._uris[uri] += 1
+            if self._uris[uri] == 1:
+                self._submit(Action.SUBSCRIBE, uri, sender)
+
+    def _unlisten(self, request: Request) -> None:
+        subscription = self._subscriptions.pop(request)
+        for uri in subscription.uris:
+            self._uris[uri] -= 1
+            if self._uris[uri] == 0:
+                self._submit(Action.UNSUBSCRIBE, uri, subscription.sender)
+
+    def _submit(self, action: Action, uri: str, sender: Sender) -> None:
+        # The client waits for no answer to these: it was told what is honoured, and hears of updates.
+        params = {"uri": jsonrpc.encode(uri)}
+        self._gateway.submit(Call(action, uri, params, {}, sender, reply=lambda _outcome: None))
 
 
 @dataclass(slots=True, eq=False)
@@ -267,7 +292,8 @@ class _Exchange:
     """The request that waits for an answer now; `None` while the call is parked."""
     token: jsonrpc.RequestId | None
     _action: Action = Action.CALL_TOOL
-    _target: str = ""
+    _about: tuple[Action, str, object] | None = None
+    """What the call is about, as its first request said it; a retry has to say the same."""
     _cancel_call: Cancel | None = None
     _questions: dict[str, Question] = field(default_factory=dict)
     _asked: frozenset[str] = frozenset()
@@ -281,7 +307,8 @@ class _Exchange:
         return self.token is not None
 
     def start(self, call: Call, gateway: Gateway) -> None:
-        self._action, self._target = call.action, call.target
+        self._action = call.action
+        self._about = (call.action, call.target, _values(call.params))
         if self.request is not None:
             self.request.cancel = self.cancel
         self._cancel_call = gateway.submit(call)
@@ -346,14 +373,13 @@ class _Exchange:
     def resume(
         self,
         request: Request,
-        action: Action,
-        target: str,
+        about: tuple[Action, str, object],
         token: jsonrpc.RequestId | None,
         responses: Raw | None,
     ) -> None:
         """Go on with a parked call: its retry is here. Answers not given are asked for again."""
         self._keep()
-        if (action, target) != (self._action, self._target):
+        if about != self._about:
             # "rejecting state presented on a request that does not match"
             self.cancel(None)
             self.front.refuse(request, invalid_params("Invalid params: requestState belongs to another request"))
@@ -378,8 +404,7 @@ class _Subscription:
     request: Request
     kinds: frozenset[Kind]
     uris: list[str]
-    _gateway: Gateway | None = None
-    _sender: Sender | None = None
+    sender: Sender
 
     def acknowledge(self, resources: bool) -> None:
         """Say what is honoured; MUST be the first message of the subscription."""
@@ -389,21 +414,6 @@ class _Subscription:
         if resources:
             honoured["resourceSubscriptions"] = self.uris
         self._notify(names.ACKNOWLEDGED, {"notifications": jsonrpc.encode(honoured)})
-
-    def start(self, gateway: Gateway, sender: Sender) -> None:
-        self._gateway, self._sender = gateway, sender
-        self._submit(Action.SUBSCRIBE)
-
-    def end(self) -> None:
-        self._submit(Action.UNSUBSCRIBE)
-
-    def _submit(self, action: Action) -> None:
-        if self._gateway is None or self._sender is None:
-            return
-        for uri in self.uris:
-            params = {"uri": jsonrpc.encode(uri)}
-            # The client waits for no answer to these: it was told what is honoured, and hears of updates.
-            self._gateway.submit(Call(action, uri, params, {}, self._sender, reply=lambda _outcome: None))
 
     def on_changed(self, kinds: frozenset[Kind]) -> None:
         for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self.kinds}):
@@ -418,6 +428,36 @@ class _Subscription:
         meta = jsonrpc.object_or_empty(params.get(names.META))
         meta[names.SUBSCRIPTION_KEY] = jsonrpc.encode(self.request.id)
         self.peer.notify(method, jsonrpc.encode(with_meta(params, meta)))
+
+
+def _values(params: Fields) -> object:
+    return {key: jsonrpc.value(raw) for key, raw in params.items()}
+
+
+def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:
+    return (_undeclared(outcome, capabilities) or outcome) if isinstance(outcome, InputRequired) else outcome
+
+
+def _modern_error(error: WireError) -> WireError:
+    # "Implementations of this protocol version MUST NOT emit these codes: -32002 [...] replaced by -32602"
+    if isinstance(error, BackendAnswered) and error.code == names.RESOURCE_NOT_FOUND:
+        return BackendAnswered(ErrorObject(jsonrpc.INVALID_PARAMS, error.error.message, error.error.data))
+    return error
+
+
+def _undeclared(needed: InputRequired, capabilities: Fields) -> WireError | None:
+    """The error for a server that asks what the client did not say it can answer.
+
+    "Servers MUST NOT send an `inputRequests` that the client has not declared support for"; it "MUST return
+    a MissingRequiredClientCapabilityError (-32021) whose `data.requiredCapabilities` lists the missing".
+    """
+    asked = [jsonrpc.object_or_empty(raw).get("method") for raw in (needed.requests or {}).values()]
+    asks = [names.ASKS.get(jsonrpc.string(method) or "") for method in asked]
+    missing: dict[str, object] = {ask.value: {} for ask in asks if ask is not None and ask.value not in capabilities}
+    if not missing:
+        return None
+    message = f"The server needs of the client what it did not declare: {', '.join(missing)}"
+    return ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})
 
 
 def _is_wanted(params: Fields, least: str | None) -> bool:

@@ -16,7 +16,7 @@ LONGEST_WORD = 40  # characters; longer runs are keys, hashes or base64, which n
 _SPACELESS = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 _WORD = re.compile(r"[^\W_]+")
 _RUN = re.compile(f"[{_SPACELESS}]+|[^{_SPACELESS}]+")
-_IS_SPACELESS = re.compile(f"[{_SPACELESS}]")
+_SPACELESS_CHARACTER = re.compile(f"[{_SPACELESS}]")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -33,6 +33,11 @@ def words(text: str) -> list[str]:
 def fold(text: str) -> str:
     """Return what all spellings of a name share: read_file, fs.readFile -> readfile, fsreadfile."""
     return "".join(words(text)).casefold()
+
+
+def length(text: str) -> int:
+    """Return how long a text is, in words; without spaces, two characters are about a word."""
+    return len(text.split()) + len(_SPACELESS_CHARACTER.findall(text)) // 2
 
 
 class Analyzer(dict[str, tuple[str, ...]]):
@@ -53,13 +58,12 @@ class Analyzer(dict[str, tuple[str, ...]]):
 
 def word_terms(word: str) -> tuple[str, ...]:
     """Return the terms of one word: its stem; or its parts and itself; or characters and their pairs."""
-    if len(word) > LONGEST_WORD:
-        word = word[:LONGEST_WORD]
+    word = word[:LONGEST_WORD]
     if word.isascii():
         return _ascii_terms(word)
     terms: list[str] = []
     for run in _RUN.findall(word):
-        if _IS_SPACELESS.match(run):
+        if _SPACELESS_CHARACTER.match(run):
             terms.extend(_characters_and_pairs(run.casefold()))
         elif run.isascii():
             terms.extend(_ascii_terms(run))
@@ -79,7 +83,7 @@ def spellings(words: Iterable[str]) -> Iterator[str]:
 
 
 def is_spaceless(term: str) -> bool:
-    return _IS_SPACELESS.match(term) is not None
+    return _SPACELESS_CHARACTER.match(term) is not None
 
 
 def _ascii_terms(word: str) -> tuple[str, ...]:
@@ -91,6 +95,7 @@ def _ascii_terms(word: str) -> tuple[str, ...]:
 
 
 def _characters_and_pairs(run: str) -> list[str]:
+    # Both pay: in Japanese and Korean, pairs alone lose .04 nDCG@10, characters alone .05.
     return [*run, *(run[i : i + 2] for i in range(len(run) - 1))]
 
 

@@ -32,7 +32,9 @@ class Field(NamedTuple):
     usual_length: int  # terms; a field this long is neither rewarded nor punished
 
 
-# The ranking is flat around these weights: none may be halved or doubled for more than .003 nDCG@10 either way.
+# The ranking is flat around these weights: each was varied by half, and nDCG@10 moved by .003 at most. Left out,
+# parameters cost .010, the server's names and text .018, the first sentence as a field of its own .007.
+# More weight for the server's text only favours servers that have one over those that have none.
 NAME = Field("name", 4.0, 4)
 SUMMARY = Field("summary", 2.5, 12)  # the first sentence of the description
 DESCRIPTION = Field("description", 0.5, 40)  # the rest of it

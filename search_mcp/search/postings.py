@@ -17,8 +17,9 @@ _Part = tuple[float, _Postings]  # a factor and what it multiplies
 # reads whole tiers, the weightiest first.
 _TIERS = (1.0, 0.6, 0.35)
 
-# Postings one query reads. Beyond, tools not yet met are out of reach of the first places (they would only hold the
-# query's commonest words, faintly), and only those met are looked up. About 60 ns each.
+# Postings one query reads; a tier that does not fit is only looked up for the best tools met so far. Those it would
+# add hold little else of the query. Catalogues of some 1,000 tools are read whole; at 14,000 tools an unlimited budget
+# gains .003 nDCG@10 and doubles the time. About 70 ns each.
 _BUDGET = 1_600
 
 

@@ -11,7 +11,7 @@ no catalogue: whether a server or a word exists is for others to say.
 import re
 from dataclasses import dataclass
 
-from search_mcp.search.analysis import normalize, words
+from search_mcp.search.analysis import length, normalize, words
 from search_mcp.search.fillers import FILLERS
 
 LONGEST_QUERY = 4_000  # characters read; long requests have some 800
@@ -26,7 +26,9 @@ _OPERATOR = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _CLAUSE_END = re.compile(
-    r"[.!?;]+\s+ | [。！？；] | \n+ | ,\s+(?:and|then|also)\s+ | \s+(?:and\ then|then|and\ also|also)\s+",
+    r"""[.!?;]+\s+ | [。！？；] | \n+
+    | ,\s+(?:and|then|also)\s+ | \s+(?:and\ then|then|and\ also|also)\s+
+    | [,，、](?=然后|接着|再|并|同时|最后|另外|次に|その後|そして|また)""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -52,7 +54,7 @@ def plain(text: str) -> Query:
 def parse(text: str) -> Query:
     """Take a query apart, operators included."""
     text = normalize(text[:LONGEST_QUERY])[:LONGEST_QUERY]
-    if len(text.split()) >= _PROSE_FROM:
+    if length(text) >= _PROSE_FROM:
         return plain(text)
     found: dict[str, list[str]] = {"server": [], "exact": [], "without": []}
 
@@ -68,9 +70,9 @@ def parse(text: str) -> Query:
 
 
 def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
-    if len(text.split()) < _CLAUSES_FROM:
+    if length(text) < _CLAUSES_FROM:
         return ()
-    parts = [part for part in _CLAUSE_END.split(text) if len(part.split()) >= _SHORTEST_CLAUSE]
+    parts = [part for part in _CLAUSE_END.split(text) if length(part) >= _SHORTEST_CLAUSE]
     return tuple(map(_subject, parts[:_MOST_CLAUSES])) if len(parts) > 1 else ()
 
 

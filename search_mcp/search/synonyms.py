@@ -1,10 +1,12 @@
 """A small thesaurus of what tools do and what they do it to: data, and nothing else.
 
 General English, written without regard to any catalogue. Each line is a group of words that people use for one
-another in requests to software; a word may stand in several groups. Words are written in full; the reader stems them.
+another in requests to software; a word may stand in several groups, and every word of a group suggests every other.
+Words are written in full; the reader stems them. Lines that begin with # are headings.
 """
 
 GROUPS = """
+# what is done
 get fetch retrieve read obtain load pull
 get show view display see
 list show enumerate browse
@@ -65,6 +67,7 @@ multiply times product
 divide quotient
 round floor ceil
 average mean
+# numbers and judgements
 statistics stats metrics analytics
 analyze analysis examine inspect study
 check verify validate test
@@ -103,7 +106,6 @@ buy purchase order acquire
 sell trade
 trade exchange
 pay payment checkout
-order purchase
 price cost fee rate quote
 cheap affordable budget low
 expense spending cost
@@ -114,6 +116,7 @@ transfer send
 refund return
 subscribe subscription follow
 unsubscribe unfollow
+# people, accounts, organizations
 login signin authenticate authentication
 logout signout
 register signup enroll
@@ -130,6 +133,7 @@ company ticker
 friend contact
 author writer creator
 owner holder
+# files, media, text
 file document
 file path
 document doc paper report
@@ -167,6 +171,7 @@ note notes memory
 memory remember recall
 remember store memorize
 knowledge memory facts
+# work, code, machines
 task todo issue
 todo reminder task
 issue bug ticket problem
@@ -198,13 +203,13 @@ command shell terminal bash
 terminal console
 process task job
 job position career employment vacancy
-job task
 hire recruit
 resume cv
 salary wage pay income
 log logs history
 history past historical previous
 historical history archive
+# time and place
 event meeting appointment
 event calendar
 calendar schedule agenda
@@ -244,6 +249,7 @@ car vehicle automobile auto
 drive car
 parking carpark
 ship vessel boat
+# daily life
 restaurant food dining
 food meal recipe dish
 recipe cooking cook
@@ -265,7 +271,6 @@ feedback comment
 like favorite
 popular trending trend hot top
 top best
-trend trending
 news headlines article articles
 article post
 article paper
@@ -311,6 +316,7 @@ court case
 patent invention
 government public
 tax taxes
+# money and trade
 money cash currency
 currency forex exchange
 crypto cryptocurrency bitcoin coin
@@ -350,11 +356,11 @@ question ask query
 answer question
 chat conversation
 conversation discussion
-discussion thread
 assistant bot
 ai llm model
 prompt instruction
 image generate
+# the web and data
 web website site internet online
 website page webpage
 page url
@@ -389,10 +395,8 @@ query sql
 table sheet
 spreadsheet excel sheet workbook
 row record entry
-record entry
 column field
 cell range
-data dataset
 dataset data
 data records
 schema structure
@@ -406,7 +410,6 @@ markdown md
 template layout
 form survey questionnaire
 survey poll vote
-chart diagram
 csv table
 format style
 json data
@@ -418,6 +421,7 @@ token key
 key credential
 password secret
 secret credential
+# safety and systems
 security vulnerability
 vulnerability cve exploit
 attack threat
@@ -439,6 +443,7 @@ pod container
 virtual vm machine
 machine instance
 resource asset
+# kinds, qualities, nature
 label tag
 tag category
 category type kind
@@ -463,7 +468,6 @@ light lamp
 sensor reading
 camera photo
 picture camera
-map geographic
 satellite space
 space astronomy
 planet star
@@ -475,7 +479,6 @@ region area
 area zone
 population demographics
 language locale
-holiday vacation
 birthday birth
 age old
 gender sex
@@ -499,7 +502,6 @@ contract agreement
 sign signature
 proposal offer
 goal objective target
-plan strategy
 strategy plan
 workflow automation pipeline
 automate automation
@@ -515,7 +517,6 @@ decide decision
 idea brainstorm
 think reasoning reason
 thought thinking
-compare versus
 similar related alike
 related associated
 different difference
@@ -541,6 +542,7 @@ public open
 local nearby
 global world international
 world worldwide
+# more things done
 improve optimize enhance
 reduce decrease lower shrink
 increase raise grow
@@ -574,10 +576,8 @@ screen display monitor
 cookie session
 proxy vpn
 certificate ssl tls
-config configuration settings
 env environment
 msg message
-info information
 auth authentication authorization login
 admin administrator
 app application
@@ -598,8 +598,8 @@ tz timezone
 temp temperature
 temp temporary
 os system
+# more of daily life
 eat restaurant dining
-cook recipe
 wear clothes clothing outfit fashion
 makeup beauty cosmetics
 furniture decor interior
@@ -635,7 +635,7 @@ equation formula expression
 dna genome gene sequence
 sickness illness disease
 treatment therapy cure
-kill stop
+# society
 crime criminal
 police law
 vote election
@@ -684,6 +684,7 @@ accounting bookkeeping ledger
 ledger journal
 audit log
 compliance regulation
+# goods
 shipment shipping delivery parcel package
 delivery courier shipping
 warehouse inventory
@@ -711,7 +712,6 @@ faq question
 manual guide documentation
 documentation docs reference
 tutorial guide lesson
-example sample
 sample example
 list items
 outline structure
@@ -719,7 +719,6 @@ tree hierarchy structure
 parent child
 node element
 element item
-attribute property
 property attribute
 relation relationship link
 graph network
@@ -739,6 +738,7 @@ guess predict
 puzzle riddle
 chess game
 score result
+# games and sports
 result outcome
 race driver
 fixture match schedule
@@ -760,6 +760,7 @@ ocean sea marine
 river lake water
 mountain hill
 forest tree
+# nature and machines
 farm agriculture crop
 crop plant
 soil land

@@ -5,8 +5,10 @@ The reading side is a thread and a queue, because pipes on Windows cannot be wai
 """
 
 import json
+import signal
 import subprocess
 import threading
+import time
 from dataclasses import dataclass
 from queue import Empty, Queue
 from types import TracebackType
@@ -94,17 +96,24 @@ class Conversation:
             self.write({"method": "notifications/initialized"})
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
-        """Close stdin, as a client does that leaves; a server that stays is killed and fails the test."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        """Leave; a server that stays is killed and fails the test."""
+        assert self._process.stdout is not None
         try:
-            self._process.stdin.close()
-            self._process.wait(SECONDS)
+            self.leave()
         finally:
             self._process.kill()
             self._process.wait()
             self._reader.join(SECONDS)
         if kind is None:
             self._drain()
+
+    def leave(self) -> float:
+        """Close stdin, as a client does that leaves; the seconds the server took to end."""
+        assert self._process.stdin is not None
+        started = time.monotonic()
+        self._process.stdin.close()
+        self._process.wait(SECONDS)
+        return time.monotonic() - started
 
     def ask(self, method: str, **params: Any) -> Reply:
         """Send a request and wait for its response; what comes in between is in `others`."""
@@ -144,6 +153,11 @@ class Conversation:
         assert self._process.stdin is not None
         self._process.stdin.write(line)
         self._process.stdin.flush()
+
+    def end(self, number: signal.Signals) -> None:
+        """Send the server a signal and wait for its end."""
+        self._process.send_signal(number)
+        self._process.wait(SECONDS)
 
     def _drain(self) -> None:
         """Judge what the server still said on its way out."""

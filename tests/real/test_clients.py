@@ -14,7 +14,7 @@ import pytest
 
 from real import packages
 from real.conftest import Aggregator
-from real.peers import CLIENTS, HERE, Run, Step, Visit, exchanges, inspect, judge, judge_client, visit
+from real.peers import CLIENTS, HERE, Line, Run, Step, Visit, exchanges, inspect, judge, judge_client, visit
 from real.processes import wait_until_gone
 
 MODERN = ("typescript-2-auto", "typescript-2-modern", "python-2", "python-2-modern")
@@ -76,6 +76,7 @@ def tour(prefix: str) -> dict[str, Step]:
 def refused(prefix: str) -> dict[str, Step]:
     """What only search-mcp does as it should: server-everything goes on reporting after a cancellation."""
     after = {"name": f"{prefix}echo", "arguments": {"message": "still here"}}
+    log = {"name": f"{prefix}toggle-simulated-logging", "arguments": {}}  # logs once during the call, and every 5 s
     return {
         "cancel": {
             "do": "tools/call",
@@ -83,6 +84,8 @@ def refused(prefix: str) -> dict[str, Step]:
             "cancel": True,
         },
         "after": {"do": "tools/call", "params": after},
+        "log": {"do": "tools/call", "params": log},
+        "no log": {"do": "tools/call", "params": log},
         "unknown": {"do": "tools/call", "params": {"name": "invalid.tool", "arguments": {}}},
     }
 
@@ -173,11 +176,19 @@ def test_the_same_is_asked_as_directly(
     assert without_envelope(here["params"]) == without_envelope(there["params"])
 
 
-@pytest.mark.parametrize("step", ["resources", "templates", "read", "completion", "prompt"])
+@pytest.mark.parametrize("step", ["templates", "read", "completion", "prompt"])
 def test_resources_prompts_and_completions_are_the_same_as_directly(
     step: str, client: str, through: Visit, direct: Callable[[str], Visit]
 ) -> None:
     assert without_envelope(through.result(step)) == without_envelope(direct(client).result(step))
+
+
+def test_resources_of_all_servers_are_listed_as_they_are(
+    client: str, through: Visit, direct: Callable[[str], Visit]
+) -> None:
+    *everything, graph = through.result("resources")["resources"]
+    assert everything == direct(client).result("resources")["resources"]
+    assert graph["uri"].startswith("memory:")  # the only one of server-memory; server-time has none
 
 
 def test_prompts_are_listed_under_their_server(client: str, through: Visit, direct: Callable[[str], Visit]) -> None:
@@ -211,6 +222,23 @@ def test_an_unknown_tool_is_an_error_with_suggestions(through: Visit) -> None:
     assert error["code"] == -32602
     assert error["message"].removeprefix("MCP error -32602: ") == "Tool not found: invalid.tool"
     assert isinstance(error["data"]["suggestions"], list)
+
+
+def test_a_log_message_arrives_once_where_it_is_wanted(client: str, through: Visit, run: Run) -> None:
+    # A modern client that did not opt in gets none.
+    sent = [] if client in MODERN else notified(run.conversations("everything"), "notifications/message")
+    assert notified(through.conversations, "notifications/message") == sent
+
+
+def notified(conversations: list[list[Line]], method: str) -> list[Any]:
+    """Collect the parameters of every notification of this kind from a server."""
+    messages = [json.loads(line) for lines in conversations for direction, line in lines if direction == "<"]
+    return [message["params"] for message in messages if message.get("method") == method]
+
+
+def test_nothing_went_wrong_unseen(through: Visit) -> None:
+    assert "Traceback" not in through.stderr
+    assert " ERROR " not in through.stderr
 
 
 def test_every_line_to_the_client_is_legal(through: Visit) -> None:

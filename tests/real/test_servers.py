@@ -5,6 +5,7 @@ both conversations is judged by the official types. All five servers stand in on
 """
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from real import packages
 from real.conftest import Aggregator
 from real.conversation import Conversation, Era, Reply
 from real.peers import Run
+from real.processes import wait_until_gone
 
 LEGACY, MODERN = Era("2025-11-25", {}), Era("2026-07-28", {})
 DUAL = ("git", "time")  # built on the Python SDK 2.x; the npm servers speak the legacy era only
@@ -219,10 +221,12 @@ def test_resources_are_read_as_the_server_gives_them(
     through: tuple[Era, Conversation], direct: Callable[[str, Era], Conversation]
 ) -> None:
     era, front = through
+    everything = direct("everything", era)
     uri = "demo://resource/static/document/architecture.md"
-    for method, params in [("resources/list", {}), ("resources/templates/list", {}), ("resources/read", {"uri": uri})]:
-        here, there = front.ask(method, **params), direct("everything", era).ask(method, **params)
-        assert here.payload == there.payload
+    for method, params in [("resources/templates/list", {}), ("resources/read", {"uri": uri})]:
+        assert front.ask(method, **params).payload == everything.ask(method, **params).payload
+    expected = everything.ask("resources/list").payload["resources"]
+    assert front.ask("resources/list").payload["resources"].startswith(expected[:-1])  # server-memory has one too
 
 
 @pytest.mark.parametrize("revision", HANDSHAKE_PROTOCOL_VERSIONS)
@@ -232,3 +236,29 @@ def test_every_legacy_revision_is_spoken(revision: str, run: Run, place: Place, 
         names = [tool["name"] for tool in conversation.ask("tools/list").value["tools"]]
         assert names[:2] == ["time.get_current_time", "time.convert_time"]
         assert conversation.ask("ping").value == {}
+
+
+def test_the_end_of_the_input_is_soon_the_end_of_us(place: Place, run: Run, aggregator: Aggregator) -> None:
+    with Conversation(aggregator(place.servers), LEGACY, run.environment) as conversation:
+        conversation.ask("tools/list")  # all five are up
+        assert conversation.leave() < 2  # seconds: then the SDKs' clients send SIGTERM
+
+
+ENDINGS = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]
+
+
+@pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
+def test_nothing_is_left_whatever_ends_us(
+    ending: signal.Signals, new_run: Callable[[], Run], aggregator: Aggregator
+) -> None:
+    run = new_run()
+    (command, *args), env = packages.server("everything"), run.mark
+    only = {"everything": {"command": command, "args": args, "env": env}}
+    with Conversation(aggregator(only), LEGACY, run.environment) as conversation:
+        busy = {"duration": 600, "steps": 6000}  # its timers keep server-everything alive at the end of its input
+        name = "everything.trigger-long-running-operation"
+        conversation.begin("tools/call", name=name, arguments=busy, _meta={"progressToken": 1})
+        while conversation.next().method != "notifications/progress":
+            pass
+        conversation.end(ending)
+    assert wait_until_gone(run.folder.name, 10) == set()

@@ -1,0 +1,130 @@
+"""The backends of one configuration behind one router: everything but the client's connection.
+
+Decides which backends exist: at the start, and after an edit of the configuration, which starts, stops
+or restarts only what it changed.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+import anyio.abc
+import platformdirs
+
+from search_mcp.backend.supervisor import Supervisor, Surroundings
+from search_mcp.cache import CatalogCache
+from search_mcp.config import Config
+from search_mcp.dialects import CatalogChanged
+from search_mcp.model import News
+from search_mcp.profiles import Profile
+from search_mcp.router import Router
+
+log = logging.getLogger(__name__)
+
+APP = "search-mcp"
+"""What the per-user folders are called."""
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A backend's task: what stops it, and when it has."""
+
+    backend: Supervisor
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    done: anyio.Event = field(default_factory=anyio.Event)
+
+    async def run(self, predecessor: "_Running | None") -> None:
+        if predecessor is not None:
+            await predecessor.done.wait()
+        with self.scope:
+            await self.backend.run()
+        self.done.set()
+
+
+class Aggregate:
+    """All backends and the router in front of them."""
+
+    def __init__(
+        self,
+        config: Config,
+        profile: Profile | None = None,
+        surroundings: Surroundings | None = None,
+        tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
+    ) -> None:
+        self.tell_front = tell_front
+        self._world = surroundings or Surroundings(
+            max_message_bytes=config.settings.max_message_bytes,
+            cache=CatalogCache(Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"),
+            log_folder=Path(platformdirs.user_log_dir(APP, appauthor=False)),
+        )
+        self.router = Router(config.servers, config.settings, profile, later, self._on_news)
+        self._running: dict[str, _Running] = {}
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._put_in_place(config)
+
+    @property
+    def backends(self) -> list[Supervisor]:
+        """The backends there are, in the order of the configuration."""
+        return [running.backend for running in self._running.values()]
+
+    def _on_news(self, news: News | CatalogChanged) -> None:
+        self.tell_front(news)
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Own the backends' tasks; at the end all backends are stopped, all at once."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            for running in self._running.values():
+                tasks.start_soon(running.run, None)
+            try:
+                yield
+            finally:
+                self._tasks = None
+                tasks.cancel_scope.cancel()
+
+    def reconfigure(self, config: Config) -> None:
+        """Go over to an edited configuration; calls elsewhere are not touched."""
+        before = dict(self._running)
+        stopped = self._put_in_place(config)
+        for name, running in stopped.items():
+            log.info("= %s: stopped, because the configuration changed", name)
+            running.scope.cancel()
+        opening = self.router.opening
+        for name, running in self._running.items():
+            if before.get(name) is not running and self._tasks is not None:
+                self._tasks.start_soon(running.run, before.get(name))
+                if opening is not None:
+                    running.backend.open(opening)
+
+    def _put_in_place(self, config: Config) -> dict[str, _Running]:
+        """Make backends for what is new or started differently; return those that are to be stopped."""
+        before, self._running = self._running, {}
+        for server in config.servers:
+            if not server.enabled:
+                continue
+            running = before.get(server.name)
+            if running is not None and running.backend.is_started_like(server):
+                running.backend.adopt(server)
+                self._running[server.name] = before.pop(server.name)
+            else:
+                self._running[server.name] = _Running(Supervisor(server, self._tell_router, later, self._world))
+        self.router.configure(config.servers, config.settings, {each.name: each for each in self.backends})
+        return before
+
+    def _tell_router(self, news: News) -> None:
+        self.router.tell(news)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to every backend's process tree."""
+        for backend in self.backends:
+            backend.signal(number)
+
+
+def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
+    """Call something after a while; returns what prevents it."""
+    return asyncio.get_running_loop().call_later(seconds, act).cancel

@@ -1,0 +1,160 @@
+"""What is remembered of a backend between two starts: what it offers, its lists, its era.
+
+Decides what a record holds and when it is to be believed: never when damaged, of another version or of
+a backend that is started differently now. Written whole or not at all, so that several processes may
+share the folder.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from search_mcp import jsonrpc
+from search_mcp.config import ServerConfig
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Entry, Kind, Offer, Opening, Page
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+VERDICT_SECONDS = 86_400.0
+"""How long it is believed that a backend does not speak the client's era; then it is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A backend as it was when last seen. Lists that are not in it could not be had."""
+
+    offer: Offer
+    pages: Mapping[Kind, Page] = field(default_factory=dict)
+
+
+def fingerprint(config: ServerConfig, program: str, opening: Opening) -> str:
+    """Name the record of a backend started like this, for a client that can do that.
+
+    `program` stands for the file that is run and its state. Values of `env` are secrets and stay out;
+    the client's capabilities are in, because servers offer tools by them.
+    """
+    started = [config.command, config.args, config.cwd, sorted(config.env), config.protocol, program]
+    capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
+    identity = [VERSION, started, opening.modern, capabilities]
+    return hashlib.sha256(jsonrpc.encode_bytes(identity)).hexdigest()[:40]
+
+
+class CatalogCache:
+    """A folder of records, one file each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, key: str) -> Record | None:
+        """Read a record; `None` if there is none that can be used."""
+        try:
+            return decode(self._path(key).read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as exc:
+            log.warning("! the cached catalogue %s is ignored: %s", self._path(key), exc)
+            return None
+
+    def age_seconds(self, key: str, now: float) -> float:
+        """How old a record is, by the clock of the file system."""
+        try:
+            return now - self._path(key).stat().st_mtime
+        except OSError:
+            return float("inf")
+
+    def store(self, key: str, record: Record) -> None:
+        """Write a record; a folder that cannot be written costs the cache and nothing else."""
+        data = encode(record)
+        path = self._path(key)
+        with contextlib.suppress(OSError):
+            if path.read_bytes() == data:
+                return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor, temporary = tempfile.mkstemp(dir=self._folder, prefix=f".{key}-")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(data)
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as exc:
+            log.warning("! the catalogue cannot be cached in %s: %s", self._folder, exc)
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}.json"
+
+
+def encode(record: Record) -> bytes:
+    """Write a record as JSON; definitions keep their bytes."""
+    offer = record.offer
+    body = {
+        "version": VERSION,
+        "offer": {
+            "revision": offer.revision,
+            "modern": offer.modern,
+            "kinds": [kind.value for kind in Kind if kind in offer.kinds],
+            "logging": offer.logging,
+            "completions": offer.completions,
+            "subscribe": offer.subscribe,
+            "instructions": offer.instructions,
+            "title": offer.title,
+            "extensions": offer.extensions,
+            "notifies": [kind.value for kind in Kind if kind in offer.notifies],
+        },
+        "lists": {
+            kind.value: {"entries": [[entry.key, entry.fields] for entry in page.entries], "rejected": page.rejected}
+            for kind, page in record.pages.items()
+        },
+    }
+    return jsonrpc.encode_bytes(body)
+
+
+def decode(data: bytes) -> Record:
+    """Read a record.
+
+    Raises:
+        ValueError: it is damaged, or of another version.
+    """
+    try:
+        body = jsonrpc.fields(Raw(data))
+        if jsonrpc.value(body["version"]) != VERSION:
+            raise ValueError("it is of another version")
+        offer = jsonrpc.fields(body["offer"])
+        lists = jsonrpc.fields(body["lists"])
+        return Record(_offer(offer), {Kind(name): _page(raw) for name, raw in lists.items()})
+    except (KeyError, TypeError) as exc:
+        raise ValueError(f"it is damaged: {exc!r}") from exc
+
+
+def _offer(fields: Fields) -> Offer:
+    plain: dict[str, Any] = {name: jsonrpc.value(raw) for name, raw in fields.items()}
+    return Offer(
+        revision=plain["revision"],
+        modern=plain["modern"],
+        kinds=frozenset(map(Kind, plain["kinds"])),
+        logging=plain["logging"],
+        completions=plain["completions"],
+        subscribe=plain["subscribe"],
+        instructions=plain["instructions"],
+        title=plain["title"],
+        extensions=jsonrpc.fields(fields["extensions"]),
+        notifies=frozenset(map(Kind, plain["notifies"])),
+    )
+
+
+def _page(raw: Raw) -> Page:
+    fields = jsonrpc.fields(raw)
+    pairs = [jsonrpc.items(pair) for pair in jsonrpc.items(fields["entries"])]
+    entries = tuple(Entry(str(jsonrpc.value(key)), jsonrpc.fields(definition)) for key, definition in pairs)
+    # Remembered lists may be stale: no client is told to keep them.
+    return Page(entries, rejected=tuple(jsonrpc.value(fields["rejected"])))

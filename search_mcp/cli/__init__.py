@@ -1,0 +1,3 @@
+"""The commands for people. `serve` never imports this package."""
+
+from search_mcp.cli.app import main as main

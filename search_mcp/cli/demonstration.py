@@ -1,0 +1,192 @@
+"""`demo`: what an AI client sees, told by the official client over real pipes.
+
+Decides what each step must show to count. Nothing is faked: `search-mcp serve` runs as a client would
+run it, with the servers of a configuration behind it. Needs the extra `demo`.
+"""
+
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import anyio
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp.types import Implementation, TextContent, Tool
+
+from search_mcp import __version__, tools
+from search_mcp.cli.options import configuration
+from search_mcp.cli.problem import FINE, Misuse, Problem
+from search_mcp.cli.session import alone, interruptible
+from search_mcp.cli.terminal import Terminal
+from search_mcp.dialects.names import MODERN
+from search_mcp.jsonrpc import INVALID_PARAMS
+from search_mcp.views import signature
+
+TIME: Final = "time.get_current_time"
+ZONE: Final = {"timezone": "Asia/Tokyo"}
+ANSWER_SECONDS = 60.0
+"""How long one answer may take; the first waits for the servers to start."""
+LISTS = 12
+"""How often the list is asked for while servers still start; each answer waits for them a few seconds."""
+NAMES_SHOWN = 5
+_PACKAGED = Path(__file__).with_name("mcp-servers.json")
+_IN_CHECKOUT = Path(__file__).parents[2] / "config" / "mcp-servers.json"
+
+
+def run(explicit: str | None, terminal: Terminal) -> int:
+    """Play the demonstration; return the exit code, which is 0 if every step did what it should.
+
+    Raises:
+        ConfigError, Problem: it cannot begin, or a step failed.
+    """
+    if explicit is None and find_spec("mcp_server_time") is None:
+        raise Misuse("the demo's servers are not installed", "pip install 'search-mcp[demo]'")
+    _, path = configuration(explicit or str(_PACKAGED if _PACKAGED.is_file() else _IN_CHECKOUT))
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        try:
+            return alone(lambda: anyio.run(_play, path, terminal, log))
+        except (MCPError, OSError, TimeoutError) as exc:
+            raise Problem(f"the demo broke off: {exc}", "run it again with --debug to see the server's log") from exc
+        finally:
+            log.seek(0)
+            terminal.detail(log.read())
+
+
+async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "search_mcp", "serve", "--config", str(path)], env=dict(os.environ)
+    )
+    client = Client(
+        stdio_client(command, log),
+        client_info=Implementation(name="search-mcp-demo", version=__version__),
+        read_timeout_seconds=ANSWER_SECONDS,
+        cache=None,
+    )
+
+    async def work() -> None:
+        async with AsyncExitStack() as stack:
+            with terminal.progress(lambda: "starting search-mcp"):
+                await stack.enter_async_context(client)
+            await _Tour(client, terminal).take()
+
+    await interruptible(work, lambda _number: None)  # the client stops its server
+    terminal.note(f"Every step did what it should. The configuration was {path}.")
+    return FINE
+
+
+@dataclass
+class _Tour:
+    """The steps, in order; each leaves behind what the next one needs."""
+
+    client: Client
+    terminal: Terminal
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def backend_names(self) -> list[str]:
+        return [name for name in self.names if name not in tools.NAMES]
+
+    @property
+    def target(self) -> str:
+        """The tool that is shown from all sides."""
+        return TIME if TIME in self.names else self.backend_names[0]
+
+    async def take(self) -> None:
+        for step in (self._connect, self._list, self._search, self._describe, self._call, self._mistype):
+            await step()
+
+    async def _connect(self) -> None:
+        version, server = self.client.protocol_version, self.client.server_info
+        era = "modern" if version in MODERN else "legacy"
+        who = f"{server.name} {server.version}" if server is not None else "a server that does not say who it is"
+        self._tell("connect", f"{who}, {era} protocol {version}")
+
+    async def _list(self) -> None:
+        with self.terminal.progress(lambda: "tools/list"):
+            listed, states = await self._settled_list()
+        self.names = [tool.name for tool in listed]
+        failed = [f"{name} is {state}" for name, state in states.items() if state in ("failed", "backing off")]
+        self._expect(tools.SEARCH in self.names, "the list lacks our own tools")
+        self._expect(self.backend_names != [], f"no server has any tools ({', '.join(failed) or 'none is enabled'})")
+        own = len(self.names) - len(self.backend_names)
+        rows = [f"{tool.name}: {tool.description or ''}" for tool in listed if tool.name not in tools.NAMES]
+        more = len(rows) - NAMES_SHOWN
+        rest = [f"... and {more} more"] if more > 0 else []
+        summary = f"{len(rows)} tools, each a name and a sentence, and {own} of search-mcp itself"
+        self._tell("tools/list", summary, [*rows[:NAMES_SHOWN], *rest, *failed])
+
+    async def _settled_list(self) -> tuple[list[Tool], dict[str, str]]:
+        """Ask for the list until the tool that is to be shown is in it, or no server is starting any more."""
+        for _ in range(LISTS):
+            listed = (await self.client.list_tools()).tools
+            answer = await self._ask(tools.LIST_SERVERS, {})
+            states = {server["name"]: server["state"] for server in answer["servers"]}
+            if TIME in [tool.name for tool in listed] or "starting" not in states.values():
+                break
+        return listed, states
+
+    async def _search(self) -> None:
+        query = "what time is it in Tokyo" if self.target == TIME else " ".join(re.findall(r"\w+", self.target))
+        with self.terminal.progress(lambda: tools.SEARCH):
+            found = (await self._ask(tools.SEARCH, {"query": query, "limit": 3}))["results"]
+        self._expect(self.target in [each["name"] for each in found], f"a search for {query!r} does not find it")
+        self._tell(tools.SEARCH, repr(query), [each["signature"] for each in found])
+
+    async def _describe(self) -> None:
+        with self.terminal.progress(lambda: tools.DESCRIBE):
+            described = (await self._ask(tools.DESCRIBE, {"names": [self.target]}))["tools"]
+        self._expect([tool["name"] for tool in described] == [self.target], f"{self.target} is not described")
+        parameters = described[0]["inputSchema"].get("properties", {})
+        lines = [f"{name}: {_about(schema)}" for name, schema in parameters.items()]
+        self._tell(tools.DESCRIBE, signature(self.target, described[0]["inputSchema"]), lines)
+
+    async def _call(self) -> None:
+        # Of somebody's own servers nothing is called: who knows what it does.
+        name, arguments = (TIME, ZONE) if self.target == TIME else (tools.LIST_SERVERS, {})
+        with self.terminal.progress(lambda: name):
+            result = await self.client.call_tool(name, arguments)
+        text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))
+        self._expect(not result.is_error and text != "", f"{name} answered {text or 'nothing'}")
+        self._tell("tools/call", f"{name} {json.dumps(arguments)}", [text])
+
+    async def _mistype(self) -> None:
+        wrong = _mistyped(self.target)
+        try:
+            await self.client.call_tool(wrong, {})
+        except MCPError as error:
+            data = error.data if isinstance(error.data, dict) else {}
+            near = data.get("suggestions", [])
+            self._expect(error.code == INVALID_PARAMS and self.target in near, f"{wrong} is answered {error}")
+            self._tell("an error", f"{error.code} {error.message}", [f"suggestions: {', '.join(near)}"])
+        else:
+            raise Problem(f"{wrong} can be called, though there is no such tool")
+
+    async def _ask(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        result = await self.client.call_tool(tool, arguments)
+        self._expect(isinstance(result.structured_content, dict), f"{tool} gave no structured result")
+        structured: dict[str, Any] = result.structured_content or {}
+        return structured
+
+    def _expect(self, holds: bool, otherwise: str) -> None:
+        if not holds:
+            raise Problem(f"the demo failed: {otherwise}", "search-mcp check tells more about the servers")
+
+    def _tell(self, step: str, summary: str, lines: Sequence[str] = ()) -> None:
+        self.terminal.step(step, summary, lines)
+
+
+def _about(schema: Any) -> str:
+    description = schema.get("description") if isinstance(schema, dict) else None
+    return str(description or "")
+
+
+def _mistyped(name: str) -> str:
+    """Leave out a letter near the end, as people do."""
+    return name[:-3] + name[-2:] if len(name) > 5 else f"{name}x"

@@ -1,0 +1,148 @@
+"""`call`: what a tool answered, for a person or a file.
+
+Decides how each kind of content is shown, and what is saved. Bytes are never written to a terminal.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from search_mcp import jsonrpc
+from search_mcp.cli.arguments import Word, fit
+from search_mcp.cli.listing import described
+from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
+from search_mcp.cli.session import Session
+from search_mcp.cli.terminal import Terminal, one_line
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Outcome
+
+
+async def call(session: Session, name: str, given: Fields, words: Sequence[Word], terminal: Terminal) -> Outcome:
+    """Call a tool, and show its progress meanwhile.
+
+    Raises:
+        Misuse: an argument is not what the tool wants.
+    """
+    tool = described(session, name)
+    arguments = {**given, **fit(words, tool.input_schema if tool is not None else {})}
+    latest = [f"calling {name}"]
+
+    def report(progress: Fields) -> None:
+        latest.append(f"{name}: {_progress({key: jsonrpc.value(raw) for key, raw in progress.items()})}")
+        del latest[:-1]
+
+    with terminal.progress(lambda: latest[-1]):
+        return await session.call(name, arguments, report)
+
+
+def _progress(fields: Mapping[str, Any]) -> str:
+    done, total, message = fields.get("progress"), fields.get("total"), fields.get("message")
+    amount = f"{done}/{total}" if total is not None else f"{done}"
+    return f"{amount} {message}" if isinstance(message, str) and message else amount
+
+
+@dataclass(frozen=True)
+class Content:
+    """One part of a result: text to be shown, or bytes and what they are."""
+
+    text: str
+    data: bytes | None = None
+
+
+def show(body: Raw, output: Path | None, terminal: Terminal) -> int:
+    """Show a result to a person, or save what it holds; return the exit code."""
+    fields = jsonrpc.object_or_empty(body)
+    parts = _contents(fields)
+    if is_error(body):
+        terminal.error("\n".join(part.text for part in parts) or "the tool failed and does not say why")
+        return WRONG
+    shown = parts
+    if output is not None:
+        save(body, output, terminal)
+        shown = [part for part in parts if part.data is None] if _bytes_in(parts) else []
+    for part in shown:
+        terminal.text(part.text)
+    if output is None and "structuredContent" in fields and len(_bytes_in(parts)) == len(parts):
+        terminal.json(fields["structuredContent"])
+    elif output is None and not parts:
+        terminal.note("The tool is done and gives nothing back.")
+    return FINE
+
+
+def is_error(body: Raw) -> bool:
+    return jsonrpc.value(jsonrpc.object_or_empty(body).get("isError", Raw(b"false"))) is True
+
+
+def save(body: Raw, output: Path, terminal: Terminal) -> None:
+    """Write what a result holds into files: its images and other bytes, or else its text.
+
+    Raises:
+        Problem: a file cannot be written.
+    """
+    fields = jsonrpc.object_or_empty(body)
+    parts = _contents(fields)
+    text = "\n".join(part.text for part in parts).encode("utf-8", "replace")
+    pieces = _bytes_in(parts) or [text if parts else bytes(fields.get("structuredContent", b""))]
+    for number, piece in enumerate(pieces, 1):
+        path = output if number == 1 else output.with_name(f"{output.stem}-{number}{output.suffix}")
+        try:
+            path.write_bytes(piece)
+        except OSError as exc:
+            raise Problem(f"{path} cannot be written ({exc.strerror})", "name another file") from exc
+        terminal.note(f"{path}: {_size(len(piece))} saved")
+
+
+def _bytes_in(parts: Sequence[Content]) -> list[bytes]:
+    return [part.data for part in parts if part.data is not None]
+
+
+def check_output(output: Path) -> None:
+    """Refuse, before anything is done, a file that could not be written afterwards.
+
+    Raises:
+        Misuse: there is no such folder, or it is one.
+    """
+    if output.is_dir() or not output.parent.is_dir():
+        raise Misuse(f"{output} is no file that could be written", "name a file in a folder that exists")
+
+
+def _contents(result: Fields) -> list[Content]:
+    blocks = jsonrpc.value(result.get("content", Raw(b"[]")))
+    return [_content(block) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+
+
+def _content(block: Mapping[str, Any]) -> Content:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return Content(text)
+        case {"type": "image" | "audio" as kind, "data": str(data)}:
+            return _binary(kind, block.get("mimeType"), data)
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return Content(text)
+        case {"type": "resource", "resource": {"blob": str(data)} as resource}:
+            return _binary(f"resource {resource.get('uri', '')}", resource.get("mimeType"), data)
+        case {"type": "resource_link", "uri": uri}:
+            return Content(f"[resource {uri}{_in_brackets(block.get('title') or block.get('name'))}]")
+    return Content(bytes(jsonrpc.encode(block)).decode())
+
+
+def _binary(what: str, mime_type: object, data: str) -> Content:
+    try:
+        decoded = base64.b64decode(data)
+    except (binascii.Error, ValueError):
+        return Content(f"[{what}: its data is not base64]")
+    about = one_line(f"{what}{_in_brackets(mime_type)}")
+    return Content(f"[{about}, {_size(len(decoded))}; save it with --output PATH]", decoded)
+
+
+def _in_brackets(detail: object) -> str:
+    return f" ({detail})" if detail else ""
+
+
+def _size(count: int) -> str:
+    if count < 1000:
+        return f"{count} bytes"
+    return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"

@@ -1,0 +1,228 @@
+"""`list`, `search` and `describe`: which tools there are, and what one of them takes.
+
+Decides what of a definition a person is shown; finding and ranking are the same as for a model.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Item
+from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem, cut, did_you_mean, of_call
+from search_mcp.cli.session import Session
+from search_mcp.cli.terminal import Terminal
+from search_mcp.config import Config
+from search_mcp.errors import NotRunning, ToolNotFound
+from search_mcp.jsonrpc import Fields
+from search_mcp.model import Kind, Status
+from search_mcp.suggest import nearest
+from search_mcp.tools import DEFINITIONS
+from search_mcp.views import brief, full_definition, signature
+
+_UNLIMITED = 1_000_000
+"""Characters: a signature that is not cut."""
+
+
+def check_server(config: Config, name: str) -> None:
+    """Refuse a server that cannot be asked.
+
+    Raises:
+        Misuse: there is no such server.
+        Problem: it is disabled.
+    """
+    found = {server.name: server for server in config.servers}
+    if name not in found:
+        remedy = did_you_mean(nearest(name, found), f"there are {', '.join(found) or 'none'}")
+        raise Misuse(f"there is no server {name!r} in the configuration", remedy)
+    if not found[name].enabled:
+        raise Problem(f"server {name!r} is disabled", 'set "enabled": true in the configuration')
+
+
+async def settle_tools(session: Session, terminal: Terminal) -> None:
+    """Wait for the tools of every server."""
+    with terminal.progress(session.awaited):
+        await session.settle([Kind.TOOLS])
+
+
+# list and search
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Some tools, and which servers' are missing among them."""
+
+    tools: tuple[dict[str, str], ...]
+    failures: tuple[Status, ...]
+    nearest: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
+        return {"tools": self.tools, "failed": failed}
+
+
+def all_tools(session: Session) -> Listing:
+    return Listing(_rows(session, session.tools), tuple(session.failures()))
+
+
+def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
+    """The best tools for a query, best first."""
+    items = session.own_tools.found(query, limit, server)
+    close = () if items else tuple(nearest(query, session.tools.names()))
+    return Listing(_rows(session, items), tuple(session.failures()), close)
+
+
+def _rows(session: Session, items: Sequence[Item]) -> tuple[dict[str, str], ...]:
+    shown, length = session.shown_names(), session.config.settings.description_length
+    return tuple(
+        {"name": shown[item], "server": item.server, "description": brief(item.description, length)} for item in items
+    )
+
+
+def show_tools(listing: Listing, terminal: Terminal) -> None:
+    if listing.tools:
+        terminal.table(("Tool", "Description"), [(tool["name"], tool["description"]) for tool in listing.tools])
+
+
+def report_failures(failures: Sequence[Status], terminal: Terminal) -> int:
+    """Say which servers' tools are missing; return the exit code."""
+    for status in failures:
+        reason = cut(status.reason or "it did not start in time")
+        terminal.warning(f"the tools of {status.server!r} are missing: {reason}; search-mcp check tells more")
+    return WRONG if failures else FINE
+
+
+# describe
+
+
+@dataclass(frozen=True)
+class Described:
+    """One tool: its definition as a client gets it."""
+
+    name: str
+    server: str | None
+    definition: Fields
+    input_schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """The tools that were asked for, and what there is instead of those that do not exist."""
+
+    tools: tuple[Described, ...]
+    unknown: Mapping[str, Problem]
+    suggestions: Mapping[str, Sequence[str]]
+
+    def as_json(self) -> dict[str, Any]:
+        unknown = [{"name": name, "suggestions": near} for name, near in self.suggestions.items()]
+        return {"tools": [tool.definition for tool in self.tools], "unknown": unknown}
+
+
+def described(session: Session, name: str) -> Described | None:
+    """Find a tool by any of its names, ours included."""
+    shown = session.shown_names()
+    item = session.tools.find(name) or shown.find(name)
+    if item is not None:
+        definition = full_definition(item, shown[item], session.audience)
+        return Described(shown[item], item.server, definition, item.input_schema)
+    if name in DEFINITIONS:
+        definition = DEFINITIONS[name]
+        return Described(name, None, definition, jsonrpc.value(definition["inputSchema"]))
+    return None
+
+
+def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
+    """Find tools by any of their names."""
+    found = {name: described(session, name) for name in names}
+    unknown = [name for name, tool in found.items() if tool is None]
+    shown = session.shown_names()
+    callable_names = [shown[item] for item in session.tools]
+    near = {name: nearest(name, callable_names) for name in unknown}
+    return Descriptions(
+        tuple(tool for tool in found.values() if tool is not None),
+        {name: _unknown(session, name, near[name]) for name in unknown},
+        near,
+    )
+
+
+def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
+    """Say why there is no such tool: its server may have failed."""
+    for status in session.needed_for(name):
+        if status.state != "ready":
+            return of_call(NotRunning(status.server, status.state, status.reason), name)
+    return of_call(ToolNotFound(name, near), name)
+
+
+def show_definitions(found: Descriptions, terminal: Terminal) -> None:
+    for position, tool in enumerate(found.tools):
+        if position:
+            terminal.text("")
+        show_definition(tool, terminal)
+
+
+def report_unknown(found: Descriptions, terminal: Terminal) -> int:
+    """Say which names mean nothing; return the exit code."""
+    for problem in found.unknown.values():
+        terminal.error(str(problem))
+    return WRONG if found.unknown else FINE
+
+
+def show_definition(tool: Described, terminal: Terminal) -> None:
+    """Show a tool to a person."""
+    terminal.heading(signature(tool.name, tool.input_schema))
+    hints = _hints(tool)
+    if hints:
+        terminal.paragraph(hints, indent=2, style="dim")
+    description = jsonrpc.string(tool.definition.get("description")) or ""
+    if description.strip():
+        terminal.text("")
+        terminal.paragraph(description.strip(), indent=2)
+    parameters = _parameters(tool.input_schema)
+    if parameters:
+        terminal.text("")
+        terminal.table(("Parameter", "Type", "Required", "Description"), parameters)
+    returned = _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {})
+    if returned:
+        terminal.text("")
+        terminal.table(("Result", "Type", "Always", "Description"), returned)
+
+
+def _hints(tool: Described) -> str:
+    annotations = jsonrpc.value(tool.definition.get("annotations", jsonrpc.EMPTY))
+    read = annotations if isinstance(annotations, dict) else {}
+    parts = [f"of server {tool.server}" if tool.server is not None else "of search-mcp itself"]
+    if read.get("readOnlyHint") is True:
+        parts.append("only reads")
+    elif read.get("destructiveHint") is True:
+        parts.append("may destroy something")
+    if read.get("openWorldHint") is True:
+        parts.append("reaches the outside world")
+    return ", ".join(parts)
+
+
+def _parameters(schema: Any) -> list[tuple[str, str, str, str]]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return []
+    required = schema.get("required")
+    wanted = required if isinstance(required, list) else []
+    return [
+        (key, _type(key, properties[key], schema), "yes" if key in wanted else "", _about(properties[key]))
+        for key in sorted(properties, key=lambda key: key not in wanted)
+    ]
+
+
+def _type(key: str, schema: Any, root: Mapping[str, Any]) -> str:
+    """Write one parameter's type as a signature does."""
+    alone = signature("", {**root, "properties": {key: schema}, "required": [key]}, _UNLIMITED)
+    return alone.removeprefix(f"({key}: ").removesuffix(")")
+
+
+def _about(schema: Any) -> str:
+    if not isinstance(schema, dict):
+        return ""
+    description = schema.get("description")
+    parts = [description.strip()] if isinstance(description, str) and description.strip() else []
+    if "default" in schema:
+        parts.append(f"(default: {bytes(jsonrpc.encode(schema['default'])).decode()})")
+    return " ".join(parts)

@@ -1,0 +1,71 @@
+"""What a command cannot do, in a sentence a person can act on, and the exit code for scripts.
+
+Decides the exit codes: 1 is something that is wrong, 2 is a wrong command line or configuration.
+"""
+
+from collections.abc import Sequence
+
+from search_mcp.errors import BackendToolError, Lost, NotFound, NotRunning, SearchMcpError, WireError
+from search_mcp.views import signature
+
+FINE, WRONG, MISUSED = 0, 1, 2
+LONGEST_REASON = 200
+"""Characters of a server's last words that go into a sentence."""
+
+
+class Problem(SearchMcpError):
+    """Something is wrong: what, and what to do about it."""
+
+    code = WRONG
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what, remedy)
+        self.what, self.remedy = what, remedy
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}" if self.remedy else self.what
+
+
+class Misuse(Problem):
+    """The command line asks for something that cannot be."""
+
+    code = MISUSED
+
+
+class InterruptionError(Exception):
+    """A signal came; everything has been stopped."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number
+
+
+def did_you_mean(suggestions: Sequence[str], otherwise: str) -> str:
+    """Write the remedy for a name that does not exist."""
+    if not suggestions:
+        return otherwise
+    *rest, last = suggestions
+    return f"did you mean {', '.join(rest)} or {last}?" if rest else f"did you mean {last}?"
+
+
+def cut(text: str) -> str:
+    """Put a reason on one line of a sensible length; `check` has the whole of it."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1].rstrip() + "…"
+
+
+def of_call(error: WireError, name: str) -> Problem:
+    """Say to a person what went wrong with a call."""
+    match error:
+        case NotFound():
+            return Problem(str(error), did_you_mean(error.suggestions, "search-mcp list shows what there is"))
+        case NotRunning(state="disabled"):
+            return Problem(f"MCP server {error.server!r} is disabled", 'set "enabled": true in the configuration')
+        case NotRunning():
+            return Problem(f"{error}: {cut(error.reason or error.state)}", "search-mcp check tells more")
+        case Lost():
+            reason = f": {cut(error.reason)}" if error.reason else ""
+            return Problem(f"{error}{reason}", "it may have run nevertheless")
+        case BackendToolError(input_schema=dict(schema)):
+            return Problem(str(error), f"it takes {signature(name, schema)}")
+    return Problem(str(error))

@@ -1,0 +1,268 @@
+"""The backends of a configuration, run inside a command: started, asked, stopped.
+
+Decides which of them a command needs, how long to wait for them, and what a signal does. A person in
+front of a terminal is a client without capabilities: whatever a server asks is refused.
+"""
+
+import contextlib
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, TypeVar
+
+import anyio
+from anyio.abc import TaskStatus
+
+from search_mcp import jsonrpc, profiles
+from search_mcp.aggregate import Aggregate
+from search_mcp.backend.process import without_threads
+from search_mcp.backend.supervisor import Surroundings
+from search_mcp.catalog import Catalog, NamedItems, fold
+from search_mcp.cli.problem import InterruptionError
+from search_mcp.config import Config, ServerConfig
+from search_mcp.dialects import names
+from search_mcp.errors import method_not_found
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Action, Call, Cancel, Kind, Opening, Outcome, Question, Status, Viewer
+from search_mcp.profiles import Profile
+from search_mcp.tools import OwnTools, ServerFacts
+from search_mcp.views import ShownNames
+
+LISTING_SECONDS = 15.0
+"""How long a server may take to list what it has, once it is open."""
+ENDING_SIGNALS: Final = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
+KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+_Answer = TypeVar("_Answer")
+_NOBODY_KNOWN = Viewer(None, object_output_only=False)
+
+
+@dataclass(frozen=True)
+class Person:
+    """The `Caller` of every call of a command."""
+
+    viewer: Viewer = _NOBODY_KNOWN
+    capabilities: Fields = field(default_factory=dict)
+    info: Raw | None = None
+    log_level: str | None = None
+
+    def ask(self, question: Question, call: Call | None) -> Cancel:
+        question.answer(method_not_found(f"{question.ask.value} (a command in a terminal answers no questions)"))
+        return _nothing
+
+
+_PERSON = Person()
+
+
+class Session:
+    """Running backends, as a command uses them."""
+
+    def __init__(self, config: Config, aggregate: Aggregate) -> None:
+        self.config = config
+        self._router = aggregate.router
+        self.audience = aggregate.router.audience(_PERSON.viewer)
+        facts = {server.name: ServerFacts(server.description or "", server.tags) for server in config.servers}
+        length = config.settings.description_length
+        self.own_tools = OwnTools(self.catalog, facts, self._router.statuses, length)
+
+    @property
+    def catalog(self) -> Catalog:
+        return self._router.catalog
+
+    @property
+    def tools(self) -> NamedItems:
+        return self.catalog.tools()
+
+    def shown_names(self) -> ShownNames:
+        return ShownNames(self.tools, self.audience.profile)
+
+    def statuses(self) -> list[Status]:
+        """Every server's standing, in order: `ready`, `failed`, `disabled`, or `starting` when time ran out.
+
+        What is only waiting to be tried again has failed, as far as a command is concerned.
+        """
+        return [_verdict(status) for status in self._router.statuses()]
+
+    def needed_for(self, tool: str) -> list[Status]:
+        """The standing of the servers whose prefix a name carries."""
+        prefixed = {server.name for server in self.config.servers if has_prefix(server, tool)}
+        return [status for status in self.statuses() if status.server in prefixed]
+
+    def failures(self) -> list[Status]:
+        """The enabled servers that are not ready."""
+        return [status for status in self.statuses() if status.state not in ("ready", "disabled")]
+
+    def awaited(self) -> str:
+        """Say what is still being waited for."""
+        missing = [
+            status.server
+            for status in self.statuses()
+            if status.state == "starting" or (status.state == "ready" and not self._has_listed(status.server))
+        ]
+        return f"starting {', '.join(missing)}" if missing else "starting"
+
+    def _has_listed(self, server: str) -> bool:
+        return all(self.catalog.is_known(server, kind) for kind in Kind)
+
+    async def settle(self, kinds: Iterable[Kind]) -> None:
+        """Wait until every server has listed these kinds, or is known not to."""
+        for kind in kinds:
+            await _answer(partial(self._router.merged_list, kind, _PERSON.viewer))
+
+    async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
+        """Call a tool by any of its names."""
+
+        def submit(reply: Callable[[Outcome], None]) -> Cancel:
+            params = {"arguments": jsonrpc.encode(arguments)}
+            return self._router.submit(
+                Call(Action.CALL_TOOL, name, params, {}, _PERSON, reply, report),
+            )
+
+        return await _answer(submit)
+
+
+async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer:
+    """Wait for what is given by a callback; cancelled, cancel it."""
+    answers: list[_Answer] = []
+    answered = anyio.Event()
+
+    def reply(answer: _Answer) -> None:
+        answers.append(answer)
+        answered.set()
+
+    cancel = ask(reply)
+    try:
+        await answered.wait()
+    finally:
+        if not answers:
+            cancel(jsonrpc.encode("interrupted"))
+    return answers[0]
+
+
+def run(config: Config, profile: Profile | None, work: Callable[[Session], Awaitable[_Answer]]) -> _Answer:
+    """Do something with the backends of a configuration; when this returns or raises, they are gone.
+
+    Raises:
+        InterruptionError: a signal came.
+        Problem: whatever `work` raised.
+    """
+
+    async def main() -> _Answer:
+        without_threads()
+        patience = _patience(config)
+        hurried = replace(config, settings=config.settings.model_copy(update={"first_list_seconds": patience}))
+        patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
+        # Nothing remembered from earlier: a command shows what there is.
+        aggregate = Aggregate(hurried, patient, Surroundings(max_message_bytes=config.settings.max_message_bytes))
+
+        async def with_backends() -> _Answer:
+            async with _running(config, aggregate) as session:
+                return await work(session)
+
+        return await interruptible(with_backends, aggregate.signal)
+
+    return alone(lambda: anyio.run(main))
+
+
+def alone(act: Callable[[], _Answer]) -> _Answer:
+    """Take a single exception out of the groups that task groups wrap around it."""
+    try:
+        return act()
+    except BaseExceptionGroup as group:
+        inner: BaseException = group
+        while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+            inner = inner.exceptions[0]
+        raise inner from inner.__cause__
+
+
+@contextlib.asynccontextmanager
+async def _running(config: Config, aggregate: Aggregate) -> AsyncIterator[Session]:
+    async with aggregate.running():
+        aggregate.router.open(Opening(True, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_INFO)))
+        yield Session(config, aggregate)
+
+
+def _patience(config: Config) -> float:
+    return max([server.start_timeout_seconds for server in config.servers], default=0.0) + LISTING_SECONDS
+
+
+def _verdict(status: Status) -> Status:
+    if status.state in ("ready", "disabled"):
+        return status
+    return replace(status, state="failed" if status.reason is not None else "starting")
+
+
+# Signals
+
+
+async def interruptible(work: Callable[[], Awaitable[_Answer]], send_signal: Callable[[int], None]) -> _Answer:
+    """Do something; on a signal doom the children at once, on the second kill them.
+
+    Raises:
+        InterruptionError: a signal came, and `work` has cleaned up.
+    """
+    received: list[int] = []
+    answers: list[_Answer] = []
+    scope = anyio.CancelScope()
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_listen, received, scope, send_signal)
+        with scope:
+            answers.append(await work())
+        tasks.cancel_scope.cancel()
+    if received:
+        raise InterruptionError(received[0])
+    return answers[0]
+
+
+async def _listen(
+    received: list[int],
+    scope: anyio.CancelScope,
+    send_signal: Callable[[int], None],
+    *,
+    task_status: TaskStatus[None],
+) -> None:
+    try:
+        with anyio.open_signal_receiver(*ENDING_SIGNALS) as signals:
+            task_status.started()
+            async for number in signals:
+                received.append(number)
+                send_signal(signal.SIGTERM if len(received) == 1 else KILL)
+                scope.cancel()
+    except NotImplementedError:  # Windows: Python raises KeyboardInterrupt by itself
+        task_status.started()
+
+
+# Which backends a command needs
+
+
+def only(config: Config, servers: Collection[str]) -> Config:
+    """Leave all other servers alone."""
+    narrowed = [server if server.name in servers else replace(server, enabled=False) for server in config.servers]
+    return replace(config, servers=tuple(narrowed))
+
+
+def needed(config: Config, tools: Sequence[str]) -> Config:
+    """Leave those servers alone that cannot have tools of these names, however the names are spelled.
+
+    A server without a prefix may have any name; a name that fits no prefix is looked for everywhere.
+    """
+    wanted = {server.name for server in config.servers if server.prefix == ""}
+    for tool in tools:
+        prefixed = {server.name for server in config.servers if has_prefix(server, tool)}
+        if not prefixed:
+            return config
+        wanted |= prefixed
+    return only(config, wanted)
+
+
+def has_prefix(server: ServerConfig, tool: str) -> bool:
+    """Whether a name may be one of a server's, going by its beginning."""
+    prefix = server.name if server.prefix is None else server.prefix
+    return prefix != "" and fold(tool).startswith(fold(prefix) + "_")
+
+
+def _nothing(_reason: Raw | None) -> None:
+    """Nothing is under way, so there is nothing to cancel."""

@@ -1,0 +1,229 @@
+"""Everything that is written for people: stdout for data, stderr for the rest.
+
+Decides colours, widths and what must not reach a terminal. The only module here that knows rich, and
+every text passes `clean` on its way through: a backend's words cannot move the cursor, set the title or
+hide another line. What is not a terminal gets whole lines, however long, and no colours.
+"""
+
+import contextlib
+import io
+import json
+import logging
+import os
+import re
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.highlighter import JSONHighlighter
+from rich.live import Live
+from rich.segment import Segment, Segments
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from search_mcp.jsonrpc import Raw, encode
+
+WHOLE_LINES = 100_000
+"""Columns of what is no terminal: nobody's text is that wide, so nothing is wrapped."""
+READABLE_COLUMN = 24
+"""Columns below which running text is not put beside other columns, but under them."""
+_GAP = 2
+
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor, screen
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
+    r"|\x1b[ -/]*[0-~]?"  # any other escape sequence
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""C0 without tab and newline, C1, and what reverses the order of the text around it."""
+_CONTROLS_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+STATE_STYLES = {"ready": "green", "failed": "red", "disabled": "dim", "starting": "yellow"}
+
+
+def clean(text: str) -> str:
+    """Take out escape sequences and control characters; line ends become newlines."""
+    text = _SEQUENCES.sub("", text)
+    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Clean a text and put it on one line."""
+    return " ".join(clean(text).split())
+
+
+class Terminal:
+    """Where one command writes."""
+
+    def __init__(self) -> None:
+        self._out, self._err = _console(), _console(stderr=True)
+        self._debugging = False
+        logging.getLogger().addHandler(logging.NullHandler())  # commands say themselves what is worth knowing
+
+    def debug(self) -> None:
+        """From now on show the log and tracebacks."""
+        self._debugging = True
+        handler = logging.StreamHandler()
+        handler.setFormatter(_CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logging.basicConfig(level=logging.DEBUG, handlers=[handler], force=True)
+
+    # Data
+
+    def text(self, text: str) -> None:
+        """Write a text as it is, but clean."""
+        self._out.out(clean(text), highlight=False)
+
+    def json(self, value: object) -> None:
+        """Write JSON: indented."""
+        document = json.loads(bytes(encode(value)))
+        self._json(json.dumps(document, ensure_ascii=not self._writes_unicode(), indent=2))
+
+    def raw_json(self, payload: Raw) -> None:
+        """Write JSON: every byte as it came where no person looks, indented on a terminal."""
+        text = bytes(payload).decode("utf-8", "replace")
+        if self._out.file.isatty():
+            self.json(payload)
+        else:
+            self._json(text if self._writes_unicode() else json.dumps(json.loads(text)))
+
+    def _json(self, text: str) -> None:
+        # Escaped, they mean the same to whoever reads JSON.
+        text = _CONTROLS_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        if self._out.is_terminal:
+            self._out.print(JSONHighlighter()(Text(text)), soft_wrap=True)
+        else:
+            self._out.out(text, highlight=False)
+
+    def _writes_unicode(self) -> bool:
+        return self._out.encoding.lower().startswith("utf")
+
+    def heading(self, text: str) -> None:
+        self._out.print(Text(one_line(text), "bold"))
+
+    def paragraph(self, text: str, indent: int = 0, style: str = "") -> None:
+        """Write running text, wrapped where it must be."""
+        self._wrapped(Text(clean(text), style), indent)
+
+    def _wrapped(self, text: Text, indent: int) -> None:
+        for line in text.wrap(self._out, max(1, self._out.width - indent)):
+            line.rstrip()
+            self._out.print(Text(" " * indent) + line, soft_wrap=True)
+
+    def step(self, name: str, summary: str, lines: Sequence[str]) -> None:
+        """Write that a step is done: what it came to, and details, each cut to one line."""
+        mark = "\N{CHECK MARK} " if self._writes_unicode() else "* "
+        self._out.print(Text.assemble((mark, "green"), (f"{name}  ", "bold"), one_line(summary)))
+        for line in lines:
+            text = Text(f"    {one_line(line)}", "dim", no_wrap=True, overflow="ellipsis")
+            self._out.print(text)
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+        """Write a table whose last column may be wrapped; one under the other where it is too narrow for that.
+
+        `numbers` are the headings of columns that are aligned to the right.
+        """
+        cells = [[one_line(cell) for cell in row] for row in rows]
+        widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
+        needed = sum(widths[:-1]) + min(widths[-1], READABLE_COLUMN) + _GAP * (len(widths) - 1)
+        if needed > self._out.width:
+            self._stacked(headings, cells)
+            return
+        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
+        for heading in headings[:-1]:
+            table.add_column(heading, no_wrap=True, justify="right" if heading in numbers else "left")
+        table.add_column(headings[-1], overflow="fold", justify="right" if headings[-1] in numbers else "left")
+        for row in cells:
+            table.add_row(*[Text(cell, _style(position, cell)) for position, cell in enumerate(row)])
+        for line in self._out.render_lines(table, pad=False):
+            self._out.print(Segments(_without_padding(line)), end="\n", soft_wrap=True)
+
+    def _stacked(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        has_labels = len(headings) > 2
+        if has_labels:
+            self.heading(headings[0])
+        for first, *rest in rows:
+            self._wrapped(Text(first, "cyan"), 0)
+            for heading, cell in zip(headings[1:], rest, strict=True):
+                label = f"{heading}: " if has_labels else ""
+                if cell:
+                    self._wrapped(Text.assemble((label, "bold"), (cell, _style(1, cell))), 2)
+
+    # The rest
+
+    def note(self, text: str) -> None:
+        """Say something beside the data."""
+        self._err.print(Text(clean(text), "dim"), soft_wrap=True)
+
+    def warning(self, text: str) -> None:
+        self._err.print(Text.assemble(("warning: ", "bold yellow"), clean(text)), soft_wrap=True)
+
+    def error(self, text: str) -> None:
+        self._err.print(Text.assemble(("error: ", "bold red"), clean(text)), soft_wrap=True)
+
+    def detail(self, text: str) -> None:
+        """Say what only somebody who looks for a mistake wants to know."""
+        if self._debugging:
+            self._err.out(clean(text).rstrip(), highlight=False)
+
+    def traceback(self, exc: BaseException) -> None:
+        """Show where an exception comes from, if that was asked for."""
+        self.detail("".join(traceback.format_exception(exc)))
+
+    @contextlib.contextmanager
+    def progress(self, describe: Callable[[], str]) -> Iterator[None]:
+        """Show what is being waited for, on a terminal, until it is there."""
+        if self._debugging or not self._err.file.isatty() or self._err.is_dumb_terminal:
+            yield
+            return
+        spinner = Spinner("dots")
+
+        def render() -> Spinner:
+            spinner.update(text=Text(one_line(describe()), "dim", overflow="ellipsis", no_wrap=True))
+            return spinner
+
+        live = Live(
+            get_renderable=render,
+            console=self._err,
+            transient=True,
+            refresh_per_second=8,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        with live:
+            live.refresh()  # at once: most waits are over before the first turn of the spinner
+            yield
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Whoever read us has seen enough; what is still to be written goes nowhere."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.file.fileno())
+        os.close(nowhere)
+
+
+class _CleanFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return clean(super().format(record))
+
+
+def _console(*, stderr: bool = False) -> Console:
+    console = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if isinstance(console.file, io.TextIOWrapper):
+        console.file.reconfigure(errors="replace")  # a terminal of another encoding still gets the rest
+    if not console.file.isatty():
+        columns = os.environ.get("COLUMNS", "")
+        console.width = int(columns) if columns.isdecimal() and int(columns) else WHOLE_LINES
+    return console
+
+
+def _without_padding(line: list[Segment]) -> list[Segment]:
+    while line and not line[-1].text.strip():
+        line = line[:-1]
+    return [*line[:-1], Segment(line[-1].text.rstrip(), line[-1].style)] if line else []
+
+
+def _style(position: int, cell: str) -> str:
+    return "cyan" if position == 0 else STATE_STYLES.get(cell, "")

@@ -1,0 +1,101 @@
+"""The real command, run as a shell or a person runs it, with a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SERVERS = Path(__file__).parent / "servers"
+SECONDS = 30
+COMMAND = (sys.executable, "-m", "search_mcp")
+_NOT_INHERITED = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "SEARCH_MCP_CONFIG", "PYTHONIOENCODING", "TERM"}
+
+
+def server(name: str, *args: str, **entry: Any) -> dict[str, Any]:
+    """The entry of one of the servers beside this file."""
+    return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py"), *args], **entry}
+
+
+TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of the command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder to run in, which is also the home: so the processes of a run are known by their environment."""
+
+    folder: Path
+    variables: dict[str, str]
+
+    def run(self, *words: str, stdin: str = "", command: tuple[str, ...] = COMMAND, **variables: str) -> Ended:
+        done = subprocess.run(
+            [*command, *words],
+            input=stdin.encode(),
+            capture_output=True,
+            timeout=SECONDS,
+            check=False,
+            cwd=self.folder,
+            env={**self.variables, **variables},
+        )
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def configure(self, servers: dict[str, Any], **settings: Any) -> None:
+        """Write the configuration where it is found without being named."""
+        text = json.dumps({"mcpServers": servers, "settings": settings})
+        (self.folder / "config").mkdir(exist_ok=True)
+        (self.folder / "config" / "mcp-servers.json").write_text(text, encoding="utf-8")
+
+    def processes(self) -> set[int]:
+        """The living processes of this place's runs, as far as the system tells."""
+        mark = f"HOME={self.folder}".encode()
+        return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark in _environment(entry)}
+
+
+def _environment(process: Path) -> list[bytes]:
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
+    folders = {name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
+    return Place(tmp_path, {**inherited, **folders, "HOME": str(tmp_path), "PYTHONUTF8": "1"})
+
+
+@pytest.fixture
+def configured(place: Place) -> Callable[..., Place]:
+    """A place whose configuration has these servers."""
+
+    def configure(**servers: dict[str, Any]) -> Place:
+        place.configure(servers)
+        return place
+
+    return configure
+
+
+@pytest.fixture
+def toolbox(place: Place) -> Place:
+    """A place with one good server, and one that has nothing to do with it and fails."""
+    place.configure({"toolbox": server("toolbox"), "dying": server("dying")})
+    return place

@@ -1,0 +1,90 @@
+"""The command at a real terminal: what a person sees, keys pressed included."""
+
+import fcntl
+import os
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+from rich.cells import cell_len
+
+from cli.conftest import COMMAND, SECONDS, Place
+
+_SEQUENCE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Screen:
+    """One run of the command at a terminal so many columns wide."""
+
+    def __init__(self, place: Place, *words: str, columns: int = 80, **variables: str) -> None:
+        self._columns = columns
+        self._terminal, other_end = os.openpty()
+        fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self._process = subprocess.Popen(
+            [*COMMAND, *words],
+            stdin=other_end,
+            stdout=other_end,
+            stderr=other_end,
+            cwd=place.folder,
+            env={**place.variables, "TERM": "xterm-256color", **variables},
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
+        )
+        os.close(other_end)
+        self._seen = b""
+        self._deadline = time.monotonic() + SECONDS
+
+    def wait_for(self, text: str) -> None:
+        """Read until a text was shown."""
+        while text not in self.shown:
+            assert self._read(), self.shown
+
+    def press(self, keys: str) -> None:
+        os.write(self._terminal, keys.encode())
+
+    def end(self) -> int:
+        """Read to the end; return the exit code."""
+        while self._read():
+            pass
+        os.close(self._terminal)
+        return self._process.wait(SECONDS)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._terminal], [], [], max(0.0, self._deadline - time.monotonic()))
+        assert ready, f"nothing more after {self.shown!r}"
+        try:
+            chunk = os.read(self._terminal, 65536)
+        except OSError:  # Linux, when the last process with the terminal is gone
+            chunk = b""
+        self._seen += chunk
+        return chunk != b""
+
+    @property
+    def shown(self) -> str:
+        """Everything shown so far, without colours and the like."""
+        return _SEQUENCE.sub("", self._seen.decode()).replace("\r\n", "\n")
+
+    @property
+    def colours(self) -> set[str]:
+        return set(_COLOUR.findall(self._seen.decode())) - {"\x1b[0m"}
+
+    @property
+    def lines(self) -> list[str]:
+        """What is left on the screen at the end: what was shown only for a while was erased."""
+        text = self._seen.decode().replace("\r\n", "\n").rpartition("\x1b[2K")[2]
+        return _SEQUENCE.sub("", text).splitlines()
+
+    def fits(self) -> bool:
+        return all(cell_len(line) <= self._columns for line in self.lines)
+
+
+def make_pipe(folder: Path) -> Path:
+    """A pipe that whoever reads it waits for."""
+    path = folder / "pipe"
+    os.mkfifo(path)
+    return path

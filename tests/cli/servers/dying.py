@@ -1,0 +1,5 @@
+"""A server that complains and exits."""
+
+import sys
+
+sys.exit("no licence found")

@@ -1,0 +1,91 @@
+"""What a person types, and what a tool gets."""
+
+import pytest
+
+from search_mcp.cli.arguments import fit, read_object, read_words
+from search_mcp.cli.problem import Misuse
+
+SCHEMA = {
+    "properties": {
+        "count": {"type": "integer"},
+        "ratio": {"type": "number"},
+        "flag": {"type": "boolean"},
+        "text": {"type": "string"},
+        "either": {"type": ["string", "integer"]},
+        "maybe": {"anyOf": [{"$ref": "#/$defs/count"}, {"type": "null"}]},
+        "level": {"enum": [1, 2]},
+        "list": {"type": "array"},
+        "open": {"anyOf": [{"type": "integer"}, {}]},
+    },
+    "$defs": {"count": {"type": "integer"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("count=3", b"3"),
+        ("count=123456789012345678901234567890", b"123456789012345678901234567890"),
+        ("ratio=3", b"3"),
+        ("ratio=.5", b"0.5"),
+        ("flag=True", b"true"),
+        ("text=3", b'"3"'),
+        ("text=", b'""'),
+        ("text=a=b:=c", b'"a=b:=c"'),
+        ("either=3", b'"3"'),
+        ("maybe=3", b"3"),
+        ("maybe=null", b"null"),
+        ("level=2", b"2"),
+        ("open=3", b'"3"'),
+        ("unknown=3", b'"3"'),
+        ("unknown:=3", b"3"),
+        ("ratio:=1.50e3", b"1.50e3"),
+        ('list:=["a",\n 1]', b'["a",  1]'),
+        ("text:=null", b"null"),
+    ],
+)
+def test_a_word_becomes_what_the_schema_wants(word: str, value: bytes) -> None:
+    assert [bytes(raw) for raw in fit(read_words([word]), SCHEMA).values()] == [value]
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("count=three", "'count' must be a whole number, not 'three'"),
+        ("count=3.5", "'count' must be a whole number, not '3.5'"),
+        ("ratio=nan", "'ratio' must be a number, not 'nan'"),
+        ("flag=yes", "'flag' must be true or false, not 'yes'"),
+        ("maybe=", "'maybe' must be a whole number, not ''"),
+        ("list=a,b", "'list' must be an array; write it as JSON: list:='[...]'"),
+    ],
+)
+def test_a_word_that_does_not_fit(word: str, complaint: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        fit(read_words([word]), SCHEMA)
+    assert str(caught.value).startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["text"], "'text' is no argument"),
+        (["=3"], "'=3' is no argument"),
+        (["a=1", "a=2"], "'a' is given twice"),
+        (["a:={"], "the value of 'a' is not JSON"),
+        (["a:=NaN"], "the value of 'a' is not JSON: there is no NaN in it"),
+        (["a:=" + "[" * 100_000], "the value of 'a' is not JSON"),
+        (['a:="\udcff"'], "the value of 'a' is not JSON"),
+    ],
+)
+def test_words_that_cannot_be_read(words: list[str], complaint: str) -> None:
+    with pytest.raises(Misuse) as caught:
+        read_words(words)
+    assert str(caught.value).startswith(complaint)
+
+
+def test_one_object_holds_all() -> None:
+    fields = read_object('{"a": 1.50,\n"b": []}', "stdin")
+    assert {key: bytes(raw) for key, raw in fields.items()} == {"a": b"1.50", "b": b"[]"}
+    for text in ("[]", "", "{"):
+        with pytest.raises(Misuse, match="stdin is n"):
+            read_object(text, "stdin")

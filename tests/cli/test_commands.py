@@ -1,0 +1,325 @@
+"""Every command as a script runs it: what is on stdout, what is on stderr, and the exit code."""
+
+import base64
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from cli.conftest import COMMAND, SECONDS, TIME, Ended, Place, server
+
+Configured = Callable[..., Place]
+
+
+def is_one_sentence(ended: Ended, code: int, *words: str) -> bool:
+    """Whether a run ended with one line on stderr that says these words, and with nothing on stdout."""
+    assert (ended.code, ended.out) == (code, ""), ended
+    assert ended.err.startswith("error: "), ended.err
+    assert ended.err.count("\n") == 1, ended.err
+    assert "Traceback" not in ended.err
+    assert all(word in ended.err for word in words), ended.err
+    return True
+
+
+# The command line
+
+
+def test_help_and_version(place: Place) -> None:
+    assert place.run("--version").out.startswith("search-mcp ")
+    ended = place.run("--help")
+    assert (ended.code, ended.err) == (0, "")
+    for command in ("serve", "check", "list", "search", "describe", "call", "demo"):
+        assert f" {command} " in ended.out
+    assert "--json-arguments" in place.run("call", "-h").out
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["chekc"], ["'chekc'", "'check'", "search-mcp --help"]),
+        (["list", "--jsno"], ["--jsno", "--json", "search-mcp list --help"]),
+        (["describe"], ["Missing argument", "NAME"]),
+        (["search", "x", "--limit", "0"], ["--limit", "1"]),
+        (["list", "--client", "cursr"], ["'cursr'", "did you mean cursor"]),
+        (["list", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
+        (["search", "x", "--server", "tolbox"], ["did you mean toolbox?"]),
+        (["list", "--config", "nowhere.json"], ["nowhere.json", "no such file"]),
+        (["call", "toolbox.echo", "text"], ["'text' is no argument", "key=value"]),
+        (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
+        (["call", "toolbox.echo", "--json-arguments", "[]"], ["--json-arguments is no JSON object"]),
+        (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),
+    ],
+)
+def test_misuse(toolbox: Place, words: list[str], complaint: list[str]) -> None:
+    assert is_one_sentence(toolbox.run(*words), 2, *complaint)
+
+
+def test_a_broken_configuration(toolbox: Place) -> None:
+    path = toolbox.folder / "config" / "mcp-servers.json"
+    path.write_text('{\n  "mcpServers": {"a": {"command": 3}}\n}')
+    assert is_one_sentence(toolbox.run("check"), 2, f"{path}:2: ", '"command" must be a string')
+    ended = toolbox.run("check", "--debug")
+    assert ended.code == 2
+    assert "Traceback" in ended.err
+
+
+# check
+
+
+def test_check_when_all_is_well(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"), time=TIME, off=server("dying", enabled=False))
+    ended = place.run("check")
+    assert (ended.code, ended.err) == (0, "")
+    headings, toolbox, time, off = ended.out.splitlines()
+    assert headings.split() == ["Server", "State", "Protocol", "Opened", "in", "Tools", "Prompts", "Resources"]
+    assert toolbox.split()[:4] == ["toolbox", "ready", "legacy", "2025-06-18"]
+    assert toolbox.split()[5:] == ["ms", "7", "0", "0"]
+    assert time.split()[:4] == ["time", "ready", "modern", "2026-07-28"]
+    assert off.split() == ["off", "disabled"]
+
+
+def test_check_when_a_server_fails(toolbox: Place) -> None:
+    path = toolbox.folder / "config" / "mcp-servers.json"
+    config = json.loads(path.read_text())
+    config["mcpServers"]["dying"]["env"] = {"WORD": "s3cr3t-word"}
+    config["mcpServers"]["dying"]["args"].append("s3cr3t-word")
+    config["mcpServers"]["absent"] = {"command": "there-is-no-such-program"}
+    path.write_text(json.dumps({**config, "setings": {}}))
+    ended = toolbox.run("check")
+    assert (ended.code, ended.err) == (1, "")
+    assert "no licence found" in ended.out
+    assert "dying.py '***'" in ended.out  # the line to run by hand, without the secret
+    assert "s3cr3t" not in ended.out
+    assert "'there-is-no-such-program' was not found" in ended.out
+    assert 'did you mean "settings"?' in ended.out
+
+
+def test_check_for_a_program(toolbox: Place) -> None:
+    ended = toolbox.run("check", "--json")
+    assert (ended.code, ended.err) == (1, "")
+    assert ended.json["ok"] is False
+    assert ended.json["warnings"] == []
+    assert ended.json["config"].endswith("mcp-servers.json")
+    good, bad = ended.json["servers"]
+    assert isinstance(good.pop("openMilliseconds"), int)
+    assert good == {
+        "name": "toolbox",
+        "state": "ready",
+        "reason": None,
+        "remedy": None,
+        "era": "legacy",
+        "revision": "2025-06-18",
+        "tools": 7,
+        "prompts": 0,
+        "resources": 0,
+        "resourceTemplates": 0,
+        "problems": [],
+    }
+    assert (bad["name"], bad["state"], bad["era"], bad["tools"]) == ("dying", "failed", None, 0)
+    assert "no licence found" in bad["reason"]
+
+
+def test_check_reports_definitions_that_were_repaired(configured: Configured) -> None:
+    ended = configured(dirty=server("dirty")).run("check", "--json")
+    assert ended.code == 0
+    assert any("broken" in problem for problem in ended.json["servers"][0]["problems"])
+
+
+def test_check_without_servers(configured: Configured) -> None:
+    ended = configured().run("check")
+    assert (ended.code, ended.out) == (0, "")
+    assert "There are no servers in" in ended.err
+
+
+# list and search
+
+
+def test_list_of_one_server_leaves_the_others_alone(toolbox: Place) -> None:
+    ended = toolbox.run("list", "toolbox")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[:2] == ["Tool             Description", "toolbox.echo     Can echo."]
+    assert len(ended.out.splitlines()) == 8
+
+
+def test_list_says_what_is_missing(toolbox: Place) -> None:
+    ended = toolbox.run("list", "--json", "--client", "cursor")
+    assert ended.code == 1
+    assert ended.json["tools"][0] == {"name": "toolbox__echo", "server": "toolbox", "description": "Can echo."}
+    assert [failed["name"] for failed in ended.json["failed"]] == ["dying"]
+    assert ended.err.startswith("warning: the tools of 'dying' are missing: it exited with code 1")
+
+
+def test_list_of_a_disabled_server(configured: Configured) -> None:
+    ended = configured(off=server("toolbox", enabled=False)).run("list", "off")
+    assert is_one_sentence(ended, 1, "server 'off' is disabled", '"enabled": true')
+
+
+def test_search(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"), time=TIME)
+    ended = place.run("search", "current", "time", "--json", "--limit", "1")
+    assert (ended.code, ended.err) == (0, "")
+    assert [tool["name"] for tool in ended.json["tools"]] == ["time.get_current_time"]
+    ended = place.run("search", "draw", "--server", "toolbox")
+    assert ended.out.splitlines()[1].startswith("toolbox.draw")
+    ended = place.run("search", "qqqqqqqq", "--server", "toolbox")
+    assert is_one_sentence(ended, 1, "no tool matches 'qqqqqqqq'", "search-mcp list")
+
+
+# describe
+
+
+def test_describe(toolbox: Place) -> None:
+    ended = toolbox.run("describe", "toolbox__echo", "search_tools")
+    assert (ended.code, ended.err) == (0, "")
+    assert "toolbox.echo(text?: string, tags?: any[])\n  of server toolbox\n\n  Can echo. And more.\n" in ended.out
+    assert "text       string            What to say\n" in ended.out
+    assert "search_tools(query: string" in ended.out
+
+
+def test_describe_for_a_program(configured: Configured) -> None:
+    ended = configured(time=TIME).run("describe", "--json", "time.get_current_time", "time.get_curent_time")
+    assert ended.code == 1
+    (tool,), (unknown,) = ended.json["tools"], ended.json["unknown"]
+    assert tool["name"] == "time.get_current_time"
+    assert {"description", "inputSchema", "outputSchema", "annotations"} <= tool.keys()
+    assert unknown["name"] == "time.get_curent_time"
+    assert unknown["suggestions"][0] == "time.get_current_time"
+    assert ended.err.startswith("error: Tool not found: time.get_curent_time; did you mean time.get_current_time")
+
+
+def test_describe_says_why_a_tool_cannot_be_there(toolbox: Place) -> None:
+    assert is_one_sentence(toolbox.run("describe", "dying.thing"), 1, "'dying' is not running", "no licence found")
+
+
+# call
+
+
+def test_call_converts_what_the_tool_wants_converted(toolbox: Place) -> None:
+    ended = toolbox.run("call", "toolbox.add", "a=2", "b=1.5", "up=true", "note=3", "raw:=[1.50]")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == '{"a": 2, "b": 1.5, "up": true, "note": "3", "raw": [1.5]}\n'
+
+
+def test_call_with_arguments_from_stdin(toolbox: Place) -> None:
+    ended = toolbox.run("call", "toolbox.echo", "text=b", "--json-arguments", "-", stdin='{"text": "a",\n"tags": []}')
+    assert ended.out == '{"text": "b", "tags": []}\n'
+
+
+def test_call_prints_a_result_as_it_came(toolbox: Place) -> None:
+    assert toolbox.run("call", "toolbox.measure").out == '{\n  "celsius": 21.5\n}\n'
+    ended = toolbox.run("call", "toolbox.measure", "--json")
+    assert ended.out == '{"content": [], "structuredContent": {"celsius": 21.50}}\n'
+
+
+def test_call_describes_and_saves_an_image(toolbox: Place) -> None:
+    assert toolbox.run("call", "toolbox.draw").out == "[image (image/png), 70 bytes; save it with --output PATH]\n"
+    ended = toolbox.run("call", "toolbox.draw", "--output", "dot.png", "--json")
+    assert ended.err == "dot.png: 70 bytes saved\n"
+    saved = (toolbox.folder / "dot.png").read_bytes()
+    assert saved == base64.b64decode(ended.json["content"][0]["data"])
+    ended = toolbox.run("call", "toolbox.echo", "text=a", "--output", "text")
+    assert (ended.out, (toolbox.folder / "text").read_text()) == ("", '{"text": "a"}')
+
+
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [
+        ("toolbox.fail", ["the disk is full"]),
+        ("toolbox.refuse", ["Backend MCP server error: it will not"]),
+        ("toolbox.eco", ["Tool not found: toolbox.eco", "did you mean toolbox.echo"]),
+        ("dying.thing", ["'dying' is not running", "no licence found", "search-mcp check"]),
+    ],
+)
+def test_call_that_fails(toolbox: Place, tool: str, words: list[str]) -> None:
+    assert is_one_sentence(toolbox.run("call", tool), 1, *words)
+
+
+def test_call_that_fails_for_a_program(toolbox: Place) -> None:
+    ended = toolbox.run("call", "toolbox.fail", "--json")
+    assert (ended.code, ended.json["isError"], ended.err) == (1, True, "")
+    ended = toolbox.run("call", "toolbox.eco", "--json")
+    assert (ended.code, ended.json["error"]["code"]) == (1, -32602)
+    assert "toolbox.echo" in ended.json["error"]["data"]["suggestions"]
+
+
+def test_call_of_a_real_server(configured: Configured) -> None:
+    place = configured(time=TIME)
+    ended = place.run("call", "time.get_current_time", "timezone=Asia/Tokyo")
+    assert (ended.code, ended.json["timezone"]) == (0, "Asia/Tokyo")
+    ended = place.run("call", "time.get_current_time", "timezone=Nowhere")
+    assert (ended.code, ended.out) == (1, "")
+    assert "Nowhere" in ended.err
+
+
+# What must not get through
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check"],
+        ["check", "--json"],
+        ["list"],
+        ["list", "--json", "--debug"],
+        ["describe", "dirty.wash"],
+        ["call", "dirty.wash"],
+        ["call", "dirty.wash", "--json"],
+        ["call", "dirty.\x1b[31mwash"],
+    ],
+)
+def test_nobody_writes_to_the_terminal_but_the_command(configured: Configured, words: list[str]) -> None:
+    ended = configured(dirty=server("dirty"), dead=server("dirty", "dies")).run(*words)
+    said = ended.out + ended.err
+    assert said
+    assert "Traceback" not in said
+    assert not [character for character in said if character < " " and character not in "\t\n"]
+    assert not {*map(chr, range(0x7F, 0xA0)), "\u202e"} & {*said}
+    if "--json" in words:
+        assert ended.json
+
+
+def test_json_keeps_its_meaning_without_control_characters(configured: Configured) -> None:
+    ended = configured(dirty=server("dirty")).run("call", "dirty.wash", "--json")
+    assert ended.json["content"][0]["text"].endswith("\u202eright\r\n\x7f \x00")
+
+
+def test_a_terminal_of_another_encoding(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"))
+    ended = place.run("call", "toolbox.echo", "text=é日本", "--json", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ended.code == 0
+    assert "\\u65e5" in ended.out
+    config = place.folder / "config" / "mcp-servers.json"
+    config.write_text(config.read_text().replace("toolbox", "日本"))
+    ended = place.run("check", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert "Traceback" not in ended.err
+    assert "??" in ended.out
+
+
+def test_a_reader_who_has_seen_enough(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"))
+    with subprocess.Popen(
+        [*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place.folder, env=place.variables
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        process.wait(SECONDS)
+
+
+def test_serve_loads_nothing_for_people(place: Place) -> None:
+    script = "import sys; from search_mcp.__main__ import main; main(['serve', '--config', 'nowhere.json'])"
+    check = f"{script}; sys.exit(str({{'typer', 'rich', 'search_mcp.cli'}} & sys.modules.keys()))"
+    ended = place.run(command=(sys.executable, "-c", check))
+    assert ended.err.splitlines()[-1] == "set()"
+
+
+def test_a_bug_is_reported_in_a_sentence(place: Place) -> None:
+    place.configure({})
+    break_it = "import search_mcp.cli.checkup as c; c.examine = None"
+    run = "import sys; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = (sys.executable, "-c", f"{break_it}; {run}")
+    assert is_one_sentence(place.run("check", command=command), 1, "this is a bug", "--debug")
+    assert "Traceback" in place.run("check", "--debug", command=command).err

@@ -1,0 +1,55 @@
+"""`demo`, end to end."""
+
+import sys
+
+from cli.conftest import COMMAND, Place, server
+
+STEPS = ["connect", "tools/list", "search_tools", "describe_tools", "tools/call", "an error"]
+
+
+def steps(out: str) -> list[str]:
+    return [line[2:].partition("  ")[0] for line in out.splitlines() if line.startswith("\N{CHECK MARK} ")]
+
+
+def test_the_demo_with_python_alone(place: Place) -> None:
+    # In a folder that is no git repository, and without a single program on the PATH.
+    ended = place.run("demo", PATH=str(place.folder))
+    assert ended.code == 0, ended
+    assert steps(ended.out) == STEPS
+    assert "modern protocol 2026-07-28" in ended.out
+    assert '"timezone": "Asia/Tokyo"' in ended.out
+    assert "suggestions: time.get_current_time" in ended.out
+    assert ended.err.startswith("Every step did what it should.")
+    assert "\x1b" not in ended.out
+    assert place.processes() == set()
+
+
+def test_the_demo_of_other_servers_calls_none_of_their_tools(toolbox: Place) -> None:
+    ended = toolbox.run("demo", "--config", "config/mcp-servers.json")
+    assert ended.code == 0, ended
+    assert steps(ended.out) == STEPS
+    assert "dying is " in ended.out
+    assert "tools/call  list_servers" in ended.out
+
+
+def test_a_demo_that_has_nothing_to_show(place: Place) -> None:
+    place.configure({"dying": server("dying")})
+    ended = place.run("demo", "--config", "config/mcp-servers.json")
+    assert ended.code == 1
+    assert steps(ended.out) == ["connect"]
+    assert ended.err.startswith("error: the demo failed: no server has any tools (dying is ")
+
+
+def test_the_demo_says_what_is_not_installed(place: Place) -> None:
+    script = "import sys; sys.modules['mcp'] = None; from search_mcp.cli import main; sys.exit(main(['demo']))"
+    ended = place.run(command=(sys.executable, "-c", script))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "error: the demo needs the official Python SDK; pip install 'search-mcp[demo]'\n"
+
+
+def test_the_demo_shows_the_server_s_log_if_asked_to(place: Place) -> None:
+    place.configure({})
+    ended = place.run("demo", "--debug", "--config", "config/mcp-servers.json", command=COMMAND)
+    assert ended.code == 1
+    assert "configuration" in ended.err
+    assert "Traceback" in ended.err

@@ -1,0 +1,98 @@
+"""The commands at a terminal: colours, widths, progress, Ctrl-C."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cli.conftest import TIME, Place, server
+
+pytest.importorskip("termios", reason="pseudo-terminals are a thing of Unix")
+
+from cli.screen import Screen, make_pipe  # only where there are any
+
+Configured = Callable[..., Place]
+
+
+def test_colours_and_progress_at_a_terminal(toolbox: Place) -> None:
+    screen = Screen(toolbox, "check", columns=100)
+    assert screen.end() == 1
+    assert "starting toolbox, dying" in screen.shown
+    assert "starting" not in "".join(screen.lines)
+    assert {"\x1b[32m", "\x1b[31m", "\x1b[1m"} <= screen.colours
+    assert screen.fits()
+
+
+def test_no_colours_where_they_are_not_wanted(toolbox: Place) -> None:
+    screen = Screen(toolbox, "check", NO_COLOR="1")
+    assert screen.end() == 1
+    assert screen.colours <= {"\x1b[1m", "\x1b[2m"}  # bold and dim are no colours
+
+
+@pytest.mark.parametrize("columns", [24, 40, 60])
+@pytest.mark.parametrize("words", [["check"], ["list"], ["describe", "toolbox.echo", "search_tools"]])
+def test_a_narrow_terminal(configured: Configured, words: list[str], columns: int) -> None:
+    screen = Screen(configured(toolbox=server("toolbox")), *words, columns=columns)
+    assert screen.end() == 0
+    assert "toolbox" in "".join(screen.lines)
+    assert screen.fits()
+    assert not any("…" in line for line in screen.lines)  # nothing is cut
+
+
+def test_wide_characters_fit_too(configured: Configured) -> None:
+    screen = Screen(configured(日本語のサーバー=server("toolbox")), "check", columns=50)
+    assert screen.end() == 0
+    assert screen.fits()
+
+
+def test_json_at_a_terminal_is_coloured_and_whole(configured: Configured) -> None:
+    screen = Screen(configured(toolbox=server("toolbox")), "call", "toolbox.measure", "--json", columns=24)
+    assert screen.end() == 0
+    assert '    "celsius": 21.5' in screen.lines
+    assert screen.colours
+
+
+def test_nobody_moves_the_cursor(configured: Configured) -> None:
+    screen = Screen(configured(dirty=server("dirty")), "describe", "dirty.wash", NO_COLOR="1")
+    assert screen.end() == 0
+    assert "Says red" in screen.shown
+    assert not {"\x1b", "\x07", "\x08", "\x9b"} & {*screen.shown}
+
+
+def test_progress_of_a_call(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"))
+    pipe = make_pipe(place.folder)
+    screen = Screen(place, "call", "toolbox.work", f"until={pipe}")
+    screen.wait_for("toolbox.work: 1/2 sawing")
+    pipe.write_text("")
+    assert screen.end() == 0
+    assert screen.lines == [f'{{"until": "{pipe}"}}']
+
+
+@pytest.mark.parametrize("words", [["check"], ["call", "mute.thing"]])
+def test_ctrl_c_leaves_nothing_behind(configured: Configured, words: list[str]) -> None:
+    place = configured(mute=server("mute"), time=TIME)
+    screen = Screen(place, *words)
+    screen.wait_for("starting mute")
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert "Traceback" not in screen.shown
+    assert place.processes() == set()
+
+
+def test_ctrl_c_during_a_call(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"))
+    screen = Screen(place, "call", "toolbox.work", f"until={make_pipe(place.folder)}")
+    screen.wait_for("sawing")
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert place.processes() == set()
+
+
+def test_ctrl_c_during_the_demo(configured: Configured) -> None:
+    place = configured(mute=server("mute"))
+    screen = Screen(place, "demo", "--config", "config/mcp-servers.json")
+    screen.wait_for("connect")
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert "Traceback" not in screen.shown
+    assert place.processes() == set()

@@ -1,0 +1,27 @@
+"""The `pair` every scenario is about."""
+
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from conversations.eras import PAIRINGS
+from conversations.pair import Pair
+
+_failed = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[_failed] = item.stash.get(_failed, False) or report.failed
+    return report
+
+
+@pytest.fixture(params=PAIRINGS, ids=lambda each: f"{each[0]}+{each[1]}")
+def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    with Pair(*request.param) as pair:
+        yield pair
+        if not request.node.stash.get(_failed, False):
+            pair.nothing_is_left()

@@ -1,0 +1,164 @@
+"""One client, scripted servers, and the real search-mcp between them, on a clock that stands still.
+
+    def test_a_backend_asks_during_a_call(pair):            # pair: legacy/modern x legacy/modern
+        pair.front.opens(elicitation={})
+        pair.front.calls("alpha.greet")
+        pair.alpha.asks(who=elicit("Your name?"))
+        pair.front.is_asked(elicit("Your name?")).answers(accept(name="Ada"))
+        pair.alpha.gets(who=accept(name="Ada"))
+        pair.alpha.returns(text("hello Ada"))
+        pair.front.gets(text("hello Ada"))
+
+Nothing may be said that the test does not expect: whatever is left unread at the end fails it.
+"""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from search_mcp.backend.process import Command
+from search_mcp.backend.supervisor import Surroundings
+from search_mcp.config import Config, ServerConfig, Settings
+from search_mcp.front import Front as Face
+from search_mcp.server import LAST_ANSWERS_SECONDS, Aggregate
+
+from conversations.back import Back, Life
+from conversations.front import Front
+from conversations.stillness import StillLoop
+from conversations.transcript import Transcript
+
+
+class Pair:
+    """Everything a scenario talks to."""
+
+    def __init__(self, front: str, back: str) -> None:
+        self.loop = StillLoop()
+        self.transcript = Transcript()
+        self.settings: dict[str, Any] = {}
+        self.front = Front(self, front)
+        self.backs: dict[str, Back] = {}
+        self.alpha = self.with_server("alpha", back)
+        self.aggregate: Aggregate | None = None
+        self._face: Face | None = None
+        self._ended = anyio.Event()
+        self._over = False
+
+    @property
+    def eras(self) -> tuple[str, str]:
+        """The client's era and alpha's."""
+        front, alpha = ("modern" if each.is_modern else "legacy" for each in (self.front, self.alpha))
+        return front, alpha
+
+    def with_server(self, name: str, revision: str | None = None, **config: Any) -> Back:
+        """Add a server to the configuration; before the client says anything."""
+        self.backs[name] = back = Back(self, name, revision or self.alpha.revision)
+        back.config = config
+        return back
+
+    # What happens
+
+    def feed(self, data: bytes) -> None:
+        """Give search-mcp bytes from the client."""
+        if self._face is None:
+            self._face = self._start()
+        self.loop.call_soon(self._face.peer.feed, data)
+        self.settle()
+
+    def settle(self) -> None:
+        """Let happen what happens now, and raise what was wrong with it."""
+        if not self.loop.is_running():
+            self.loop.settle()
+            self._raise_fault()
+
+    def after(self, seconds: float) -> None:
+        """Let time pass."""
+        self.loop.let_pass(seconds)
+        self._raise_fault()
+
+    def ends(self) -> None:
+        """The client closes our stdin; search-mcp goes through what it does then."""
+        self._over = True
+        self._ended.set()
+        self.settle()
+
+    @contextlib.contextmanager
+    def judging(self) -> Iterator[None]:
+        """Keep what is wrong with a message until the test's next verb: we are inside of search-mcp here."""
+        try:
+            yield
+        except AssertionError as exc:
+            self.transcript.faults.append(str(exc))
+
+    def _raise_fault(self) -> None:
+        if self.transcript.faults:
+            raise AssertionError(self.transcript.faults.pop(0))
+
+    # The machinery
+
+    def _start(self) -> Face:
+        servers = tuple(
+            ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
+            for name, back in self.backs.items()
+        )
+        world = Surroundings(
+            spawn=self._spawn,
+            clock=self.loop.time,
+            jitter=lambda: 1.0,
+            variables={},
+            home="/home/test",
+        )
+        faces: list[Face] = []
+
+        def start() -> None:  # where a loop runs, as in production
+            self.aggregate = Aggregate(Config(servers, Settings(**self.settings), ()), None, world)
+            face = Face(self.aggregate.router, self.front.hear, 1 << 20)
+            self.aggregate.tell_front = face.tell
+            faces.append(face)
+
+        self.loop.set_exception_handler(lambda _loop, context: self.transcript.faults.append(str(context)))
+        self.loop.call_soon(start)
+        self.settle()
+        self._task = self.loop.create_task(self._live(faces[0]))
+        self.settle()
+        return faces[0]
+
+    async def _live(self, face: Face) -> None:
+        """Do as `server.serve` does."""
+        assert self.aggregate is not None
+        async with self.aggregate.running():
+            await self._ended.wait()
+            face.end_subscriptions()
+            with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                await face.peer.answered()
+            face.close()
+
+    async def _spawn(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Life:
+        return await self.backs[command.args[0]].spawn(on_stdout, on_end)
+
+    def __enter__(self) -> Self:
+        log = logging.getLogger("search_mcp")
+        log.addHandler(self.transcript)
+        log.setLevel(logging.INFO)
+        return self
+
+    def nothing_is_left(self) -> None:
+        """Raise if anything was said that the test did not expect."""
+        self._raise_fault()
+        if self._over:
+            return
+        self.front.hears_nothing()
+        for back in self.backs.values():
+            back.hears_nothing()
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        if self._face is not None:
+            self._ended.set()
+            self.loop.let_pass(60)
+            assert self._task.done(), "search-mcp does not end"
+            self._task.result()
+        logging.getLogger("search_mcp").removeHandler(self.transcript)
+        self.loop.close()

@@ -1,0 +1,131 @@
+"""How a conversation ends: the client leaves, a backend leaves, both come back. DESIGN 2 and 7."""
+
+from conversations.eras import legacy_legacy, modern_legacy
+from conversations.pair import Pair
+from conversations.words import accept, elicit, text
+
+
+def test_what_is_answered_soon_after_the_end_of_stdin_is_still_sent(pair: Pair) -> None:
+    """As in a shell's pipe."""
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.ends()
+    pair.after(1)
+    served.returns(text("just in time"))
+    call.gets(text("just in time"))
+    pair.after(0)
+    assert pair.alpha.life.has_ended()
+
+
+def test_the_end_of_stdin_retires_everything(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.ends()
+    pair.after(10)
+    served.is_cancelled()
+    assert pair.alpha.life.has_ended()
+    pair.front.hears_nothing()
+
+
+def test_without_anything_in_flight_the_end_is_at_once(pair: Pair) -> None:
+    pair.front.opens()
+    pair.ends()
+    assert pair.alpha.life.has_ended()
+    pair.alpha.hears_nothing()
+
+
+@modern_legacy
+def test_a_parked_call_is_given_up_at_the_end(pair: Pair) -> None:
+    pair.front.opens(elicitation={})
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    served.asks(who=elicit("?"))
+    call.is_asked(elicit("?"))
+    pair.ends()
+    pair.after(10)
+    served.is_cancelled()
+    assert pair.alpha.life.has_ended()
+
+
+@legacy_legacy
+def test_a_question_under_way_at_the_end_is_not_waited_for(pair: Pair) -> None:
+    pair.front.opens(elicitation={})
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    served.asks(who=elicit("?"))
+    call.is_asked(elicit("?"))
+    pair.ends()
+    pair.after(10)
+    assert pair.alpha.life.has_ended()
+
+
+def test_a_backend_that_ends_between_calls_is_started_again_in_its_era(pair: Pair) -> None:
+    pair.front.opens()
+    before = pair.alpha.methods()
+    for _ in range(3):
+        pair.alpha.exits(0)
+        pair.after(60)  # long enough to count anew
+    assert len(pair.alpha.lives) == 4
+    again = pair.alpha.methods()[-len(before) :]
+    assert again == before if pair.eras[0] == pair.eras[1] else again[-1] == "tools/list"
+    pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns(text("x"))
+    pair.front.gets(text("x"))
+
+
+def test_what_a_dead_backend_still_owes_is_not_taken_from_its_next_life(pair: Pair) -> None:
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.alpha.exits(1)
+    call.fails(-32000)
+    pair.alpha._open.remove(served)
+    pair.after(10)
+    call = pair.front.calls("alpha.echo")
+    served_again = pair.alpha.is_called("echo")
+    first_life = pair.alpha.lives[0]
+    pair.loop.call_soon(first_life.on_stdout, b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % served_again.said.id)
+    pair.settle()
+    pair.front.hears_nothing()
+    served_again.returns(text("mine"))
+    call.gets(text("mine"))
+
+
+def test_a_lazy_backend_starts_stops_when_idle_and_starts_again_for_a_call(pair: Pair) -> None:
+    pair.alpha.config = {"startup": "lazy", "idle_stop_seconds": 30.0}
+    pair.front.opens(elicitation={})
+    pair.after(100)
+    assert pair.alpha.life.has_ended()
+    pair.after(1000)
+    lives = len(pair.alpha.lives)
+    call = pair.front.calls("alpha.echo")
+    assert len(pair.alpha.lives) == lives + 1
+    served = pair.alpha.is_called("echo")
+    pair.after(100)  # a call in flight keeps it
+    served.asks(who=elicit("?"))
+    call.is_asked(elicit("?")).answers(accept(name="A"))
+    served.gets(who=accept(name="A"))
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_a_backend_that_leaves_too_much_unread_is_not_given_more(pair: Pair) -> None:
+    pair.front.opens()
+    pair.alpha.life.congested = True
+    data = pair.front.calls("alpha.echo").fails(-32000, "MCP server 'alpha' is not running").body["error"]["data"]
+    assert "read" in data["reason"]
+    pair.alpha.hears_nothing()
+
+
+def test_nonsense_on_a_backends_stdout_is_skipped_and_logged(pair: Pair) -> None:
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo", token="t")
+    served = pair.alpha.is_called("echo")
+    for line in (b"Server running on stdio", b"{", b"[]", b"7", b"null", b'{"a":1}', b"\xff\xfe", b"", b"  "):
+        pair.alpha.says_line(line)
+    pair.alpha.hears_nothing()  # it is not told either
+    assert any("Server running on stdio" in warning for warning in pair.transcript.warnings)
+    served.returns(text("x"))
+    call.gets(text("x"))

@@ -1,0 +1,260 @@
+"""What a client is shown and what it finds: DESIGN 2 (the lists), 4 and 7 (the first list)."""
+
+from typing import Any
+
+import pytest
+
+from conversations.back import answers, leaves_to_the_test, refuses, stays_silent
+from conversations.eras import legacy_client, modern_client, modern_modern
+from conversations.pair import Pair
+from conversations.words import ECHO, GREET, OWN_TOOLS, Json, names, text, tool
+
+OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
+
+RICH: Json = {
+    **tool("rich", "Words. More words.", "a"),
+    "title": "Rich ☃",
+    "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
+    "annotations": {"readOnlyHint": True, "x-unknown": 1},
+    "icons": [{"src": "data:image/png;base64,AAAA", "mimeType": "image/png"}],
+    "_meta": {"com.example/k": [1, 2]},
+    "somethingNew": {"z": 1, "a": 2},
+}
+
+
+def test_a_light_list_has_brief_descriptions_and_no_parameters(pair: Pair) -> None:
+    pair.alpha.tools = [GREET, RICH]
+    pair.front.opens()
+    greet, rich = pair.front.tools[:2]
+    assert greet == {"name": "alpha.greet", "description": "Greet somebody.", "inputSchema": OPEN}
+    assert (rich["description"], rich["inputSchema"]) == ("Words.", OPEN)
+    assert rich["annotations"] == RICH["annotations"]  # clients gate on them
+    assert names(pair.front.tools[2:]) == OWN_TOOLS
+
+
+def test_a_full_list_has_every_definition_as_it_is_only_renamed(pair: Pair) -> None:
+    pair.settings = {"listing": "full"}
+    pair.alpha.tools = [RICH, GREET]
+    pair.front.opens()
+    rich, greet = pair.front.tools[:2]
+    assert list(rich.items()) == list({**RICH, "name": "alpha.rich"}.items())
+    assert greet == {**GREET, "name": "alpha.greet"}
+    assert names(pair.front.tools[2:]) == OWN_TOOLS
+
+
+def test_a_search_list_has_our_own_tools_only(pair: Pair) -> None:
+    pair.settings = {"listing": "search"}
+    pair.front.opens()
+    assert names(pair.front.tools) == ["search_tools", "describe_tools", "call_tool", "list_servers"]
+
+
+@pytest.mark.parametrize("mode", ["light", "full", "search"])
+def test_a_pinned_tool_is_shown_in_full_in_every_mode(pair: Pair, mode: str) -> None:
+    pair.settings = {"listing": mode}
+    pair.alpha.config = {"pinned": ("rich",)}
+    pair.alpha.tools = [GREET, RICH]
+    pair.front.opens()
+    assert {**RICH, "name": "alpha.rich"} in pair.front.tools
+
+
+def test_lists_stand_in_the_order_of_the_configuration(pair: Pair) -> None:
+    """Whoever answers first."""
+    pair.with_server("beta")
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    listing = pair.front.asks("tools/list") if pair.front.is_modern else None
+    if listing is None:
+        pair.front.initializes()
+        listing = pair.front.asks("tools/list")
+    pair.front.hears_nothing()
+    pair.alpha.returns({"tools": [GREET]})
+    assert names(listing.result()["tools"]) == ["alpha.greet", "beta.greet", "beta.echo", *OWN_TOOLS]
+
+
+@pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
+@legacy_client
+def test_an_output_schema_of_another_type_than_object_is_kept_from_legacy_clients(pair: Pair, version: str) -> None:
+    """They drop the whole list over it."""
+    pair.front.revision = version
+    pair.front.expects(version)
+    pair.settings = {"listing": "full"}
+    pair.alpha.tools = [{**ECHO, "outputSchema": {"type": "array"}}]
+    pair.front.opens()
+    assert pair.front.tools[0] == {**ECHO, "name": "alpha.echo"}
+
+
+@modern_client
+def test_an_output_schema_of_any_type_is_shown_to_modern_clients(pair: Pair) -> None:
+    pair.settings = {"listing": "full"}
+    pair.alpha.tools = [{**ECHO, "outputSchema": {"type": "array"}}]
+    pair.front.opens()
+    assert pair.front.tools[0] == {**ECHO, "name": "alpha.echo", "outputSchema": {"type": "array"}}
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "array"}])
+def test_a_definition_that_clients_reject_is_left_out_alone(pair: Pair, schema: Json) -> None:
+    pair.alpha.tools = [{**ECHO, "name": "bad", "inputSchema": schema}, GREET]
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.greet", *OWN_TOOLS]
+
+
+@pytest.mark.parametrize("bad", [{"name": "t"}, {"name": "t", "inputSchema": None}, {"name": "t", "inputSchema": {}}])
+def test_a_definition_without_a_schema_is_repaired(pair: Pair, bad: Json) -> None:
+    pair.settings = {"listing": "full"}
+    pair.alpha.tools = [bad, GREET]
+    pair.front.opens()
+    assert names(pair.front.tools)[:2] == ["alpha.t", "alpha.greet"]
+    assert pair.front.tools[0]["inputSchema"] == OPEN
+
+
+@pytest.mark.parametrize("nonsense", [7, "x", None, [], {}, {"name": 7}, {"name": ""}])
+def test_an_entry_that_is_no_definition_costs_nothing_else(pair: Pair, nonsense: Any) -> None:
+    pair.alpha.tools = [nonsense, GREET]
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.greet", *OWN_TOOLS]
+
+
+def test_every_page_of_a_backend_is_read(pair: Pair) -> None:
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    listing = pair.front.asks("tools/list")
+    pair.alpha.receives("tools/list").returns({"tools": [GREET], "nextCursor": ""})
+    pair.alpha.receives("tools/list", cursor="").returns({"tools": [], "nextCursor": "☃"})
+    pair.alpha.receives("tools/list", cursor="☃").returns({"tools": [ECHO]})
+    assert names(listing.result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+
+
+@pytest.mark.parametrize("method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"])
+def test_a_cursor_we_never_gave_is_refused(pair: Pair, method: str) -> None:
+    pair.front.opens()
+    pair.front.asks(method, {"cursor": "x"}).fails(-32602)
+
+
+def test_a_backend_that_never_lists_delays_the_first_list_and_no_more(pair: Pair) -> None:
+    pair.with_server("beta").on("tools/list", stays_silent)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    listing = pair.front.asks("tools/list")
+    pair.after(4.9)
+    pair.front.hears_nothing()
+    pair.after(0.1)
+    assert names(listing.result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+
+
+def test_a_backend_that_refuses_to_list_delays_nothing(pair: Pair) -> None:
+    pair.with_server("beta").on("tools/list", refuses(-32603, "sorry"))
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+
+
+@pytest.mark.parametrize("nonsense", [{}, {"tools": None}, {"tools": {}}, [], "x", None])
+def test_a_list_that_is_none_costs_nothing_else(pair: Pair, nonsense: Any) -> None:
+    pair.with_server("beta").on("tools/list", answers(nonsense) if isinstance(nonsense, dict) else _says(nonsense))
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+
+
+def _says(result: Any) -> Any:
+    return lambda back, said: back.says(id=said.id, result=result)
+
+
+@modern_modern
+def test_a_merged_list_is_as_fresh_as_its_stalest_part(pair: Pair) -> None:
+    fresh, stale = ({"tools": [ECHO], "ttlMs": ttl, "cacheScope": scope} for ttl, scope in ((900, "public"), (50, "private")))
+    pair.alpha.on("tools/list", answers(fresh))
+    pair.with_server("beta").on("tools/list", answers(stale))
+    result = pair.front.asks("tools/list").result()
+    assert (result["ttlMs"], result["cacheScope"]) == (50, "private")
+
+
+def test_the_users_filters_and_words_apply(pair: Pair) -> None:
+    pair.alpha.config = {"deny": ("e*",), "rename": {"greet": "hello"}, "describe": {"greet": "Mine."}}
+    pair.front.opens()
+    assert pair.front.tools[0] == {"name": "alpha.hello", "description": "Mine.", "inputSchema": OPEN}
+    assert names(pair.front.tools[1:]) == OWN_TOOLS
+    pair.front.calls("alpha.hello")
+    pair.alpha.is_called("greet").returns(text("x"))
+    pair.front.gets(text("x"))
+    pair.front.calls("alpha.echo")
+    pair.front.fails(-32602)
+
+
+# Our own tools
+
+
+def test_a_tool_is_found_described_and_called(pair: Pair) -> None:
+    pair.front.opens()
+    found = pair.front.calls("search_tools", query="greet").result()["structuredContent"]["results"]
+    assert found[0]["name"] == "alpha.greet"
+    assert found[0]["signature"] == "alpha.greet(name: string)"
+    described = pair.front.calls("describe_tools", names=["alpha.greet", "alpha.gret"]).result()["structuredContent"]
+    assert described["tools"] == [{**GREET, "name": "alpha.greet"}]
+    assert described["unknown"] == [{"name": "alpha.gret", "suggestions": ["alpha.greet"]}] or (
+        described["unknown"][0]["suggestions"][0] == "alpha.greet"
+    )
+    pair.front.calls("call_tool", name="alpha.greet", arguments={"name": "Ada"})
+    pair.alpha.is_called("greet", name="Ada").returns(text("hello"))
+    pair.front.gets(text("hello"))
+
+
+def test_search_waits_for_the_first_lists(pair: Pair) -> None:
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    search = pair.front.calls("search_tools", query="greet")
+    pair.front.hears_nothing()
+    pair.alpha.returns({"tools": [GREET]})
+    assert search.result()["structuredContent"]["results"][0]["name"] == "alpha.greet"
+
+
+def test_no_match_says_what_there_is(pair: Pair) -> None:
+    pair.front.opens()
+    result = pair.front.calls("search_tools", query="zzzzqqqq").result()
+    assert result["structuredContent"]["results"] == []
+    assert "alpha" in result["content"][0]["text"]
+
+
+def test_wrong_arguments_of_our_own_tools_are_something_a_model_can_act_on(pair: Pair) -> None:
+    pair.front.opens()
+    assert pair.front.calls("search_tools", query="x", detail="huge").result()["isError"] is True
+
+
+def test_every_servers_state_is_shown(pair: Pair) -> None:
+    pair.with_server("beta", enabled=False)
+    pair.with_server("gamma", problem="environment variable X is not set; set it")
+    pair.front.opens()
+    servers = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
+    states = {server["name"]: (server["state"], server["tools"]) for server in servers}
+    assert states == {"alpha": ("ready", 2), "beta": ("disabled", 0), "gamma": ("failed", 0)}
+    assert servers[2]["lastError"] == "environment variable X is not set; set it"
+
+
+# The other kinds
+
+HELLO: Json = {"name": "hello", "description": "Says hello", "arguments": [{"name": "whom", "required": True}]}
+NOTE: Json = {"uri": "note://one", "name": "One", "mimeType": "text/plain", "size": 3, "_meta": {"x.y/z": 1}}
+NOTES: Json = {"uriTemplate": "note://{id}", "name": "Notes", "annotations": {"priority": 0.5}}
+
+
+def test_prompts_resources_and_templates_are_merged(pair: Pair) -> None:
+    pair.alpha.prompts, pair.alpha.resources, pair.alpha.templates = [HELLO], [NOTE], [NOTES]
+    beta = pair.with_server("beta")
+    beta.prompts, beta.resources = [HELLO], [{"uri": "other://x", "name": "X"}]
+    pair.front.opens()
+    prompts = pair.front.asks("prompts/list").result()["prompts"]
+    assert prompts == [{**HELLO, "name": "alpha.hello"}, {**HELLO, "name": "beta.hello"}]
+    assert pair.front.asks("resources/list").result()["resources"] == [NOTE, {"uri": "other://x", "name": "X"}]
+    assert pair.front.asks("resources/templates/list").result()["resourceTemplates"] == [NOTES]
+
+
+def test_of_two_resources_with_one_uri_the_first_server_has_it_and_a_warning_says_so(pair: Pair) -> None:
+    pair.alpha.resources = [NOTE]
+    beta = pair.with_server("beta")
+    beta.resources = [{**NOTE, "name": "Mine"}]
+    pair.front.opens()
+    assert pair.front.asks("resources/list").result()["resources"] == [NOTE]
+    pair.front.asks("resources/read", {"uri": "note://one"})
+    pair.alpha.receives("resources/read", uri="note://one").returns({"contents": []})
+    pair.front.gets({"contents": []})
+    pair.after(1)  # what is wrong with the lists is looked for once they are all there
+    assert any("note://one" in warning for warning in pair.transcript.warnings)

@@ -1,0 +1,453 @@
+"""What backends say unasked: changed lists, updated resources, log messages: DESIGN 2, the table."""
+
+import pytest
+
+from conversations.back import leaves_to_the_test
+from conversations.eras import (
+    legacy_client,
+    legacy_legacy,
+    legacy_modern,
+    modern_client,
+    modern_legacy,
+    modern_modern,
+)
+from conversations.front import Asked
+from conversations.pair import Pair
+from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, Json, names, text
+
+EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+TOLD = 1.0
+"""Seconds after which whatever is coalesced has been told."""
+
+
+def listens(pair: Pair, **wanted: object) -> Asked | None:
+    """Ask to hear of changes: in the legacy era that needs no words."""
+    if not pair.front.is_modern:
+        return None
+    listening = pair.front.asks("subscriptions/listen", {"notifications": wanted or EVERYTHING})
+    pair.front.hears("notifications/subscriptions/acknowledged")
+    return listening
+
+
+# list_changed
+
+
+def test_a_changed_list_is_told_of_once_and_is_new(pair: Pair) -> None:
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.tools = [GREET]
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    pair.front.hears("notifications/tools/list_changed")
+    assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", *OWN_TOOLS]
+
+
+def test_many_changes_of_many_backends_are_one(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.front.opens()
+    listens(pair)
+    for back in (pair.alpha, beta):
+        for tools in ([GREET], [], [ECHO]):
+            back.tools = tools
+            back.changes("tools")
+    pair.front.hears_nothing()
+    pair.after(TOLD)
+    pair.front.hears("notifications/tools/list_changed")
+    pair.after(TOLD)
+    pair.front.hears_nothing()
+
+
+def test_a_change_that_changes_nothing_shown_is_not_told_of(pair: Pair) -> None:
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    pair.alpha.tools = [{**GREET, "description": "Greet somebody. In other words."}, ECHO]  # not in the brief
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    pair.front.hears_nothing()
+    assert pair.alpha.methods().count("tools/list") == 3
+
+
+def test_in_search_mode_no_backends_tools_are_shown_so_nothing_changes(pair: Pair) -> None:
+    pair.settings = {"listing": "search"}
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.tools = []
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    pair.front.hears_nothing()
+
+
+def test_a_change_during_the_reading_of_the_list_is_not_lost(pair: Pair) -> None:
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    pair.alpha.changes("tools")
+    reading = pair.alpha.receives("tools/list")
+    pair.alpha.changes("tools")
+    reading.returns({"tools": [ECHO]})
+    pair.alpha.receives("tools/list").returns({"tools": [GREET]})
+    pair.after(TOLD)
+    pair.front.hears("notifications/tools/list_changed")
+    assert names(pair.front.asks("tools/list").result()["tools"])[0] == "alpha.greet"
+
+
+def test_a_restart_with_the_same_tools_is_not_told_of(pair: Pair) -> None:
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.exits(1)
+    pair.after(10)
+    assert len(pair.alpha.lives) == 2
+    pair.front.hears_nothing()
+
+
+def test_a_restart_with_other_tools_is_told_of(pair: Pair) -> None:
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.tools = [GREET]
+    pair.alpha.exits(1)
+    pair.after(10)
+    pair.front.hears("notifications/tools/list_changed")
+
+
+def test_tools_that_come_after_the_first_list_are_told_of(pair: Pair) -> None:
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    listing = pair.front.asks("tools/list")
+    listens(pair)
+    pair.after(5)
+    assert names(listing.result()["tools"]) == OWN_TOOLS
+    pair.alpha.returns({"tools": [GREET]})
+    pair.after(TOLD)
+    pair.front.hears("notifications/tools/list_changed")
+
+
+def test_prompts_and_resources_change_alike(pair: Pair) -> None:
+    pair.alpha.prompts, pair.alpha.resources = [{"name": "a"}], [{"uri": "x://1", "name": "1"}]
+    pair.front.opens()
+    for method in ("prompts/list", "resources/list", "resources/templates/list"):
+        pair.front.asks(method).result()
+    listens(pair)
+    pair.alpha.prompts, pair.alpha.templates = [], [{"uriTemplate": "x://{id}", "name": "x"}]
+    pair.alpha.changes("prompts")
+    pair.alpha.changes("resources")
+    pair.after(TOLD)
+    pair.front.hears("notifications/prompts/list_changed")
+    pair.front.hears("notifications/resources/list_changed")
+
+
+@legacy_client
+def test_what_a_client_never_listed_it_is_not_told_of(pair: Pair) -> None:
+    pair.alpha.prompts = [{"name": "a"}]
+    pair.front.opens()
+    pair.alpha.prompts = [{"name": "b"}]
+    pair.alpha.changes("prompts")
+    pair.after(TOLD)
+    pair.front.hears_nothing()
+
+
+# subscriptions/listen
+
+
+@modern_client
+@pytest.mark.parametrize("id", [7, "seven ☃", 0])
+def test_a_subscription_is_acknowledged_first_tagged_and_ended_by_its_client(pair: Pair, id: int | str) -> None:
+    pair.front.opens()
+    listening = pair.front.asks("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id=id)
+    said = pair.front.hears("notifications/subscriptions/acknowledged", notifications={"toolsListChanged": True})
+    assert said.meta[SUBSCRIPTION] == id
+    pair.alpha.tools = [GREET]
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    assert pair.front.hears("notifications/tools/list_changed").meta[SUBSCRIPTION] == id
+    listening.cancels()
+    pair.alpha.tools = [ECHO]
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    pair.front.hears_nothing()
+
+
+@modern_client
+def test_nobody_is_told_what_it_did_not_ask_for(pair: Pair) -> None:
+    pair.alpha.prompts = [{"name": "a"}]
+    pair.front.opens()
+    pair.front.asks("prompts/list").result()
+    listens(pair, promptsListChanged=True, toolsListChanged=False)
+    pair.alpha.tools, pair.alpha.prompts = [], []
+    pair.alpha.changes("tools")
+    pair.alpha.changes("prompts")
+    pair.after(TOLD)
+    pair.front.hears("notifications/prompts/list_changed")
+
+
+@modern_client
+def test_every_subscription_is_told_under_its_own_id(pair: Pair) -> None:
+    pair.front.opens()
+    first, second = listens(pair), listens(pair, toolsListChanged=True)
+    assert first is not None
+    assert second is not None
+    pair.alpha.tools = [GREET]
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    heard = [pair.front.hears("notifications/tools/list_changed").meta[SUBSCRIPTION] for _ in range(2)]
+    assert heard == [first.id, second.id]
+
+
+@modern_client
+def test_a_subscription_without_a_list_before_it_is_told_of_changes_too(pair: Pair) -> None:
+    """A client may have its list from a cache, or from another process."""
+    listening = pair.front.asks("subscriptions/listen", {"notifications": EVERYTHING})
+    pair.front.hears("notifications/subscriptions/acknowledged")
+    pair.after(TOLD)
+    pair.front.inbox.clear()  # that the first lists are there may be told or not
+    pair.alpha.tools = [GREET]
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
+    assert pair.front.hears("notifications/tools/list_changed").meta[SUBSCRIPTION] == listening.id
+
+
+@modern_client
+def test_a_subscription_ends_gracefully_when_we_do(pair: Pair) -> None:
+    pair.front.opens()
+    listening = listens(pair)
+    assert listening is not None
+    pair.ends()
+    result = listening.result()
+    assert result["resultType"] == "complete"
+    assert result["_meta"][SUBSCRIPTION] == listening.id
+
+
+@modern_client
+@pytest.mark.parametrize("params", [{}, {"notifications": 7}, {"notifications": {"resourceSubscriptions": 7}}])
+def test_a_malformed_subscription_is_refused(pair: Pair, params: Json) -> None:
+    pair.front.opens()
+    pair.front.asks("subscriptions/listen", params).fails(-32602)
+
+
+@legacy_client
+def test_the_legacy_era_has_no_subscriptions_of_this_kind(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.asks("subscriptions/listen", {"notifications": {}}).fails(-32601)
+
+
+# resources that are watched
+
+NOTE: Json = {"uri": "note://one", "name": "One"}
+
+
+@legacy_client
+def test_a_legacy_client_watches_a_resource(pair: Pair) -> None:
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    watching = pair.front.asks("resources/subscribe", {"uri": "note://one"})
+    if not pair.alpha.is_modern:
+        pair.alpha.receives("resources/subscribe", uri="note://one").returns({})
+    watching.gets({})
+    pair.alpha.updates("note://one")
+    pair.front.hears("notifications/resources/updated", uri="note://one")
+    leaving = pair.front.asks("resources/unsubscribe", {"uri": "note://one"})
+    if not pair.alpha.is_modern:
+        pair.alpha.receives("resources/unsubscribe", uri="note://one").returns({})
+    leaving.gets({})
+    if pair.alpha.is_modern:
+        assert [each.get("resourceSubscriptions") for each in pair.alpha.listening.values()] == [None]
+
+
+@modern_client
+def test_a_modern_client_watches_a_resource(pair: Pair) -> None:
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    listening = pair.front.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["note://one"]}})
+    pair.front.hears("notifications/subscriptions/acknowledged", notifications={"resourceSubscriptions": ["note://one"]})
+    if not pair.alpha.is_modern:
+        pair.alpha.receives("resources/subscribe", uri="note://one").returns({})
+    pair.alpha.updates("note://one")
+    assert pair.front.hears("notifications/resources/updated", uri="note://one").meta[SUBSCRIPTION] == listening.id
+    pair.alpha.notifies("notifications/resources/updated", uri="note://other")
+    pair.front.hears_nothing()
+    listening.cancels()
+    if not pair.alpha.is_modern:
+        pair.alpha.receives("resources/unsubscribe", uri="note://one").returns({})
+    pair.alpha.updates("note://one")
+    pair.front.hears_nothing()
+
+
+@modern_client
+def test_two_who_watch_one_resource_do_not_end_it_for_each_other(pair: Pair) -> None:
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    first = listens(pair, resourceSubscriptions=["note://one"])
+    second = listens(pair, resourceSubscriptions=["note://one"])
+    assert first is not None
+    assert second is not None
+    for said in pair.alpha.inbox[:]:
+        pair.alpha.receives(said.method or "").returns({})
+    first.cancels()
+    assert "resources/unsubscribe" not in [said.method for said in pair.alpha.inbox]
+    pair.alpha.updates("note://one")
+    assert pair.front.hears("notifications/resources/updated").meta[SUBSCRIPTION] == second.id
+
+
+def test_what_is_watched_is_watched_again_after_a_restart(pair: Pair) -> None:
+    """ "Active `subscriptions/listen` streams must also be re-established after restart"."""
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    if pair.front.is_modern:
+        listens(pair, resourceSubscriptions=["note://one"])
+    else:
+        watching = pair.front.asks("resources/subscribe", {"uri": "note://one"})
+    if not pair.alpha.is_modern:
+        pair.alpha.receives("resources/subscribe", uri="note://one").returns({})
+    if not pair.front.is_modern:
+        watching.gets({})
+    pair.alpha.listening.clear()
+    pair.alpha.exits(1)
+    pair.after(10)
+    if pair.alpha.is_modern:
+        assert ["note://one"] in [each.get("resourceSubscriptions") for each in pair.alpha.listening.values()]
+    else:
+        pair.alpha.receives("resources/subscribe", uri="note://one").returns({})
+
+
+@legacy_legacy
+def test_a_backend_without_subscriptions_is_not_asked_for_one(pair: Pair) -> None:
+    pair.alpha.resources = [NOTE]
+    pair.alpha.on("initialize", _without_subscriptions)
+    pair.front.opens()
+    pair.front.asks("resources/subscribe", {"uri": "note://one"}).fails(-32601)
+
+
+def _without_subscriptions(back, said):  # type: ignore[no-untyped-def]
+    info = {"name": "alpha", "version": "1"}
+    body = {"protocolVersion": said.params["protocolVersion"], "capabilities": {"resources": {}, "tools": {}}}
+    back.answer(said.id, {**body, "serverInfo": info})
+
+
+# log messages
+
+MESSAGE: Json = {"level": "warning", "logger": "a.b", "data": {"b": 1, "a": [None]}, "new": 1.5}
+
+
+@legacy_legacy
+def test_a_log_level_reaches_every_backend_that_logs_and_again_after_a_restart(pair: Pair) -> None:
+    pair.alpha.logs = True
+    quiet = pair.with_server("beta")
+    pair.front.opens()
+    assert pair.front.asks("logging/setLevel", {"level": "warning"}).result() == {}
+    assert pair.alpha.heard[-1].params == {"level": "warning"}
+    assert "logging/setLevel" not in quiet.methods()
+    pair.alpha.exits(1)
+    pair.after(10)
+    assert [said.params for said in pair.alpha.heard if said.method == "logging/setLevel"] == [{"level": "warning"}] * 2
+
+
+@legacy_legacy
+def test_a_log_level_reaches_a_backend_that_starts_later(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.alpha.on("initialize", leaves_to_the_test)
+    pair.front.initializes()
+    assert pair.front.asks("logging/setLevel", {"level": "error"}).result() == {}
+    pair.alpha._initialize(pair.alpha.inbox.pop())
+    pair.settle()
+    assert {"level": "error"} in [said.params for said in pair.alpha.heard]
+
+
+@legacy_client
+def test_a_log_level_is_refused_when_no_backend_logs(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.asks("logging/setLevel", {"level": "debug"}).fails(-32601)
+
+
+@legacy_client
+@pytest.mark.parametrize("params", [{}, {"level": "loud"}, {"level": 7}])
+def test_a_level_that_is_none_is_refused(pair: Pair, params: Json) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    pair.front.asks("logging/setLevel", params).fails(-32602)
+
+
+@legacy_client
+def test_a_legacy_client_gets_log_messages_as_they_are(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    pair.front.asks("logging/setLevel", {"level": "info"}).result()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.alpha.notifies("notifications/message", **MESSAGE)
+    said = pair.front.hears("notifications/message", **MESSAGE)
+    assert list(said.params) == list(MESSAGE)
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+@legacy_modern
+def test_a_legacy_clients_level_reaches_a_modern_backend_with_every_call(pair: Pair) -> None:
+    """ "`logging/setLevel` reaches every backend that has logging": in this era on every request."""
+    pair.alpha.logs = True
+    pair.front.opens()
+    pair.front.asks("logging/setLevel", {"level": "error"}).result()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    assert served.said.meta[LOG_LEVEL] == "error"
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+@modern_modern
+def test_a_modern_clients_level_goes_with_its_request(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    for level in ("debug", "emergency"):
+        call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: level})
+        served = pair.alpha.is_called("echo")
+        assert served.said.meta[LOG_LEVEL] == level
+        served.returns(text("x"))
+        call.gets(text("x"))
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    assert LOG_LEVEL not in served.said.meta
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+@modern_client
+def test_a_modern_client_gets_the_messages_it_asked_for_and_no_others(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    pair.alpha.notifies("notifications/message", **MESSAGE)
+    silent = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.alpha.notifies("notifications/message", **MESSAGE)
+    pair.front.hears_nothing()  # "MUST NOT emit [...] for a request that does not include this field"
+    served.returns(text("x"))
+    silent.gets(text("x"))
+    call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "warning"})
+    served = pair.alpha.is_called("echo")
+    pair.alpha.notifies("notifications/message", **{**MESSAGE, "level": "notice"})
+    pair.front.hears_nothing()  # below what it asked for
+    pair.alpha.notifies("notifications/message", **MESSAGE)
+    pair.front.hears("notifications/message", **MESSAGE)
+    served.returns(text("x"))
+    call.gets(text("x"))
+    pair.alpha.notifies("notifications/message", **MESSAGE)
+    pair.front.hears_nothing()
+
+
+@modern_client
+def test_a_level_that_is_none_is_refused_with_its_request(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.calls("alpha.echo", meta={LOG_LEVEL: "loud"}).fails(-32602)
+
+
+@modern_legacy
+def test_a_modern_clients_level_makes_a_legacy_backend_talk(pair: Pair) -> None:
+    """It speaks at its own default otherwise, and what the client asked for never comes."""
+    pair.alpha.logs = True
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "debug"})
+    served = pair.alpha.is_called("echo")
+    assert {"level": "debug"} in [said.params for said in pair.alpha.heard if said.method == "logging/setLevel"]
+    served.returns(text("x"))
+    call.gets(text("x"))

@@ -1,0 +1,149 @@
+"""Prompts, resources, templates and completions reach the one server they belong to: DESIGN 2, the table."""
+
+import pytest
+
+from conversations.eras import legacy_legacy
+from conversations.pair import Pair
+from conversations.words import Json, text
+
+HELLO: Json = {"name": "hello"}
+
+
+def test_a_prompt_is_got_from_its_server_under_its_own_name(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.prompts = beta.prompts = [HELLO]
+    pair.front.opens()
+    result = {"description": "☃", "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "new": 1.0}
+    for spelling, back in (("beta.hello", beta), ("alpha__hello", pair.alpha)):
+        pair.front.asks("prompts/get", {"name": spelling, "arguments": {"b": "1", "a": "2"}})
+        back.receives("prompts/get", name="hello", arguments={"b": "1", "a": "2"}).returns(result)
+        pair.front.gets(result)
+
+
+def test_a_completion_goes_to_the_server_of_its_prompt(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    for back in (pair.alpha, beta):
+        back.prompts, back.completes = [HELLO], True
+    pair.front.opens()
+    result = {"completion": {"values": ["a", "b"], "total": 2, "hasMore": False}}
+    params: Json = {
+        "ref": {"type": "ref/prompt", "name": "beta.hello", "title": "Hello"},
+        "argument": {"name": "x", "value": "y"},
+        "context": {"arguments": {"z": "1"}},
+    }
+    pair.front.asks("completion/complete", params)
+    reference = {"type": "ref/prompt", "name": "hello", "title": "Hello"}
+    served = beta.receives("completion/complete", ref=reference, argument={"name": "x", "value": "y"})
+    assert served.said.params["context"] == {"arguments": {"z": "1"}}
+    served.returns(result)
+    pair.front.gets(result)
+
+
+def test_a_completion_goes_to_the_server_of_its_template(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    beta.templates, beta.completes = [{"uriTemplate": "b://{x}/{y}", "name": "B"}], True
+    pair.alpha.templates = [{"uriTemplate": "a://{x}", "name": "A"}]
+    pair.front.opens()
+    reference = {"type": "ref/resource", "uri": "b://{x}/{y}"}
+    pair.front.asks("completion/complete", {"ref": reference, "argument": {"name": "x", "value": ""}})
+    beta.receives("completion/complete", ref=reference).returns({"completion": {"values": []}})
+    pair.front.gets({"completion": {"values": []}})
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"ref": 7, "argument": {"name": "x", "value": ""}},
+        {"ref": {"type": "ref/what", "name": "x"}, "argument": {"name": "x", "value": ""}},
+        {"ref": {"type": "ref/prompt"}, "argument": {"name": "x", "value": ""}},
+        {"ref": {"type": "ref/prompt", "name": "alpha.hello"}},
+        {"ref": {"type": "ref/prompt", "name": "alpha.nothing"}, "argument": {"name": "x", "value": ""}},
+    ],
+    ids=repr,
+)
+def test_a_malformed_completion_is_refused(pair: Pair, params: Json) -> None:
+    pair.alpha.prompts, pair.alpha.completes = [HELLO], True
+    pair.front.opens()
+    pair.front.asks("completion/complete", params).fails(-32602)
+
+
+def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
+    """In this order: listed, seen in a result, a template that matches, the only server with the scheme."""
+    beta, gamma = pair.with_server("beta"), pair.with_server("gamma")
+    pair.alpha.resources = [{"uri": "file:///a", "name": "a"}, {"uri": "only://1", "name": "o"}]
+    beta.resources = [{"uri": "file:///b", "name": "b"}]
+    gamma.templates = [{"uriTemplate": "file:///g/{name}.txt", "name": "g"}, {"uriTemplate": "git:///{+path}", "name": "p"}]
+    pair.front.opens()
+    pair.front.calls("beta.echo")
+    link = {"type": "resource_link", "uri": "seen://x", "name": "x"}
+    embedded = {"type": "resource", "resource": {"uri": "file:///g/mine.txt", "text": "t"}}
+    beta.returns({"content": [link, embedded]})
+    pair.front.gets({"content": [link, embedded]})
+    for uri, back in (
+        ("file:///a", pair.alpha),
+        ("file:///b", beta),
+        ("seen://x", beta),
+        ("file:///g/mine.txt", beta),  # seen in beta's result, which says more than gamma's template
+        ("file:///g/other.txt", gamma),
+        ("git:///a/b/c", gamma),
+        ("only://anything", pair.alpha),
+    ):
+        pair.front.asks("resources/read", {"uri": uri})
+        result = {"contents": [{"uri": uri, "text": "☃", "_meta": {"x.y/z": 1}}]}
+        back.receives("resources/read", uri=uri).returns(result)
+        pair.front.gets(result)
+
+
+def test_a_uri_of_nobody_is_not_guessed(pair: Pair) -> None:
+    pair.alpha.resources = [{"uri": "file:///a", "name": "a"}]
+    pair.with_server("beta").resources = [{"uri": "file:///b", "name": "b"}]
+    pair.front.opens()
+    for uri in ("file:///c", "nothing://x", "no uri at all"):
+        pair.front.asks("resources/read", {"uri": uri}).fails(-32602 if pair.front.is_modern else -32002)
+
+
+@pytest.mark.parametrize("params", [{}, {"uri": 7}, {"uri": ""}])
+def test_a_malformed_read_is_refused(pair: Pair, params: Json) -> None:
+    pair.front.opens()
+    pair.front.asks("resources/read", params).fails(-32602)
+
+
+@legacy_legacy
+def test_the_capabilities_are_those_of_the_backends_once_they_are_known(pair: Pair) -> None:
+    pair.front.opens()
+    assert set(pair.front.opening["capabilities"]) == {"tools", "prompts", "resources", "logging", "completions"}
+    pair.front.initializes()  # a second one of the same client: now they are known
+    assert set(pair.front.opening["capabilities"]) == {"tools"}
+
+
+def test_a_result_may_mention_resources_in_any_shape(pair: Pair) -> None:
+    """What is looked for in a result must not be stumbled over."""
+    pair.front.opens()
+    for content in (
+        [{"type": "resource"}],
+        [{"type": "resource_link", "uri": 7}],
+        [{"type": "resource", "resource": 7}],
+        [7, None, "x"],
+        {"type": "resource"},
+    ):
+        call = pair.front.calls("alpha.echo")
+        served = pair.alpha.is_called("echo")
+        pair.front._log = _Anything()  # type: ignore[assignment]  # it passes nonsense on as it is
+        served.returns({"content": content})
+        call.gets({"content": content})
+
+
+class _Anything:
+    def sent(self, line: bytes) -> None: ...
+    def received(self, line: bytes) -> None: ...
+
+
+def test_instructions_name_the_servers_and_how_to_search(pair: Pair) -> None:
+    pair.with_server("beta", description="Reads mail.")
+    pair.front.opens()
+    assert "search_tools" in pair.front.opening["instructions"]
+    assert "beta: Reads mail." in pair.front.opening["instructions"]
+    pair.front.calls("alpha.echo")
+    pair.alpha.returns(text("x"))
+    pair.front.gets(text("x"))

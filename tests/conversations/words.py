@@ -1,0 +1,70 @@
+"""What is said in the conversations: tools, results, questions and their answers, and the two eras' spelling."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+Json = dict[str, Any]
+
+LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+NEWEST_LEGACY = LEGACY[-1]
+MODERN = "2026-07-28"
+
+RESERVED = "io.modelcontextprotocol/"
+VERSION, CAPABILITIES = f"{RESERVED}protocolVersion", f"{RESERVED}clientCapabilities"
+CLIENT_INFO, SERVER_INFO = f"{RESERVED}clientInfo", f"{RESERVED}serverInfo"
+LOG_LEVEL, SUBSCRIPTION = f"{RESERVED}logLevel", f"{RESERVED}subscriptionId"
+
+HOP_KEYS = ("resultType", "ttlMs", "cacheScope")
+"""Members of a modern result that each hop makes its own."""
+
+OWN_TOOLS = ["search_tools", "describe_tools", "list_servers"]
+
+
+def encode(value: object) -> bytes:
+    """Write JSON as search-mcp itself would: compact, unicode as it is, in the order given."""
+    return value if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def tool(name: str, description: str = "Does it.", *required: str, **more: Any) -> Json:
+    schema: Json = {"type": "object", "properties": {each: {"type": "string"} for each in required}}
+    if required:
+        schema["required"] = list(required)
+    return {"name": name, "description": description, "inputSchema": schema, **more}
+
+
+GREET = tool("greet", "Greet somebody. Politely, and in their own language.", "name")
+ECHO = tool("echo", "Say it again.")
+
+
+def text(words: str, **more: Any) -> Json:
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+def elicit(message: str) -> Json:
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
+
+
+def sample(words: str) -> Json:
+    message = {"role": "user", "content": {"type": "text", "text": words}}
+    return {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": 100}}
+
+
+ROOTS: Json = {"method": "roots/list", "params": {}}
+
+
+def accept(**content: Any) -> Json:
+    return {"action": "accept", "content": content}
+
+
+def sampled(words: str) -> Json:
+    return {"role": "assistant", "content": {"type": "text", "text": words}, "model": "a-model"}
+
+
+def roots(*uris: str) -> Json:
+    return {"roots": [{"uri": uri} for uri in uris]}
+
+
+def names(definitions: Iterable[Json]) -> list[str]:
+    return [definition["name"] for definition in definitions]

@@ -1,0 +1,1 @@
+"""The real `search-mcp serve` over pipes, with real children that misbehave."""

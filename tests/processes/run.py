@@ -1,0 +1,193 @@
+"""One run of `search-mcp serve` as a client sees it: lines in, lines out, stderr, an end.
+
+Nothing here sleeps: every wait is for a line, for an end of file or for a process to be gone, with a deadline that
+only a failure reaches. Every line on stdout goes through a WireLog.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from queue import Empty, Queue
+from types import TracebackType
+from typing import IO, Any, Self
+from uuid import uuid4
+
+from real.processes import VARIABLE, living, wait_until_gone
+from wire import WireLog
+
+SECONDS = 30.0
+"""Until something that must happen counts as not happening."""
+SERVERS = Path(__file__).parent.parent / "servers"
+REVISION = "2025-11-25"
+
+Json = dict[str, Any]
+
+
+def server(name: str, **more: Any) -> Json:
+    """An entry of the configuration for one of tests/servers."""
+    return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py")], **more}
+
+
+class Run:
+    """A running `search-mcp serve`; leaving the `with` ends it and fails if anything of it is left."""
+
+    def __init__(self, folder: Path, config: str | Path, environment: dict[str, str] | None = None) -> None:
+        self.mark = uuid4().hex
+        self.folder = folder
+        self.log = WireLog(REVISION)
+        self.stderr = b""
+        self.others: list[Json] = []  # what was no answer, in the order it came
+        self._config = config
+        self._environment = {
+            **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
+            "HOME": str(folder),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "XDG_STATE_HOME": str(folder / "state"),
+            VARIABLE: self.mark,
+            **(environment or {}),
+        }
+        self._lines: Queue[bytes | None] = Queue()
+        self._ids = 0
+
+    def __enter__(self) -> Self:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "search_mcp", "serve", "--config", str(self._config)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environment,
+            cwd=self.folder,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self._readers = [
+            threading.Thread(target=self._read_lines, args=(self.process.stdout,), daemon=True),
+            threading.Thread(target=self._read_stderr, args=(self.process.stderr,), daemon=True),
+        ]
+        for reader in self._readers:
+            reader.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        self.close_stdin()
+        try:
+            if kind is None:
+                self.ended()
+        finally:
+            self.process.kill()
+            self.process.wait()
+            for pid in living(self.mark) if kind is not None else ():
+                os.kill(pid, signal.SIGKILL)
+            for reader in self._readers:
+                reader.join(SECONDS)
+            print(self.stderr.decode(errors="replace")[-20_000:], file=sys.stderr)
+
+    # The client's side
+
+    def opens(self) -> Json:
+        """Do what a legacy client does first; the answer to `initialize`."""
+        info = {"name": "a client", "version": "1"}
+        opening = self.asks("initialize", protocolVersion=REVISION, capabilities={}, clientInfo=info)
+        self.says({"method": "notifications/initialized"})
+        return opening
+
+    def asks(self, method: str, **params: Any) -> Json:
+        """Send a request and wait for its result."""
+        answer = self.answer(self.sends(method, **params))
+        assert "result" in answer, f"an error: {answer}"
+        result: Json = answer["result"]
+        return result
+
+    def calls(self, name: str, **arguments: Any) -> str:
+        """Call a tool and wait for the text it returns."""
+        words: str = self.asks("tools/call", name=name, arguments=arguments)["content"][0]["text"]
+        return words
+
+    def is_refused(self, name: str, **arguments: Any) -> Json:
+        """Call a tool and wait for the error."""
+        answer = self.answer(self.sends("tools/call", name=name, arguments=arguments))
+        assert "error" in answer, f"no error: {answer}"
+        error: Json = answer["error"]
+        return error
+
+    def sends(self, method: str, **params: Any) -> int:
+        """Send a request; its id."""
+        self._ids += 1
+        self.says({"id": self._ids, "method": method, "params": params})
+        return self._ids
+
+    def says(self, message: Json) -> None:
+        self.writes(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def writes(self, data: bytes) -> None:
+        """Write any bytes."""
+        for line in data.splitlines():
+            self.log.sent(line)
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it is gone already, and that is what was wanted
+
+    def answer(self, identifier: int | None) -> Json:
+        """Wait for an answer; what comes before it is in `others`."""
+        while True:
+            message = self.next()
+            if "method" not in message and message.get("id") == identifier:
+                return message
+            self.others.append(message)
+
+    def next(self) -> Json:
+        """Wait for whatever comes next."""
+        line = self._line()
+        assert line is not None, f"it ended; stderr: {self.stderr.decode(errors='replace')}"
+        message: Json = json.loads(line)
+        return message
+
+    def _line(self) -> bytes | None:
+        try:
+            line = self._lines.get(timeout=SECONDS)
+        except Empty:
+            raise AssertionError(f"silent for {SECONDS} s; waiting for {self.log.waiting()}") from None
+        if line is not None:
+            self.log.received(line)
+        return line
+
+    def states(self) -> dict[str, str]:
+        """Every server's state, by its name."""
+        return {each["name"]: each["state"] for each in self.servers()}
+
+    def servers(self) -> list[Json]:
+        servers: list[Json] = self.asks("tools/call", name="list_servers")["structuredContent"]["servers"]
+        return servers
+
+    # Its end
+
+    def ended(self) -> int:
+        """Wait for its end; the exit code. Nothing of it may be left."""
+        while self._line() is not None:
+            pass
+        code = self.process.wait(SECONDS)
+        left = wait_until_gone(self.mark, SECONDS)
+        assert not left, f"left behind: {left}"
+        return code
+
+    def _read_lines(self, stdout: IO[bytes]) -> None:
+        with stdout:
+            for line in stdout:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def _read_stderr(self, stderr: IO[bytes]) -> None:
+        with stderr:
+            for line in stderr:
+                self.stderr += line

@@ -1,0 +1,201 @@
+"""However it ends, everything ends: DESIGN 7. Every run also checks that no process is left."""
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from processes.conftest import Serve
+from processes.run import Run, server
+
+ALL = {name: server(name) for name in ("well_behaved", "hangs_in_start", "forks_a_grandchild", "ignores_eof_and_sigterm")}
+SIGNALS = [signal.SIGTERM, signal.SIGINT] + ([] if sys.platform == "win32" else [signal.SIGHUP])
+
+
+def _is_up(run: Run) -> None:
+    run.opens()
+    for name in ("well_behaved", "forks_a_grandchild", "ignores_eof_and_sigterm"):
+        assert run.calls(f"{name}.echo", words="up") == "up"
+
+
+def test_the_end_of_stdin_ends_everything(serve: Serve) -> None:
+    with serve(ALL, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.close_stdin()
+        assert run.ended() == 0
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_ends_everything(serve: Serve, number: signal.Signals) -> None:
+    with serve(ALL, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.process.send_signal(number)
+        assert run.ended() == 128 + number
+
+
+def test_a_second_signal_does_not_wait(serve: Serve) -> None:
+    with serve(ALL, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.process.send_signal(signal.SIGINT)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.ended() in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+def test_nothing_is_left_even_if_we_are_killed(serve: Serve) -> None:
+    """ "whatever happens to us, nothing is left behind"."""
+    with serve(ALL, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.process.kill()
+        run.ended()
+
+
+def test_the_client_closing_our_stdout_ends_everything(serve: Serve) -> None:
+    with serve({"good": ALL["well_behaved"]}) as run:
+        run.opens()
+        assert run.calls("good.echo", words="up") == "up"
+        # The reading end is this process's; a client that dies closes both of its ends.
+        run.close_stdin()
+        assert run.ended() == 0
+
+
+def test_what_was_asked_before_the_end_of_stdin_is_answered(serve: Serve) -> None:
+    """As in `printf ... | search-mcp`."""
+    with serve({"good": ALL["well_behaved"]}) as run:
+        info = {"name": "a shell", "version": "1"}
+        first = run.sends("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
+        ids = [first, run.sends("tools/list"), run.sends("tools/call", name="good.echo", arguments={"words": "x"})]
+        run.close_stdin()
+        answers = [run.answer(each) for each in ids]
+        assert answers[2]["result"]["content"][0]["text"] == "x"
+        assert run.ended() == 0
+
+
+def test_an_end_at_once_is_an_end(serve: Serve) -> None:
+    with serve(ALL) as run:
+        run.close_stdin()
+        assert run.ended() == 0
+
+
+def test_an_end_while_everything_starts_leaves_nothing(serve: Serve) -> None:
+    with serve(ALL) as run:
+        run.opens()
+        run.close_stdin()
+        assert run.ended() == 0
+
+
+@pytest.mark.parametrize("number", SIGNALS[:1], ids=lambda number: number.name)
+def test_a_signal_while_everything_starts_leaves_nothing(serve: Serve, number: signal.Signals) -> None:
+    with serve(ALL) as run:
+        run.opens()
+        run.process.send_signal(number)
+        run.ended()
+
+
+# stdout is the protocol's
+
+
+SPEAKS = """
+import os, sys
+
+def speak(event, args):
+    if event == "subprocess.Popen":
+        print("a library's words")
+        sys.__stdout__.write("a library's words\\n")
+        sys.__stdout__.flush()
+        os.write(1, b"a library's words\\n")
+
+sys.addaudithook(speak)
+"""
+
+
+def test_what_a_library_prints_does_not_reach_stdout(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """It speaks when the first backend is started: `sitecustomize` stands in for any library."""
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "sitecustomize.py").write_text(SPEAKS)
+    with serve({"good": ALL["well_behaved"]}, {"PYTHONPATH": str(folder)}) as run:
+        run.opens()
+        assert run.calls("good.echo", words="x") == "x"
+    assert run.stderr.count(b"a library's words") >= 3
+
+
+# Configurations that are none
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "line"),
+        ("[]", "object"),
+        ('{"mcpServers": []}', "mcpServers"),
+        ('{"mcpServers": {"a": {"command": 7}}}', "command"),
+        ('{"servers": {}}', "mcpServers"),
+        ('{"mcpServers": {}, "settings": {"listing": "loud"}}', "listing"),
+    ],
+)
+def test_an_invalid_configuration_is_told_once_and_clearly(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "mcp-servers.json"
+    path.write_text(text)
+    _is_told(Run(tmp_path, path), str(path), words)
+
+
+def test_a_configuration_that_is_not_there_is_named(tmp_path: Path) -> None:
+    _is_told(Run(tmp_path, tmp_path / "nothing.json"), str(tmp_path / "nothing.json"), "no such file")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+def test_a_configuration_that_is_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "folder.json").mkdir()
+    _is_told(Run(tmp_path, tmp_path / "folder.json"), str(tmp_path / "folder.json"), "")
+
+
+def test_a_configuration_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "binary.json"
+    path.write_bytes(b"\xff\xfe\x00\x01")
+    _is_told(Run(tmp_path, path), str(path), "")
+
+
+def _is_told(run: Run, path: str, words: str) -> None:
+    with run:
+        info = {"name": "a client", "version": "1"}
+        asked = run.sends("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
+        error = run.answer(asked)["error"]
+        assert error["code"] == -32000
+        assert path in error["message"]
+        assert words in error["message"]
+        run.close_stdin()
+        assert run.ended() == 2
+        assert run.others == []
+    assert run.stderr.count(path.encode()) == 1
+    assert b"Traceback" not in run.stderr
+
+
+# Clients that talk nonsense
+
+
+def test_nonsense_is_answered_and_the_next_message_served(serve: Serve) -> None:
+    with serve({"good": ALL["well_behaved"]}) as run:
+        run.writes(b"GET / HTTP/1.1\n")
+        assert run.answer(None)["error"]["code"] == -32700
+        run.writes(b"\xff\xfe\x00\n")
+        assert run.answer(None)["error"]["code"] == -32700
+        run.writes(b"\n  \n\r\n")
+        run.writes(b"7\n")
+        assert run.answer(None)["error"]["code"] == -32600
+        run.opens()
+        assert run.calls("good.echo", words="x") == "x"
+
+
+def test_messages_may_come_byte_by_byte_and_many_at_once(serve: Serve) -> None:
+    with serve({"good": ALL["well_behaved"]}) as run:
+        run.opens()
+        run.asks("tools/list")
+        run.log.sent(b'{"jsonrpc":"2.0","id":"slow","method":"ping"}')
+        assert run.process.stdin is not None
+        for byte in b'{"jsonrpc":"2.0","id":"slow","method":"ping"}\r\n':
+            run.process.stdin.write(bytes([byte]))
+            run.process.stdin.flush()
+        assert run.next() == {"jsonrpc": "2.0", "id": "slow", "result": {}}
+        ids = [run.sends("tools/call", name="good.echo", arguments={"words": str(n)}) for n in range(500)]
+        assert [run.answer(each)["result"]["content"][0]["text"] for each in ids] == [str(n) for n in range(500)]

@@ -1,0 +1,196 @@
+"""One backend misbehaves: it delays and breaks nothing else. DESIGN 1, "Never in the way"."""
+
+import json
+
+import pytest
+
+from processes.conftest import Serve
+from processes.run import server
+
+GOOD = server("well_behaved")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["exits_in_start", "hangs_in_start", "answers_nonsense", "garbage_on_stdout", "floods_stderr", "answers_twice"],
+)
+def test_a_bad_backend_costs_nobody_else_anything(serve: Serve, name: str) -> None:
+    with serve({"bad": server(name), "good": GOOD}, firstListSeconds=0.5) as run:
+        run.opens()
+        assert run.calls("good.echo", words="☃") == "☃"
+        names = [tool["name"] for tool in run.asks("tools/list")["tools"]]
+        assert {"good.echo", "search_tools"} <= set(names)
+        assert run.states()["good"] == "ready"
+
+
+@pytest.mark.parametrize("name", ["garbage_on_stdout", "floods_stderr", "answers_twice", "forks_a_grandchild"])
+def test_a_bad_backend_that_can_be_understood_is_served_all_the_same(serve: Serve, name: str) -> None:
+    with serve({"bad": server(name)}) as run:
+        run.opens()
+        for words in ("one", "two"):
+            assert run.calls("bad.echo", words=words) == words
+
+
+def test_garbage_on_stdout_is_logged_and_goes_nowhere(serve: Serve) -> None:
+    with serve({"bad": server("garbage_on_stdout")}) as run:
+        run.opens()
+        assert run.calls("bad.echo", words="x") == "x"
+    assert b"Server running on stdio" in run.stderr
+
+
+def test_stderr_is_drained_while_a_call_runs(serve: Serve) -> None:
+    with serve({"bad": server("floods_stderr")}) as run:
+        run.opens()
+        assert run.calls("bad.loud") == "loud"
+
+
+def test_a_backend_that_hangs_in_start_is_given_up_in_its_time(serve: Serve) -> None:
+    with serve({"bad": server("hangs_in_start", startTimeoutSeconds=0.5)}, firstListSeconds=0.1) as run:
+        run.opens()
+        error = run.is_refused("bad.echo")
+        assert error["code"] == -32000
+        assert error["data"]["server"] == "bad"
+
+
+def test_a_backend_that_floods_stdout_stops_no_other(serve: Serve) -> None:
+    with serve({"bad": server("floods_stdout"), "good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        run.sends("tools/call", name="bad.flood")
+        for words in ("one", "two", "three"):
+            assert run.calls("good.echo", words=words) == words
+
+
+def test_a_backend_that_reads_nothing_stops_no_other(serve: Serve) -> None:
+    with serve({"bad": server("reads_nothing"), "good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        run.sends("tools/call", name="bad.stop")
+        for _ in range(20):  # more than its pipe holds
+            run.sends("tools/call", name="bad.echo", arguments={"words": "x" * 100_000})
+        assert run.calls("good.echo", words="still here") == "still here"
+        run.process.terminate()  # nobody waits for the answers that never come
+
+
+@pytest.mark.parametrize("code", [0, 1, 42])
+def test_a_backend_that_dies_during_a_call_may_have_run_it_and_comes_back(serve: Serve, code: int) -> None:
+    with serve({"bad": server("dies_during_a_call"), "good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        error = run.is_refused("bad.die", code=code)
+        assert error["code"] == -32000
+        assert error["data"]["mayHaveRun"] is True
+        assert f"code {code}" in error["data"]["reason"]
+        assert "assertion failed" in error["data"]["reason"]
+        assert run.calls("good.echo", words="x") == "x"
+        assert run.calls("bad.echo", words="back") == "back"
+
+
+def test_a_missing_command_is_named(serve: Serve) -> None:
+    with serve({"bad": {"command": "no-such-command-anywhere"}, "good": GOOD}) as run:
+        run.opens()
+        assert run.calls("good.echo", words="x") == "x"
+        error = run.is_refused("bad.echo")
+        assert error["message"] == "MCP server 'bad' is not running"
+        assert "no-such-command-anywhere" in error["data"]["reason"]
+
+
+def test_a_missing_folder_is_named(serve: Serve) -> None:
+    with serve({"bad": server("well_behaved", cwd="/no/such/folder"), "good": GOOD}) as run:
+        run.opens()
+        assert run.calls("good.echo", words="x") == "x"
+        error = run.is_refused("bad.echo")
+        assert error["message"] == "MCP server 'bad' is not running"
+        assert "/no/such/folder" in error["data"]["reason"]
+
+
+def test_a_program_that_is_none_is_named(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> None:
+    program = tmp_path_factory.mktemp("bin") / "broken"
+    program.write_bytes(b"\x7fELF nonsense")
+    program.chmod(0o755)
+    with serve({"bad": {"command": str(program)}, "good": GOOD}) as run:
+        run.opens()
+        assert run.calls("good.echo", words="x") == "x"
+        assert "reason" in run.is_refused("bad.echo")["data"]
+
+
+# Sizes
+
+
+def test_a_result_of_10_mb_arrives_whole(serve: Serve) -> None:
+    with serve({"good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        words = run.calls("good.big", size=10_000_000)
+        assert words == "0123456789abcdef" * 625_000
+
+
+def test_arguments_of_10_mb_arrive_whole(serve: Serve) -> None:
+    with serve({"good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        words = "0123456789abcdef" * 625_000
+        assert run.calls("good.echo", words=words) == words
+
+
+def test_a_line_over_64_mib_is_an_error_and_the_next_is_served(serve: Serve) -> None:
+    with serve({"bad": server("huge_line")}) as run:
+        run.opens()
+        run.asks("tools/list")
+        error = run.is_refused("bad.huge", size=65 << 20)
+        assert error["code"] == -32000
+        assert run.calls("bad.echo", words="next") == "next"
+
+
+def test_a_smaller_limit_may_be_set(serve: Serve) -> None:
+    with serve({"bad": server("huge_line")}, maxMessageBytes=100_000) as run:
+        run.opens()
+        run.asks("tools/list")
+        assert len(run.calls("bad.huge", size=90_000)) == 90_000
+        assert run.is_refused("bad.huge", size=110_000)["code"] == -32000
+        run.sends("tools/call", name="bad.echo", arguments={"words": "x" * 110_000})
+        assert run.answer(None)["error"]["code"] == -32700
+        assert run.calls("bad.echo", words="next") == "next"
+
+
+# What children are given
+
+
+def test_a_backend_has_its_own_environment_and_nobody_elses(serve: Serve) -> None:
+    one = server("well_behaved", env={"MINE": "one's", "TOKEN": "one's secret"})
+    two = server("well_behaved", env={"TOKEN": "two's secret"})
+    outside = {"AWS_SECRET_ACCESS_KEY": "the user's", "LANG": "C.UTF-8", "PASSED": "on request"}
+    with serve({"one": one, "two": {**two, "inheritEnv": ["PASSED"]}}, outside) as run:
+        run.opens()
+        first, second = (json.loads(run.calls(f"{name}.environment")) for name in ("one", "two"))
+    assert (first["MINE"], first["TOKEN"], first["LANG"]) == ("one's", "one's secret", "C.UTF-8")
+    assert second["TOKEN"] == "two's secret"
+    assert second["PASSED"] == "on request"
+    assert "PASSED" not in first
+    assert "MINE" not in second
+    for environment in (first, second):
+        assert {"PATH", "HOME"} <= environment.keys()
+        assert "AWS_SECRET_ACCESS_KEY" not in environment
+
+
+def test_placeholders_and_the_folder_are_the_entrys(serve: Serve) -> None:
+    entry = server("well_behaved", cwd="${configDir}", env={"A": "${OUTSIDE}", "B": "${NOTHING:-default}"})
+    with serve({"one": entry}, {"OUTSIDE": "from outside"}) as run:
+        run.opens()
+        environment = json.loads(run.calls("one.environment"))
+        folder = run.calls("one.folder")
+    assert (environment["A"], environment["B"]) == ("from outside", "default")
+    assert folder == str(run.folder.resolve())
+
+
+def test_no_message_and_no_log_line_shows_a_secret(serve: Serve) -> None:
+    secret = "hunter2-is-a-secret"
+    with serve({"bad": server("exits_in_start", env={"TOKEN": secret})}) as run:
+        run.opens()
+        reason = run.is_refused("bad.echo")["data"]["reason"]
+        assert "code 3" in reason
+        assert "the token *** was refused" in reason
+        shown = run.servers()[0]["lastError"]
+        assert "***" in shown
+        assert secret not in shown
+    assert secret.encode() not in run.stderr

@@ -1,0 +1,306 @@
+"""What a search answers, and what never changes it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_samples import TOOLS, index_of, tool
+
+from search_mcp.search import Document, Hit, Index, build
+
+INDEX = index_of(*TOOLS)
+
+
+def names(hits: list[Hit]) -> list[str]:
+    return [hit.name for hit in hits]
+
+
+def first(query: str) -> str:
+    return INDEX.search(query, 1)[0].name
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        # names, in any spelling
+        ("fs.read_file", "fs.read_file"),
+        ("fs__read_file", "fs.read_file"),
+        ("read_file", "fs.read_file"),
+        ("readFile", "fs.read_file"),
+        ("READ-FILE", "fs.read_file"),
+        ("search_files", "fs.searchFiles"),
+        ("search files", "fs.searchFiles"),
+        ("forecast", "weather.forecast"),
+        ("ｒｅａｄ＿ｆｉｌｅ", "fs.read_file"),
+        # what people ask for
+        ("read a file", "fs.read_file"),
+        ("rename file", "fs.move_file"),
+        ("open issues on github", "github.list_issues"),
+        ("What time is it now in Tokyo?", "time.get_current_time"),
+        ("create branch", "git.git_create_branch"),
+        ("run query on database", "db.execute_sql"),
+        ("emoji", "slack.add_reaction"),
+        # synonyms
+        ("show folder", "fs.list_directory"),
+        ("delete or relocate documents", "fs.move_file"),
+        ("new bug in a repository", "github.create_issue"),
+        ("snapshot of website", "web.take_screenshot"),
+        ("temperature tomorrow", "weather.forecast"),
+        ("latitude of an address", "maps.geocode"),
+        # word forms
+        ("committing", "git.git_commit"),
+        ("converter of times", "time.convert_time"),
+        # typing mistakes
+        ("screnshot", "web.take_screenshot"),
+        ("wether forcast", "weather.forecast"),
+        ("lsit direcotry", "fs.list_directory"),
+        ("chanels", "slack.list_channels"),
+        # a request in many words
+        (
+            (
+                "Hello! I have been working on this all day and I would really like you to please help me to send an "
+                "email to my boss about it, so that she knows that I am done and can go home."
+            ),
+            "mail.send_email",
+        ),
+        # without spaces between words
+        ("請求書を発行", "帳簿.create_invoice"),
+        ("取引先 一覧", "帳簿.list_partners"),
+        ("피자 시켜줘", "배달.order_pizza"),
+        ("배달상태 조회", "배달.track_delivery"),
+        ("我想查一下火车票", "铁路.query_tickets"),
+        ("帮我订酒店", "铁路.book_hotel"),
+        ("票", "铁路.query_tickets"),
+    ],
+)
+def test_the_best_tool_comes_first(query: str, expected: str) -> None:
+    assert first(query) == expected
+
+
+def test_a_long_request_finds_a_tool_for_each_of_its_parts() -> None:
+    request = (
+        "I am preparing tomorrow's release. First, create an issue in our repository about the broken login page. "
+        "Then post a message to the channel of the team with a link to it. "
+        "Finally, tell me the weather forecast for the coming days in Lisbon."
+    )
+    assert {"github.create_issue", "slack.post_message", "weather.forecast"} <= set(names(INDEX.search(request, 5)))
+
+
+def test_a_long_request_without_spaces_is_taken_apart_too() -> None:
+    request = (
+        "明日の出張の準備をしています。まず、取引先の一覧を取得して、内容を確認させてください。"
+        "その後、請求書を作成して、金額を確認してください。"
+    )
+    assert set(names(INDEX.search(request, 2))) == {"帳簿.list_partners", "帳簿.create_invoice"}
+
+
+def test_a_servers_name_selects_its_tools() -> None:
+    assert {name.split(".")[0] for name in names(INDEX.search("slack", 3))} == {"slack"}
+    assert {name.split(".")[0] for name in names(INDEX.search("Git", 4))} == {"git"}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("server:github issues", {"github"}),
+        ("SERVER:github server:git changes in repository", {"git", "github"}),
+        ('server:"github" message', {"github"}),
+        ("server:slack", {"slack"}),
+    ],
+)
+def test_a_server_can_be_demanded(query: str, expected: set[str]) -> None:
+    assert {name.split(".")[0] for name in names(INDEX.search(query, 20))} == expected
+
+
+def test_the_caller_can_demand_a_server() -> None:
+    assert set(names(INDEX.search("list", 20, server="slack"))) == {"slack.list_channels"}
+    assert INDEX.search("list", 20, server="nobody") == []
+    assert INDEX.search("slack", 20, server="github") == []
+
+
+def test_an_unknown_server_is_a_word() -> None:
+    assert first("server:githb list") == "github.list_issues"
+
+
+def test_words_can_be_excluded() -> None:
+    assert "slack.post_message" in names(INDEX.search("message", 20))
+    assert "slack.post_message" not in names(INDEX.search("message -channel", 20))
+    assert INDEX.search("-message", 20) == []
+
+
+def test_quoted_words_are_demanded_if_there_are_any() -> None:
+    assert names(INDEX.search('"overwrite"', 20)) == ["fs.write_file"]
+    assert names(INDEX.search('issue "emoji reaction"', 20)) == ["slack.add_reaction"]
+    assert names(INDEX.search('issue "no such words"', 20))[0].startswith("github.")
+
+
+def test_operators_are_plain_text_in_a_long_request() -> None:
+    request = (
+        'please create a new issue with the title "pull request" in the repository and do not touch -anything else'
+    )
+    assert first(request) == "github.create_issue"
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n\t", "!?", "…", "\x00", "\ud800", "xyzzyqwfp"])
+def test_nothing_asked_nothing_found(query: str) -> None:
+    assert INDEX.search(query, 5) == []
+
+
+def test_filler_words_are_searched_if_there_is_nothing_else() -> None:
+    index = index_of(tool("a", "what_is_this", "Say it."), tool("a", "other", "Something."))
+    assert names(index.search("what is this", 1)) == ["a.what_is_this"]
+    assert names(index.search("what this", 1)) == ["a.what_is_this"]
+
+
+@pytest.mark.parametrize("limit", [-1, 0])
+def test_no_answer_is_longer_than_its_limit(limit: int) -> None:
+    assert INDEX.search("file", limit) == []
+
+
+def test_names_break_ties() -> None:
+    tools = [tool("s", name, "The same.") for name in ("c", "a", "b")]
+    assert names(index_of(*tools).search("same", 3)) == ["s.a", "s.b", "s.c"]
+
+
+def test_of_equal_names_one_is_kept_whatever_came_first() -> None:
+    twins = [tool("s", "twin", "Paint a wall."), tool("s", "twin", "Bake a cake.")]
+    for order in (twins, twins[::-1]):
+        index = index_of(*order)
+        assert len(index) == 1
+        assert names(index.search("bake", 5)) == ["s.twin"]
+        assert index.search("paint", 5) == []
+
+
+def test_a_name_two_servers_share_is_answered_once() -> None:
+    tools = [Document("a.b.c", "a", "b.c", "A cake."), Document("a.b.c", "a.b", "c", "A cake.")]
+    assert names(index_of(*tools).search("cake", 5)) == ["a.b.c"]
+
+
+def test_build_takes_mappings() -> None:
+    catalogue: list[dict[str, Any]] = [
+        {"server": "s", "tool": "bake", "description": "Bake a cake.", "inputSchema": {"properties": {"flour": {}}}},
+        {"server": "s", "tool": "paint", "description": None, "tags": ["colour"], "category": "craft"},
+    ]
+    search = build(catalogue)
+    assert [name for name, _ in search("flour", 5)] == ["s.bake"]
+    assert [name for name, _ in search("craft colours", 5)] == ["s.paint"]
+
+
+@given(st.permutations(TOOLS), st.sampled_from(["list files", "message", "server:git changes", "wether", "取引先"]))
+@settings(max_examples=40, deadline=None)
+def test_the_order_of_the_catalogue_does_not_matter(tools: list[Document], query: str) -> None:
+    assert index_of(*tools).search(query, 20) == INDEX.search(query, 20)
+
+
+@pytest.mark.parametrize("document", TOOLS, ids=lambda document: document.name)
+def test_every_tool_is_found_by_its_names(document: Document) -> None:
+    assert first(document.name) == document.name
+    assert first(document.tool) == document.name
+
+
+NAMES = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=12)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True))
+@settings(max_examples=100, deadline=None)
+def test_every_tool_of_any_name_is_found_by_it(tool_names: list[str]) -> None:
+    tools = [Document(f"any.{name}", "any", name) for name in tool_names]
+    index = index_of(*TOOLS, *tools)
+    for document in tools:
+        assert names(index.search(document.name, 1)) == [document.name]
+
+
+@given(NAMES, st.text(max_size=80))
+@settings(max_examples=100, deadline=None)
+def test_another_tool_never_pushes_an_exact_name_from_first_place(name: str, description: str) -> None:
+    newcomer = Document(f"new.{name}", "new", name, description)
+    index = index_of(*TOOLS, newcomer)
+    for document in TOOLS:
+        assert names(index.search(document.name, 1)) == [document.name]
+
+
+@given(st.lists(st.builds(tool, st.just("guest"), NAMES, st.text(max_size=40)), max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_a_server_that_leaves_leaves_no_trace(tools: list[Document]) -> None:
+    index = index_of(*TOOLS)
+    queries = ["list files", "mesage chanel", "guest", "forecast", "取引先", *(document.tool for document in tools)]
+    index.add("guest", tools)
+    index.remove("guest")
+    assert len(index) == len(TOOLS)
+    assert [index.search(query, 20) for query in queries] == [INDEX.search(query, 20) for query in queries]
+
+
+def test_adding_a_server_again_replaces_its_tools() -> None:
+    index = index_of(tool("s", "old", "Bake."), tool("t", "kept", "Bake."))
+    index.add("s", [tool("s", "new", "Bake.")])
+    assert names(index.search("bake", 5)) == ["s.new", "t.kept"]
+    index.remove("nobody")
+    assert len(index) == 2
+
+
+@given(st.text(st.characters(codec=None), max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_text_gets_an_answer(query: str) -> None:
+    hits = INDEX.search(query, 5)
+    assert len(hits) <= 5
+    assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.name))
+    assert INDEX.explain(query, "fs.read_file") is not None
+
+
+@given(st.text(st.characters(codec=None), max_size=100), st.text(st.characters(codec=None), max_size=100))
+@settings(max_examples=100, deadline=None)
+def test_any_text_can_be_in_the_catalogue(name: str, description: str) -> None:
+    index = index_of(*TOOLS)
+    index.add("odd", [Document(name, "odd", name, description, {"properties": {description: name}})])
+    index.search(description, 5)
+    index.remove("odd")
+    assert len(index) == len(TOOLS)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "file " * 100_000,
+        "a" * 1_000_000,
+        "読む" * 100_000,
+        "-a " * 12,
+        "\ud800" * 10_000,
+        "fi1e_Path" * 1_000,
+        '"' * 5_000,
+    ],
+    ids=lambda query: f"{query[:8]!a}",
+)
+def test_huge_queries_get_an_answer(query: str) -> None:
+    assert len(INDEX.search(query, 5)) <= 5
+
+
+def test_a_crowd_of_one_name_is_one_tool() -> None:
+    index = Index()
+    index.add("s", [tool("s", "same", "Bake a cake.")] * 100_000)
+    assert names(index.search("cake", 5)) == ["s.same"]
+
+
+def test_beyond_the_reading_budget_the_best_still_come_first() -> None:
+    crowd = [tool("crowd", f"get_item_{number}", "Get an item from the store.") for number in range(3_000)]
+    index = index_of(*crowd, *TOOLS)
+    assert names(index.search("get current time", 1)) == ["time.get_current_time"]
+    assert names(index.search("get item from weather forecast", 1)) == ["weather.forecast"]
+    assert names(index.search("get item 1234", 1)) == ["crowd.get_item_1234"]
+
+
+def test_an_explanation_can_be_read() -> None:
+    explanation = INDEX.explain("read folder", "fs.read_file")
+    assert explanation is not None
+    assert explanation.score > 0
+    text = str(explanation)
+    assert text.startswith("fs.read_file: ")
+    assert "read" in text
+    assert "in name, summary" in text
+    assert "not there: " in text
+    assert "folder" in explanation.missing or "directori" in explanation.missing
+
+
+def test_an_explanation_tells_a_name() -> None:
+    assert "placed first: tool name" in str(INDEX.explain("read_file", "fs.read_file"))
+    assert INDEX.explain("read_file", "fs.nothing") is None

@@ -1,0 +1,14 @@
+"""Answers every request, with something that is no answer to it."""
+
+import json
+import sys
+
+import well_behaved
+
+ANSWERS = [7, None, [], {}, {"protocolVersion": 7}, {"tools": "none"}, {"tools": [7, {"name": 8}]}, {"content": 9}]
+
+if __name__ == "__main__":
+    for count, line in enumerate(sys.stdin.buffer):
+        message = json.loads(line)
+        if "id" in message:
+            well_behaved.say({"id": message["id"], "result": ANSWERS[count % len(ANSWERS)]})

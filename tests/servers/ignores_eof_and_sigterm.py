@@ -1,0 +1,13 @@
+"""Serves well, and then stays: neither the end of its stdin nor SIGTERM impresses it."""
+
+import signal
+import time
+
+import well_behaved
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    well_behaved.serve()
+    while True:
+        time.sleep(3600)

@@ -1,0 +1,485 @@
+"""All lists merged: what each name means, what is let through, and what is made fit to be shown."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import (
+    LEFT_OUT,
+    OPEN_SCHEMA,
+    Catalog,
+    Item,
+    NamedItems,
+    fold,
+    is_admitted,
+    repaired,
+    stable_suffix,
+)
+from search_mcp.config import ServerConfig
+from search_mcp.jsonrpc import Raw
+from search_mcp.model import Entry, Freshness, Kind, Page
+
+OBJECT = {"type": "object"}
+
+
+def server(name: str, **settings: Any) -> ServerConfig:
+    return ServerConfig(name=name, command="x", **settings)
+
+
+def entry(key: str, **members: object) -> Entry:
+    return Entry(key, {name: jsonrpc.encode(member) for name, member in members.items()})
+
+
+def tool(name: str, **members: object) -> Entry:
+    return entry(name, **{"name": name, "inputSchema": OBJECT, **members})
+
+
+def tools(*names: str) -> Page:
+    return Page(tuple(tool(name) for name in names))
+
+
+def catalog(*lists: tuple[ServerConfig, Page | None], kind: Kind = Kind.TOOLS) -> Catalog:
+    merged = Catalog([config for config, _ in lists])
+    for config, page in lists:
+        merged.put(config.name, kind, page)
+    return merged
+
+
+def listed(given_: Mapping[str, list[str]], **settings: Any) -> NamedItems:
+    """The tools of servers that list these."""
+    return catalog(*((server(name, **settings), tools(*names)) for name, names in given_.items())).tools()
+
+
+def names(items: NamedItems) -> list[str]:
+    return [item.name for item in items]
+
+
+def shape(item: Item) -> Any:
+    return json.loads(jsonrpc.encode_bytes(item.fields))
+
+
+# Names
+
+HASH = "_[0-9a-f]{6}"
+
+NAMES = [
+    # servers with their tools, the canonical names
+    pytest.param({"files": ["read_file", "write_file"]}, ["files.read_file", "files.write_file"], id="plain"),
+    pytest.param({"b": ["x"], "a": ["z", "y"]}, ["b.x", "a.z", "a.y"], id="config order, then the backend's"),
+    pytest.param({"my.server": ["a.b.c"]}, ["my.server.a.b.c"], id="dots in both parts"),
+    pytest.param({"a-b_1": ["C-d_2"]}, ["a-b_1.C-d_2"], id="what may stay"),
+    pytest.param({"my server": ["read/file:now"]}, ["my_server.read_file_now"], id="odd characters"),
+    pytest.param({"ファイル": ["読む"]}, ["____.__"], id="no letters of ours"),
+    pytest.param({"s": ["é", "e\u0301", "🙂", "\ud83d"]}, ["s._", "s.e_", "s._" + HASH, "s._" + HASH], id="characters"),
+    pytest.param({"s": ["a b", "a/b"]}, ["s.a_b", "s.a_b" + HASH], id="two that would coincide"),
+    pytest.param({"s": ["a_b", "a-b", "a.b"]}, ["s.a_b", "s.a-b" + HASH, "s.a.b" + HASH], id="after folding"),
+    pytest.param({"s": ["Read", "read"]}, ["s.Read", "s.read"], id="cases differ"),
+    pytest.param({"a": ["b.c"], "a.b": ["c"]}, ["a.b.c", "a.b.c" + HASH], id="across servers"),
+    pytest.param({"a": ["_b"], "a_": ["b"]}, ["a._b", "a_.b" + HASH], id="across servers after folding"),
+    pytest.param({"a": ["b"], "a_": ["b"]}, ["a.b", "a_.b" + HASH], id="a spelling with __ of another's name"),
+    pytest.param(
+        {"a": ["_c", "c"], "a_": ["c"]}, ["a._c", "a.c", "a_.c" + HASH], id="after a spelling became ambiguous"
+    ),
+    pytest.param({"a": []}, [], id="no tools"),
+    pytest.param({}, [], id="no servers"),
+]
+
+
+@pytest.mark.parametrize(("given_", "then"), NAMES)
+def test_names(given_: dict[str, list[str]], then: list[str]) -> None:
+    items = listed(given_)
+    assert len(items) == len(then)
+    for item, pattern in zip(items, then, strict=True):
+        assert re.fullmatch(pattern.replace(".", r"\."), item.name), item.name
+    assert [(item.server, item.key) for item in items] == [(name, key) for name, keys in given_.items() for key in keys]
+    assert names(items) == list(items.names())
+
+
+def test_a_suffix_is_the_same_in_every_session() -> None:
+    assert stable_suffix("s", "a/b") == stable_suffix("s", "a/b") == "fb3c0e"
+    assert stable_suffix("sa", "/b") != stable_suffix("s", "a/b") != stable_suffix("s", "a:b")
+    first = names(listed({"s": ["a b", "a/b", "x"]}))
+    later = names(listed({"s": ["a b", "new", "a/b"], "t": ["a/b"]}))
+    assert [first[0], first[1]] == [later[0], later[2]]
+
+
+def test_a_name_that_anticipates_the_suffix_of_another_does_not_take_its_place() -> None:
+    foreseen = f"b_c_{stable_suffix('a_b', 'c')}"
+    items = listed({"a": ["b_c", foreseen], "a_b": ["c"]})
+    assert len({fold(name) for name in names(items)}) == len(items) == 3
+    for item in items:
+        assert items.find(item.name) is item
+
+
+@pytest.mark.parametrize(
+    ("name", "then"), [("a.b-c_d", "a_b_c_d"), ("é", "_"), ("", ""), ("aZ09", "aZ09"), ("a__b", "a__b")]
+)
+def test_folding(name: str, then: str) -> None:
+    assert fold(name) == then
+
+
+# Prefixes
+
+
+@pytest.mark.parametrize(
+    ("prefix", "then"),
+    [
+        pytest.param(None, ["files.read"], id="its name"),
+        pytest.param("fs", ["fs.read"], id="another word"),
+        pytest.param("f s", ["f_s.read"], id="odd characters"),
+        pytest.param("", ["read"], id="bare"),
+    ],
+)
+def test_prefixes(prefix: str | None, then: list[str]) -> None:
+    assert names(listed({"files": ["read"]}, prefix=prefix)) == then
+
+
+def test_two_bare_names_that_coincide_are_a_problem_of_the_second() -> None:
+    merged = catalog((server("a", prefix=""), tools("read", "x")), (server("b", prefix=""), tools("read", "y")))
+    assert names(merged.tools()) == ["read", "x", "y"]
+    assert list(merged.problems()) == [("b", "read is also the bare name of a tool of 'a'; give one of them a prefix")]
+    found = merged.tools().find("read")
+    assert found is not None
+    assert found.server == "a"
+
+
+def test_bare_names_that_coincide_only_when_folded_get_a_suffix() -> None:
+    merged = catalog((server("a", prefix=""), tools("read-file")), (server("b", prefix=""), tools("read_file")))
+    first, second = names(merged.tools())
+    assert first == "read-file"
+    assert re.fullmatch("read_file" + HASH, second)
+    assert list(merged.problems()) == []
+
+
+# Finding
+
+SPELLINGS = [
+    # spelling, the tool it means
+    pytest.param("files.read-file", ("files", "read-file"), id="canonical"),
+    pytest.param("files__read-file", ("files", "read-file"), id="with __"),
+    pytest.param("files_read_file", ("files", "read-file"), id="folded"),
+    pytest.param("files__read_file", ("files", "read-file"), id="with __ and folded"),
+    pytest.param("files-read-file", ("files", "read-file"), id="folded otherwise"),
+    pytest.param("my.server.a.b", ("my.server", "a.b"), id="dots"),
+    pytest.param("my_server__a_b", ("my.server", "a.b"), id="dots folded"),
+    pytest.param("read-file", None, id="without its server"),
+    pytest.param("files.Read-file", None, id="in another case"),
+    pytest.param("files.read-file ", None, id="with a space behind"),
+    pytest.param("mcp__x__files.read-file", None, id="with a client's prefix"),
+    pytest.param("", None, id="nothing"),
+    pytest.param("files", None, id="the server"),
+    pytest.param("\ud83d", None, id="half a character"),
+]
+
+
+@pytest.mark.parametrize(("spelling", "then"), SPELLINGS)
+def test_spellings(spelling: str, then: tuple[str, str] | None) -> None:
+    found = listed({"files": ["read-file", "write"], "my.server": ["a.b"]}).find(spelling)
+    assert (found and (found.server, found.key)) == then
+
+
+def test_a_spelling_that_could_mean_two_means_neither() -> None:
+    items = listed({"a": ["_c", "c"]})
+    assert items.find("a___c") == items[0]
+    assert items.find("a__c") == items[1]  # `a.c` with __; folded it would be `a._c` too
+    assert items.find("a-_c") is None
+
+
+def test_the_canonical_name_is_always_good() -> None:
+    merged = catalog((server("bare", prefix=""), tools("a__b", "a_b")), (server("a"), tools("b")))
+    for item in merged.tools():
+        assert merged.tools().find(item.name) is item
+
+
+ODD = st.text("aA_.- é", max_size=4) | st.text(max_size=5)
+SERVERS = st.dictionaries(
+    ODD.filter(bool),
+    st.tuples(st.none() | ODD, st.lists(ODD.filter(bool), unique=True, max_size=6)),
+    max_size=5,
+)
+
+
+def merge(servers: dict[str, tuple[str | None, list[str]]]) -> Catalog:
+    return catalog(*((server(name, prefix=prefix), tools(*keys)) for name, (prefix, keys) in servers.items()))
+
+
+@given(SERVERS)
+def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple[str | None, list[str]]]) -> None:
+    merged = merge(servers)
+    items = merged.tools()
+    given_ = [(name, key) for name, (_, keys) in servers.items() for key in keys]
+    refused = [name for name, _ in items.collisions]
+    assert len(items) + len(refused) == len(given_)
+    assert len({(item.server, item.key) for item in items}) == len(items)
+    assert all(servers[name][0] == "" for name in refused)
+    assert len({fold(item.name) for item in items}) == len(items)
+    for item in items:
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+", item.name)
+        assert items.find(item.name) is item
+        folded = items.find(fold(item.name))
+        if folded is not None and folded is not item:  # then it is the very `server__tool` of another
+            assert f"{folded.prefix}__{folded.own}" == fold(item.name)
+    assert names(merge(servers).tools()) == names(items)
+
+
+# Filters and overrides
+
+GLOBS = [
+    # allow, deny, tool, then
+    ([], [], "read", True),
+    (["read"], [], "read", True),
+    (["read"], [], "reader", False),
+    (["read_*"], [], "read_file", True),
+    (["x", "read_*"], [], "read_file", True),
+    (["*"], ["write_*"], "write_file", False),
+    ([], ["write_*"], "read_file", True),
+    (["read"], ["read"], "read", False),
+    (["READ"], [], "read", False),
+    (["r[ae]ad"], [], "read", True),
+    (["r??d"], [], "read", True),
+    ([], ["*"], "read", False),
+]
+
+
+@pytest.mark.parametrize(("allow", "deny", "name", "then"), GLOBS)
+def test_filters(allow: list[str], deny: list[str], name: str, then: bool) -> None:
+    config = server("s", allow=tuple(allow), deny=tuple(deny))
+    assert is_admitted(config, name) is then
+    assert names(catalog((config, tools(name))).tools()) == ([f"s.{name}"] if then else [])
+
+
+def test_filters_are_for_tools_and_mean_the_backends_own_names() -> None:
+    config = server("s", deny=("a",), rename={"a": "b", "c": "a"})
+    assert names(catalog((config, tools("a", "c"))).tools()) == ["s.a"]
+    assert names(catalog((config, Page((entry("a", name="a"),))), kind=Kind.PROMPTS).prompts()) == ["s.a"]
+
+
+def test_a_renamed_tool_is_found_by_its_new_name_and_called_by_its_own() -> None:
+    items = listed({"s": ["read", "write"]}, rename={"read": "look at"})
+    assert names(items) == ["s.look_at", "s.write"]
+    found = items.find("s__look_at")
+    assert found is not None
+    assert found.key == "read"
+    assert items.find("s.read") is None
+
+
+def test_a_description_is_replaced() -> None:
+    page = Page((tool("a", description="old", title="A"), tool("b", description="stays")))
+    first, second = catalog((server("s", describe={"a": 'new "é"'}), page)).tools()
+    assert (first.description, second.description) == ('new "é"', "stays")
+    assert shape(first)["title"] == "A"
+
+
+@pytest.mark.parametrize("pinned", ["read", "look"])
+def test_a_tool_is_pinned_by_either_name(pinned: str) -> None:
+    items = listed({"s": ["read", "write"]}, rename={"read": "look"}, pinned=(pinned,))
+    assert [item.pinned for item in items] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("members", "then"),
+    [
+        ({"description": "d", "title": "t"}, "d"),
+        ({"title": "t"}, "t"),
+        ({"description": "", "title": "t"}, "t"),
+        ({}, ""),
+        ({"description": 5}, ""),
+    ],
+)
+def test_descriptions(members: dict[str, object], then: str) -> None:
+    (item,) = catalog((server("s"), Page((tool("a", **members),)))).tools()
+    assert item.description == then
+
+
+# Repair
+
+SCHEMAS = [
+    # inputSchema as it came (None: none), as it is shown, remarks
+    pytest.param(b'{"type":"object"}', b'{"type":"object"}', [], id="sound"),
+    pytest.param(b'{ "x":1.0,"type":"object" }', b'{ "x":1.0,"type":"object" }', [], id="untouched"),
+    pytest.param(None, bytes(OPEN_SCHEMA), ["it has no inputSchema; any arguments are let through"], id="none"),
+    pytest.param(
+        b"{}", bytes(OPEN_SCHEMA), ["it has no inputSchema; any arguments are let through"], id="an empty one"
+    ),
+    pytest.param(
+        b"null",
+        bytes(OPEN_SCHEMA),
+        [
+            "its inputSchema has the wrong type and is left out",
+            "it has no inputSchema; any arguments are let through",
+        ],
+        id="null",
+    ),
+    pytest.param(
+        b'{"properties":{"a":{"type":"string"}}}',
+        b'{"type":"object","properties":{"a":{"type":"string"}}}',
+        ['its inputSchema has no type; "object" is filled in'],
+        id="no type",
+    ),
+    pytest.param(b'{"type":"array"}', None, [LEFT_OUT], id="another type"),
+    pytest.param(b'{"type":["object","null"]}', None, [LEFT_OUT], id="a list of types"),
+    pytest.param(b'{"type":null}', None, [LEFT_OUT], id="null for a type"),
+]
+
+
+@pytest.mark.parametrize(("raw", "then", "remarks"), SCHEMAS)
+def test_schemas(raw: bytes | None, then: bytes | None, remarks: list[str]) -> None:
+    bare = entry("a", name="a")
+    given_ = bare if raw is None else Entry("a", {**bare.fields, "inputSchema": Raw(raw)})
+    fields, said = repaired(Kind.TOOLS, given_)
+    assert list(said) == remarks
+    merged = catalog((server("s"), Page((given_, tool("b")))))
+    assert list(merged.problems()) == [("s", f"tools: a: {remark}") for remark in remarks]
+    if then is None:
+        assert names(merged.tools()) == ["s.b"]
+    else:
+        assert fields["inputSchema"] == Raw(then)
+        assert names(merged.tools()) == ["s.a", "s.b"]
+
+
+WRONG: list[tuple[str, object]] = [
+    ("title", 5),
+    ("title", None),
+    ("description", {"en": "x"}),
+    ("outputSchema", []),
+    ("annotations", "x"),
+    ("execution", True),
+    ("_meta", 1),
+    ("icons", {}),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_member_of_the_wrong_type_is_left_out(key: str, value: object) -> None:
+    given_ = tool("a", zeta=1, **{key: value})
+    fields, said = repaired(Kind.TOOLS, given_)
+    assert fields == jsonrpc.without(given_.fields, key)
+    assert said == (f"its {key} has the wrong type and is left out",)
+
+
+def test_what_is_sound_or_unknown_stays_as_it_is() -> None:
+    given_ = tool("a", title="t", icons=[], annotations={"x": 1}, unknown=[1.0], **{"com.example/x": None})
+    assert repaired(Kind.TOOLS, given_) == (given_.fields, ())
+
+
+@pytest.mark.parametrize("kind", [Kind.RESOURCES, Kind.TEMPLATES])
+def test_a_resource_without_a_name_is_named_by_its_uri(kind: Kind) -> None:
+    fields, said = repaired(kind, entry("x://{é}", uri="x://{é}"))
+    assert jsonrpc.string(fields["name"]) == "x://{é}"
+    assert said == ("it has no name; its URI stands in",)
+    named = entry("x://y", uri="x://y", name="n")
+    assert repaired(kind, named) == (named.fields, ())
+
+
+def test_prompts_need_no_schema() -> None:
+    given_ = entry("p", name="p", arguments=[{"name": "x"}])
+    assert repaired(Kind.PROMPTS, given_) == (given_.fields, ())
+
+
+def test_items_hold_the_definition_without_the_name() -> None:
+    (item,) = listed({"s": ["a"]})
+    assert shape(item) == {"inputSchema": OBJECT}
+    assert item.input_schema == OBJECT
+
+
+# What is known
+
+
+def test_a_list_is_unknown_until_it_is_put() -> None:
+    merged = Catalog([server("a"), server("b")])
+    assert (merged.is_known("a", Kind.TOOLS), merged.is_unlistable("a", Kind.TOOLS)) == (False, False)
+    merged.put("a", Kind.TOOLS, tools("x"))
+    assert (merged.is_known("a", Kind.TOOLS), merged.is_unlistable("a", Kind.TOOLS)) == (True, False)
+    assert not merged.is_known("a", Kind.PROMPTS)
+    assert not merged.is_known("b", Kind.TOOLS)
+    merged.put("b", Kind.TOOLS, None)
+    assert (merged.is_known("b", Kind.TOOLS), merged.is_unlistable("b", Kind.TOOLS)) == (True, True)
+    assert names(merged.tools()) == ["a.x"]
+    assert list(merged.problems()) == [("b", "its list of tools cannot be had")]
+
+
+def test_a_list_replaces_the_one_before_and_the_version_says_so() -> None:
+    config = server("s")
+    merged = catalog((config, tools("a", "b")))
+    before, version = merged.tools(), merged.version
+    assert merged.tools() is before
+    merged.put("s", Kind.PROMPTS, Page(()))
+    assert merged.tools() is before
+    merged.put("s", Kind.TOOLS, tools("b", "c"))
+    assert names(merged.tools()) == ["s.b", "s.c"]
+    assert names(before) == ["s.a", "s.b"]
+    assert merged.version > version
+
+
+def test_the_order_is_the_configurations_whoever_answers_first() -> None:
+    merged = Catalog([server("a"), server("b")])
+    merged.put("b", Kind.TOOLS, tools("x"))
+    merged.put("a", Kind.TOOLS, tools("y"))
+    assert names(merged.tools()) == ["a.y", "b.x"]
+
+
+def test_another_configuration_keeps_the_lists_of_those_that_stay() -> None:
+    merged = catalog((server("a"), tools("x")), (server("b"), tools("y")), (server("c"), tools("z")))
+    version = merged.version
+    merged.configure([server("c"), server("b"), server("a", prefix="aa"), server("d")], {"b"})
+    assert names(merged.tools()) == ["c.z", "aa.x"]
+    assert not merged.is_known("b", Kind.TOOLS)
+    assert merged.version > version
+    merged.configure([], ())
+    assert names(merged.tools()) == []
+    merged.configure([server("a")], ())
+    assert not merged.is_known("a", Kind.TOOLS)
+
+
+FRESHNESS = [
+    # each server's (None: cannot be had), then
+    pytest.param([], Freshness(), id="nothing known"),
+    pytest.param([Freshness(5000, True)], Freshness(5000, True), id="one"),
+    pytest.param([Freshness(5000, True), Freshness(300, True)], Freshness(300, True), id="the stalest"),
+    pytest.param([Freshness(5000, True), Freshness(6000, False)], Freshness(5000, False), id="the most private"),
+    pytest.param([Freshness(5000, True), Freshness()], Freshness(0, False), id="one that says nothing"),
+    pytest.param([Freshness(5000, True), None], Freshness(), id="one that cannot be had"),
+]
+
+
+@pytest.mark.parametrize(("given_", "then"), FRESHNESS)
+def test_a_list_is_as_fresh_as_its_stalest_part(given_: list[Freshness | None], then: Freshness) -> None:
+    lists = [(server(str(at)), None if fresh is None else Page((), fresh)) for at, fresh in enumerate(given_)]
+    merged = catalog(*lists)
+    merged.put("0", Kind.PROMPTS, Page((), Freshness(1, False)))
+    assert merged.freshness(Kind.TOOLS) == then
+
+
+# Resources
+
+
+def test_of_two_servers_with_one_uri_the_first_in_order_has_it() -> None:
+    pages = [Page((entry("x://1", uri="x://1", name=name), entry(f"x://{name}", name=name))) for name in "ab"]
+    merged = Catalog([server("a"), server("b")])
+    merged.put("b", Kind.RESOURCES, pages[1])
+    merged.put("a", Kind.RESOURCES, pages[0])
+    owners = {uri: owner for uri, (owner, _) in merged.by_uri(Kind.RESOURCES).items()}
+    assert owners == {"x://1": "a", "x://a": "a", "x://b": "b"}
+    ((blamed, problem),) = merged.problems()
+    assert blamed == "b"
+    assert problem.startswith("resources: x://1 is also 'a'")
+    assert merged.by_uri(Kind.TEMPLATES) == {}
+
+
+def test_every_problem_is_told() -> None:
+    merged = Catalog([server("s")])
+    merged.put("s", Kind.TOOLS, Page((tool("a", title=5),), rejected=("tools[1] has no name",)))
+    merged.put("s", Kind.PROMPTS, None)
+    merged.put("s", Kind.TEMPLATES, Page((entry("x://{y}", uriTemplate="x://{y}"),)))
+    assert list(merged.problems()) == [
+        ("s", "tools[1] has no name"),
+        ("s", "tools: a: its title has the wrong type and is left out"),
+        ("s", "its list of prompts cannot be had"),
+        ("s", "templates: x://{y}: it has no name; its URI stands in"),
+    ]

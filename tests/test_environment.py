@@ -1,0 +1,165 @@
+"""What a child is given on each platform: nothing of anybody else's, and a program that is found."""
+
+import ntpath
+import posixpath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp.backend.environment import child_environment, completed_path, find_program
+
+HOME = "/home/ada"
+USUAL = f"{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+SHORT = "/usr/bin:/bin:/usr/sbin:/sbin"  # what a graphical client on macOS has
+COMPLETED = f"{SHORT}:{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin"
+
+POSIX = {
+    "HOME": HOME,
+    "PATH": USUAL,
+    "LANG": "ja_JP.UTF-8",
+    "LC_ALL": "C",
+    "LC_TIME": "C",
+    "TMPDIR": "/tmp",
+    "USER": "ada",
+    "XDG_RUNTIME_DIR": "/run/user/1",
+    "TZ": "UTC",
+}
+WINDOWS = {
+    "PATH": r"C:\Windows",
+    "PATHEXT": ".EXE;.CMD",
+    "SYSTEMROOT": r"C:\Windows",
+    "APPDATA": r"C:\Users\ada",
+    "TEMP": r"C:\Temp",
+    "USERPROFILE": r"C:\Users\ada",
+    "PROGRAMFILES(X86)": r"C:\x86",
+}
+OTHERS = {"GITHUB_TOKEN": "secret", "SSH_AUTH_SOCK": "/tmp/agent", "LD_PRELOAD": "x", "PYTHONPATH": "/x", "Lc_ALL": "x"}
+FUNCTION = "() { :; }; echo harm"
+
+ENVIRONMENTS = [
+    # platform, ours, its own `env`, `inheritEnv`, then
+    pytest.param("linux", {**POSIX, **OTHERS}, {}, False, POSIX, id="linux: the essentials"),
+    pytest.param("darwin", {**POSIX, **OTHERS}, {}, False, POSIX, id="darwin: the essentials"),
+    pytest.param("win32", {**WINDOWS, **OTHERS}, {}, False, WINDOWS, id="win32: the essentials"),
+    pytest.param("linux", {**POSIX, **OTHERS}, {}, True, {**POSIX, **OTHERS}, id="everything"),
+    pytest.param(
+        "linux",
+        {**POSIX, **OTHERS},
+        {},
+        ("SSH_AUTH_SOCK", "NOT_THERE", "github_token"),
+        {**POSIX, "SSH_AUTH_SOCK": "/tmp/agent"},
+        id="by name",
+    ),
+    pytest.param(
+        "win32",
+        {**WINDOWS, **OTHERS},
+        {},
+        ("ssh_auth_sock",),
+        {**WINDOWS, "SSH_AUTH_SOCK": "/tmp/agent"},
+        id="win32: by name in any case",
+    ),
+    pytest.param("linux", POSIX, {"LANG": "C", "KEY": "x"}, False, {**POSIX, "LANG": "C", "KEY": "x"}, id="its own"),
+    pytest.param("linux", {"BASH_FUNC_x%%": FUNCTION, **POSIX}, {}, True, POSIX, id="no shell functions"),
+    pytest.param("linux", {**POSIX, "TZ": FUNCTION}, {}, ("TZ",), {**POSIX, "TZ": None}, id="under no name"),
+    pytest.param("linux", POSIX, {"X": FUNCTION}, False, {**POSIX, "X": FUNCTION}, id="unless its own"),
+    pytest.param("darwin", {"PATH": SHORT}, {}, False, {"PATH": COMPLETED}, id="a short PATH is completed"),
+    pytest.param("linux", {"PATH": "/x"}, {"PATH": "/y"}, False, {"PATH": f"/y:{USUAL}"}, id="its own PATH, completed"),
+    pytest.param("linux", {}, {}, False, {"PATH": USUAL}, id="no PATH at all"),
+    pytest.param("win32", {"Path": "x"}, {}, False, {"Path": "x"}, id="win32: names in any case"),
+    pytest.param("win32", {}, {}, False, {}, id="win32: nothing is made up"),
+]
+
+
+@pytest.mark.parametrize(("platform", "variables", "own", "inherit", "then"), ENVIRONMENTS)
+def test_environments(
+    platform: str,
+    variables: dict[str, str],
+    own: dict[str, str],
+    inherit: bool | tuple[str, ...],
+    then: dict[str, str | None],
+) -> None:
+    expected = {name: value for name, value in then.items() if value is not None}
+    assert child_environment(platform, variables, own, inherit, HOME) == expected
+
+
+def test_windows_has_one_variable_of_a_name() -> None:
+    """Windows does not tell `PATH` and `Path` apart: what the entry says must not stand beside what it replaces."""
+    environment = child_environment("win32", {"PATH": r"C:\old", "TEMP": "x"}, {"Path": r"C:\new"}, False, HOME)
+    assert {name.upper(): value for name, value in environment.items()} == {"PATH": r"C:\new", "TEMP": "x"}
+    assert len(environment) == 2
+
+
+@given(st.lists(st.sampled_from(["/x", "/y", "/usr/bin", "/bin", "", f"{HOME}/.local/bin"])))
+def test_a_completed_path_keeps_what_was_there_and_its_order(places: list[str]) -> None:
+    completed = completed_path(":".join(places), HOME).split(":")
+    there = [place for place in places if place]
+    assert completed[: len(there)] == there
+    assert set(USUAL.split(":")) <= set(completed)
+    assert "" not in completed  # an empty place means the current folder
+    assert completed_path(":".join(completed), HOME).split(":") == completed
+
+
+def test_a_home_may_have_any_name() -> None:
+    assert completed_path("", "/home/{x}").startswith("/home/{x}/.local/bin:")
+
+
+# Programs
+
+PATH = {"PATH": "/a:/b"}
+W = {"PATH": r"C:\a;C:\b"}
+SHELL = {**W, "PATHEXT": ".COM;.EXE;.BAT;.CMD;.PY;"}
+
+PROGRAMS = [
+    # platform, command, environment, cwd, what there is, then
+    pytest.param("linux", "npx", PATH, None, ["/b/npx"], "/b/npx", id="on PATH"),
+    pytest.param("darwin", "npx", PATH, "/w", ["/a/npx", "/b/npx"], "/a/npx", id="the first on PATH"),
+    pytest.param("linux", "npx", PATH, "/w", ["/w/npx", "/c/npx"], None, id="nowhere on PATH"),
+    pytest.param("linux", "npx", {}, None, ["/a/npx"], None, id="no PATH"),
+    pytest.param("linux", "npx", PATH, None, ["/a/npx.cmd", "/a/npx.exe"], None, id="no endings"),
+    pytest.param("linux", "/x/npx", PATH, None, ["/x/npx", "/a/npx"], "/x/npx", id="an absolute path"),
+    pytest.param("linux", "/x/npx", PATH, "/w", ["/a/npx"], None, id="an absolute path to nothing"),
+    pytest.param("linux", "bin/x", PATH, "/w", ["/w/bin/x", "/a/bin/x"], "/w/bin/x", id="a path from its folder"),
+    pytest.param("linux", "./x", PATH, "/w", ["/w/./x"], "/w/./x", id="from its folder itself"),
+    pytest.param("linux", "bin/x", PATH, None, ["bin/x"], "bin/x", id="a path from ours"),
+    pytest.param("linux", r"a\b", PATH, None, [r"/b/a\b"], r"/b/a\b", id="a backslash is a letter"),
+    pytest.param("win32", "npx", SHELL, None, [r"C:\b\npx.cmd"], r"C:\b\npx.cmd", id="win32: a shim"),
+    pytest.param("win32", "npx", W, None, [r"C:\b\npx.cmd"], r"C:\b\npx.cmd", id="win32: without PATHEXT"),
+    pytest.param(
+        "win32", "uvx", SHELL, None, [r"C:\a\uvx.exe", r"C:\a\uvx.cmd"], r"C:\a\uvx.exe", id="win32: in order"
+    ),
+    pytest.param("win32", "npx", SHELL, None, [r"C:\a\npx", r"C:\b\npx.cmd"], r"C:\b\npx.cmd", id="win32: no script"),
+    pytest.param("win32", "npx.cmd", SHELL, None, [r"C:\b\npx.cmd"], r"C:\b\npx.cmd", id="win32: with its ending"),
+    pytest.param("win32", "NPX.CMD", SHELL, None, [r"C:\b\NPX.CMD"], r"C:\b\NPX.CMD", id="win32: in any case"),
+    pytest.param("win32", "x-1.2", SHELL, None, [r"C:\a\x-1.2.exe"], r"C:\a\x-1.2.exe", id="win32: a dot is no ending"),
+    pytest.param("win32", "x.py", SHELL, None, [r"C:\a\x.py"], r"C:\a\x.py", id="win32: an ending of its own"),
+    pytest.param("win32", r"C:\x\npx", SHELL, None, [r"C:\x\npx.cmd"], r"C:\x\npx.cmd", id="win32: an absolute path"),
+    pytest.param("win32", "C:/x/npx", SHELL, None, ["C:/x/npx.cmd"], "C:/x/npx.cmd", id="win32: slashes"),
+    pytest.param(
+        "win32", r"bin\x", SHELL, r"D:\w", [r"D:\w\bin\x.exe"], r"D:\w\bin\x.exe", id="win32: from its folder"
+    ),
+    pytest.param("win32", "npx", SHELL, r"D:\w", [r"D:\w\npx.cmd"], None, id="win32: nowhere on PATH"),
+    pytest.param("win32", "npx", SHELL, None, [], None, id="win32: nowhere"),
+    pytest.param("win32", "npx", {"Path": r"C:\b"}, None, [r"C:\b\npx.cmd"], r"C:\b\npx.cmd", id="win32: Path"),
+]
+
+
+@pytest.mark.parametrize(("platform", "command", "environment", "cwd", "there", "then"), PROGRAMS)
+def test_programs(
+    platform: str, command: str, environment: dict[str, str], cwd: str | None, there: list[str], then: str | None
+) -> None:
+    assert find_program(platform, command, environment, cwd, set(there).__contains__) == then
+
+
+NAMES = st.text("abc.-_ é", min_size=1, max_size=6)
+
+
+@given(NAMES, st.lists(NAMES, min_size=1, max_size=4), st.data(), st.sampled_from(["linux", "win32"]))
+def test_what_is_found_is_there_and_on_path(name: str, places: list[str], data: st.DataObject, platform: str) -> None:
+    separator, paths = (";", ntpath) if platform == "win32" else (":", posixpath)
+    candidates = [paths.join(place, name + ending) for place in places for ending in ("", ".exe", ".cmd")]
+    there = set(data.draw(st.lists(st.sampled_from(candidates)), label="there"))
+    found = find_program(platform, name, {"PATH": separator.join(places)}, None, there.__contains__)
+    assert found is None or found in there
+    if platform == "linux":
+        assert (found is None) is there.isdisjoint(paths.join(place, name) for place in places)

@@ -1,0 +1,187 @@
+"""What goes wrong, and what the client is told of it: DESIGN, section 5, row by row."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from search_mcp import jsonrpc
+from search_mcp.errors import (
+    ACTED_ON_BY_CLIENTS,
+    BackendAnswered,
+    BackendToolError,
+    ConfigError,
+    InternalError,
+    Lost,
+    NotFound,
+    NotRunning,
+    PromptNotFound,
+    ProtocolError,
+    ResourceNotFound,
+    SearchMcpError,
+    ToolNotFound,
+    WireError,
+    invalid_params,
+    invalid_request,
+    method_not_found,
+)
+from search_mcp.jsonrpc import ErrorObject, Invalid, Raw
+
+ANSWERED = ErrorObject(-32602, "no such file", Raw(b'{"path": "x", "size": 1.0}'))
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+
+ROWS = [
+    # given, code, message, data
+    pytest.param(method_not_found("no/such"), -32601, "Method not found: no/such", None, id="unknown method"),
+    pytest.param(invalid_request("Invalid Request: x"), -32600, "Invalid Request: x", None, id="no JSON-RPC message"),
+    pytest.param(
+        ToolNotFound("invalid.tool", ["valid.tool", "b"]),
+        -32602,
+        "Tool not found: invalid.tool",
+        {"suggestions": ["valid.tool", "b"]},
+        id="no such tool",
+    ),
+    pytest.param(ToolNotFound("x"), -32602, "Tool not found: x", {"suggestions": []}, id="and nothing like it"),
+    pytest.param(
+        invalid_params("Invalid params: name is missing"),
+        -32602,
+        "Invalid params: name is missing",
+        None,
+        id="malformed params",
+    ),
+    pytest.param(invalid_params("x", {"a": 1}), -32602, "x", {"a": 1}, id="malformed params, with data"),
+    pytest.param(
+        ProtocolError(-32022, "Unsupported", {"supported": ["a"]}),
+        -32022,
+        "Unsupported",
+        {"supported": ["a"]},
+        id="others",
+    ),
+    pytest.param(
+        BackendToolError("files", "read", ErrorObject(-32602, "no such file")),
+        -32000,
+        "Backend MCP server error: no such file",
+        {"server": "files", "tool": "read", "code": -32602, "message": "no such file"},
+        id="the backend answers with an error",
+    ),
+    pytest.param(
+        BackendToolError("files", "read", ANSWERED, SCHEMA),
+        -32000,
+        "Backend MCP server error: no such file",
+        {
+            "server": "files",
+            "tool": "read",
+            "code": -32602,
+            "message": "no such file",
+            "data": {"path": "x", "size": 1.0},
+            "inputSchema": SCHEMA,
+        },
+        id="with data, and arguments that do not fit",
+    ),
+    pytest.param(
+        NotRunning("filesystem", "failed", "exit code 1: no such module"),
+        -32000,
+        "MCP server 'filesystem' is not running",
+        {"server": "filesystem", "state": "failed", "reason": "exit code 1: no such module"},
+        id="failed",
+    ),
+    pytest.param(
+        NotRunning("filesystem", "backing off", None, 1.23456),
+        -32000,
+        "MCP server 'filesystem' is not running",
+        {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 1.235},
+        id="not yet started in time",
+    ),
+    pytest.param(
+        NotRunning("filesystem", "backing off", None, 0.0),
+        -32000,
+        "MCP server 'filesystem' is not running",
+        {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 0.0},
+        id="about to be started",
+    ),
+    pytest.param(
+        Lost("git", "died during the call", "exit code 1"),
+        -32000,
+        "MCP server 'git' died during the call",
+        {"server": "git", "mayHaveRun": True, "reason": "exit code 1"},
+        id="died during the call",
+    ),
+    pytest.param(
+        Lost("git", "did not answer within 60 s"),
+        -32000,
+        "MCP server 'git' did not answer within 60 s",
+        {"server": "git", "mayHaveRun": True},
+        id="timed out",
+    ),
+    pytest.param(
+        BackendAnswered(ANSWERED),
+        -32602,
+        "no such file",
+        {"path": "x", "size": 1.0},
+        id="any other method's error, unchanged",
+    ),
+    pytest.param(BackendAnswered(ErrorObject(-32042, "open it")), -32042, "open it", None, id="-32042, unchanged"),
+    pytest.param(
+        PromptNotFound("x", ["y"]), -32602, "Prompt not found: x", {"suggestions": ["y"]}, id="no such prompt"
+    ),
+    pytest.param(
+        ResourceNotFound("file:///x", ["file:///y"]),
+        -32602,
+        "Resource not found: file:///x",
+        {"uri": "file:///x", "suggestions": ["file:///y"]},
+        id="no such resource",
+    ),
+    pytest.param(InternalError(), -32603, "Internal error", None, id="a bug here"),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "message", "data"), ROWS)
+def test_rows(error: WireError, code: int, message: str, data: Mapping[str, Any] | None) -> None:
+    assert isinstance(error, SearchMcpError)
+    written = json.loads(jsonrpc.failure(7, error.error_object()))
+    wanted: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        wanted["data"] = data
+    assert written == {"jsonrpc": "2.0", "id": 7, "error": wanted}
+    assert str(error) == message
+    assert error.code == code
+
+
+@pytest.mark.parametrize(("line", "code"), [(b"hello", -32700), (b'{"jsonrpc":"2.0"}', -32600)])
+def test_what_is_no_message_is_answered_with_null_for_an_id(line: bytes, code: int) -> None:
+    invalid = jsonrpc.decode(line)
+    assert isinstance(invalid, Invalid)
+    written = json.loads(jsonrpc.failure(invalid.id, ErrorObject(invalid.code, invalid.message)))
+    assert (written["id"], written["error"]["code"]) == (None, code)
+
+
+def test_what_a_backend_answered_stays_as_it_came() -> None:
+    assert BackendAnswered(ANSWERED).error_object() is ANSWERED
+    wrapped = BackendToolError("s", "t", ANSWERED).error_object().data
+    assert isinstance(wrapped, Raw)
+    assert bytes(wrapped).endswith(b'"data":{"path": "x", "size": 1.0}}')
+
+
+def test_clients_act_on_these_codes() -> None:
+    assert frozenset({-32042, -32021}) == ACTED_ON_BY_CLIENTS
+
+
+@pytest.mark.parametrize("kind", [ToolNotFound, PromptNotFound, ResourceNotFound])
+def test_what_is_not_found_keeps_its_suggestions(kind: type[NotFound]) -> None:
+    error = kind("x", ["b", "a"])
+    assert (error.name, error.suggestions) == ("x", ("b", "a"))
+
+
+@pytest.mark.parametrize(
+    ("error", "then"),
+    [
+        (ConfigError("f.json", "it is broken", "mend it"), "f.json: it is broken; mend it"),
+        (ConfigError("f.json", "it is broken", "mend it", line=3), "f.json:3: it is broken; mend it"),
+        (ConfigError("f.json", "it is broken", "mend it", line=3, key="a.b"), "f.json:3: a.b: it is broken; mend it"),
+        (ConfigError("f.json", "it is broken", "mend it", key="a.b"), "f.json: a.b: it is broken; mend it"),
+    ],
+)
+def test_a_config_error_says_where_what_and_the_remedy(error: ConfigError, then: str) -> None:
+    assert str(error) == then
+    assert not isinstance(error, WireError)

@@ -1,0 +1,186 @@
+"""Who waits for what: everything is registered once and retired once, whichever way it ends."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp.inflight import Answer, Inflight, Request, Sent
+from search_mcp.jsonrpc import UNSET, Raw, RequestId
+
+
+def nobody(_: object) -> None:
+    """Who settles or writes is of no interest here."""
+
+
+def asked(message_id: RequestId) -> Request:
+    return Request(message_id, "m", UNSET, nobody)
+
+
+# Our requests
+
+
+def test_each_request_of_ours_has_an_id_of_its_own() -> None:
+    inflight, sent = Inflight(), [Sent(nobody), Sent(nobody), Sent(nobody)]
+    ids = [inflight.send(each) for each in sent]
+    assert len(set(ids)) == len(inflight) == 3
+    assert [inflight.waiting(message_id) for message_id in ids] == sent
+
+
+def test_an_id_is_not_used_again() -> None:
+    inflight = Inflight()
+    first = inflight.send(Sent(nobody))
+    inflight.settle(first)
+    assert inflight.send(Sent(nobody)) != first
+
+
+@pytest.mark.parametrize("other", ["1", 1.0, True, 2, 0, None, Raw(b"1"), [1]], ids=repr)
+def test_an_answer_to_something_else_settles_nothing(other: object) -> None:
+    inflight, sent = Inflight(), Sent(nobody)
+    assert inflight.send(sent) == 1
+    assert inflight.waiting(other) is None
+    assert inflight.settle(other) is None
+    assert inflight.waiting(1) is sent
+
+
+def test_settling_retires() -> None:
+    inflight, sent = Inflight(), Sent(nobody)
+    message_id = inflight.send(sent)
+    assert inflight.settle(message_id) is sent
+    assert inflight.settle(message_id) is None
+    assert inflight.waiting(message_id) is None
+    assert len(inflight) == 0
+
+
+# Their requests
+
+
+def test_1_and_the_string_1_are_different_ids() -> None:
+    inflight, number, text = Inflight(), asked(1), asked("1")
+    assert inflight.receive(number)
+    assert inflight.receive(text)
+    assert inflight.received(1) is number
+    assert inflight.received("1") is text
+    inflight.retire(number)
+    assert not inflight.is_open(number)
+    assert inflight.is_open(text)
+
+
+def test_an_id_in_use_is_refused_and_harms_nobody() -> None:
+    inflight, first, second = Inflight(), asked("a"), asked("a")
+    assert inflight.receive(first)
+    assert not inflight.receive(second)
+    assert inflight.is_open(first)
+    assert not inflight.is_open(second)
+
+
+def test_an_id_can_be_used_again_once_its_request_is_retired() -> None:
+    inflight, first, second = Inflight(), asked("a"), asked("a")
+    inflight.receive(first)
+    inflight.retire(first)
+    assert inflight.receive(second)
+    assert inflight.received("a") is second
+
+
+def test_retiring_twice_is_a_bug() -> None:
+    inflight, request = Inflight(), asked(1)
+    inflight.receive(request)
+    inflight.retire(request)
+    with pytest.raises(RuntimeError, match="request 1 retired twice"):
+        inflight.retire(request)
+
+
+def test_retiring_twice_does_not_cost_the_request_that_has_the_id_now() -> None:
+    inflight, first, second = Inflight(), asked(1), asked(1)
+    inflight.receive(first)
+    inflight.retire(first)
+    inflight.receive(second)
+    with pytest.raises(RuntimeError, match="request 1 retired twice"):
+        inflight.retire(first)
+    assert inflight.is_open(second)
+
+
+def test_nothing_has_no_id() -> None:
+    assert Inflight().received(None) is None
+
+
+def test_owes_while_a_request_of_theirs_is_open() -> None:
+    inflight, request = Inflight(), asked(1)
+    assert not inflight.owes()
+    inflight.send(Sent(nobody))
+    assert not inflight.owes()
+    inflight.receive(request)
+    assert inflight.owes()
+    inflight.retire(request)
+    assert not inflight.owes()
+
+
+# The end
+
+
+def test_the_end_retires_in_order() -> None:
+    inflight = Inflight()
+    sent, received = [Sent(nobody), Sent(nobody)], [asked(2), asked("2"), asked(1)]
+    for each in sent:
+        inflight.send(each)
+    for request in received:
+        inflight.receive(request)
+    assert list(inflight.drain_sent()) == sent
+    assert list(inflight.drain_received()) == received
+    assert not list(inflight.drain_sent())
+    assert not list(inflight.drain_received())
+
+
+def test_what_is_registered_while_the_end_is_under_way_is_retired_too() -> None:
+    inflight, first, second = Inflight(), Sent(nobody), Sent(nobody)
+    inflight.send(first)
+    drained = []
+    for sent in inflight.drain_sent():
+        drained.append(sent)
+        if sent is first:
+            inflight.send(second)
+    assert drained == [first, second]
+
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["send", "settle"]), st.integers(0, 6))
+    | st.tuples(st.sampled_from(["receive", "retire"]), st.sampled_from([1, "1", 2, "2"]))
+)
+
+
+@given(STEPS)
+def test_everything_is_retired_exactly_once(steps: list[tuple[str, RequestId]]) -> None:
+    inflight = Inflight()
+    settled: list[int] = []
+    retired: list[Request] = []
+    accepted: list[Request] = []
+    sent: list[int] = []
+
+    def settle_as(position: int) -> Sent:
+        def settle(_: Answer) -> None:
+            settled.append(position)
+
+        return Sent(settle)
+
+    for step, argument in steps:
+        if step == "send":
+            sent.append(inflight.send(settle_as(len(sent))))
+        elif step == "settle":
+            found = inflight.settle(argument)
+            if found is not None:
+                found.settle(None)
+        elif step == "receive":
+            request = asked(argument)
+            if inflight.receive(request):
+                accepted.append(request)
+        else:
+            open_now = inflight.received(argument)
+            if open_now is not None:
+                inflight.retire(open_now)
+                retired.append(open_now)
+    for left in inflight.drain_sent():
+        left.settle(None)
+    retired += inflight.drain_received()
+    assert sorted(settled) == list(range(len(sent)))
+    assert sorted(map(id, retired)) == sorted(map(id, accepted))
+    assert len(inflight) == 0
+    assert not inflight.owes()

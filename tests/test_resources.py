@@ -1,0 +1,194 @@
+"""Whose a URI is: listed, mentioned, matched or the only one's with its scheme, in this order."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Catalog
+from search_mcp.config import ServerConfig
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Entry, Kind, Page
+from search_mcp.resources import SEEN_URIS, ResourceMap, template_pattern
+
+
+def entry(key: str) -> Entry:
+    return Entry(key, {"name": jsonrpc.encode(key)})
+
+
+def catalog(resources: dict[str, list[str]], templates: dict[str, list[str]]) -> Catalog:
+    servers = dict.fromkeys([*resources, *templates])
+    merged = Catalog([ServerConfig(name=name, command="x") for name in servers])
+    for kind, lists in ((Kind.RESOURCES, resources), (Kind.TEMPLATES, templates)):
+        for name, keys in lists.items():
+            merged.put(name, kind, Page(tuple(entry(key) for key in keys)))
+    return merged
+
+
+def content(*blocks: object) -> Fields:
+    return {"content": jsonrpc.encode(blocks)}
+
+
+def link(uri: object) -> dict[str, object]:
+    return {"type": "resource_link", "uri": uri, "name": "n"}
+
+
+def embedded(uri: object) -> dict[str, object]:
+    return {"type": "resource", "resource": {"uri": uri, "text": "t"}}
+
+
+ROUTES = [
+    # resources, templates, uri, then
+    pytest.param({"a": ["x://1"], "b": ["x://2"]}, {}, "x://2", "b", id="listed"),
+    pytest.param({"a": ["x://1"], "b": ["x://1"]}, {}, "x://1", "a", id="listed twice: the first in order"),
+    pytest.param({"a": ["x://1"]}, {"b": ["x://{id}"]}, "x://1", "a", id="listed before matched"),
+    pytest.param({}, {"a": ["x://{id}"], "b": ["y://{id}"]}, "y://5", "b", id="matched"),
+    pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://5", "a", id="matched twice: the first in order"),
+    pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://5/6", "b", id="matched by the other"),
+    pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://{id}", "a", id="the template itself"),
+    pytest.param({"a": ["x://1"], "b": ["y://1"]}, {}, "y://2", "b", id="the only one with its scheme"),
+    pytest.param({"a": ["x://1"], "b": ["x://2"]}, {}, "x://3", None, id="two with its scheme"),
+    pytest.param({"a": ["x://1"]}, {"a": ["x://{id}/1"]}, "x://3", "a", id="one that lists both ways"),
+    pytest.param({"a": ["x://1"]}, {"b": ["x://{id}/1"]}, "x://3", None, id="one that lists, one that matches"),
+    pytest.param({"a": ["x://1"]}, {}, "z://1", None, id="an unknown scheme"),
+    pytest.param({}, {}, "x://1", None, id="nothing known"),
+    pytest.param({"a": ["x:/1"]}, {}, "", None, id="nothing asked for"),
+    pytest.param({"a": ["urn:isbn:1"], "b": ["x://1"]}, {}, "urn:isbn:2", "a", id="a URN"),
+]
+
+
+@pytest.mark.parametrize(("resources", "templates", "uri", "then"), ROUTES)
+def test_routes(resources: dict[str, list[str]], templates: dict[str, list[str]], uri: str, then: str | None) -> None:
+    assert ResourceMap(catalog(resources, templates)).owner(uri) == then
+
+
+# Mentioned in results
+
+MENTIONS = [
+    # a result, as its fields or whole; whether it makes `x://1` the server's
+    pytest.param(content(link("x://1")), True, id="a link"),
+    pytest.param(content(embedded("x://1")), True, id="embedded"),
+    pytest.param(content({"type": "text", "text": "t"}, link("x://0"), link("x://1")), True, id="among others"),
+    pytest.param(
+        Raw(b'{"isError":true,"content" : [ {"uri":"x:\\/\\/1", "type" :\n"resource_link"}]}'), True, id="whole"
+    ),
+    pytest.param(content({"type": "text", "text": "x://1"}), False, id="in a text"),
+    pytest.param(content({"type": "text", "uri": "x://1"}), False, id="of another type"),
+    pytest.param({"structuredContent": jsonrpc.encode([link("x://1")])}, False, id="in structured content"),
+    pytest.param(
+        content(link(5), link(None), {"type": "resource"}, {"type": "resource", "resource": 5}, 5), False, id="odd"
+    ),
+    pytest.param({"content": Raw(b'{"type":"resource_link"}')}, False, id="no list"),
+    pytest.param({"content": Raw(b'"\\"type\\":\\"resource\\""')}, False, id="a string"),
+    pytest.param({}, False, id="no content"),
+    pytest.param(Raw(b"null"), False, id="null"),
+]
+
+
+@pytest.mark.parametrize(("result", "then"), MENTIONS)
+def test_mentions(result: Raw | Fields, then: bool) -> None:
+    routes = ResourceMap(Catalog([]))
+    routes.note("a", result)
+    assert routes.owner("x://1") == ("a" if then else None)
+
+
+def test_a_uri_that_is_listed_stays_whose_it_is() -> None:
+    routes = ResourceMap(catalog({"a": ["x://1"]}, {}))
+    routes.note("b", content(link("x://1"), link("x://2")))
+    assert (routes.owner("x://1"), routes.owner("x://2")) == ("a", "b")
+
+
+def test_a_mention_comes_before_a_template_that_matches() -> None:
+    routes = ResourceMap(catalog({}, {"a": ["x://{id}"]}))
+    assert routes.owner("x://1") == "a"
+    routes.note("b", content(embedded("x://1")))
+    assert routes.owner("x://1") == "b"
+
+
+def test_the_last_to_mention_a_uri_has_it() -> None:
+    routes = ResourceMap(Catalog([]))
+    routes.note("a", content(link("x://1")))
+    routes.note("b", content(link("x://1")))
+    assert routes.owner("x://1") == "b"
+
+
+def test_the_oldest_mentions_are_forgotten() -> None:
+    routes = ResourceMap(Catalog([]))
+    routes.note("a", content(*(link(f"x://{number}") for number in range(SEEN_URIS))))
+    routes.note("a", content(link("x://0")))
+    routes.note("a", content(link("x://new")))
+    owners = [routes.owner(uri) for uri in ("x://0", "x://1", "x://2", "x://new")]
+    assert owners == ["a", None, "a", "a"]
+
+
+def test_follows_what_the_catalogue_learns() -> None:
+    merged = catalog({"a": ["x://1"]}, {"b": []})
+    routes = ResourceMap(merged)
+    assert routes.owner("y://1") is None
+    merged.put("b", Kind.TEMPLATES, Page((entry("y://{id}"),)))
+    assert routes.owner("y://1") == "b"
+    merged.put("b", Kind.TEMPLATES, None)
+    assert routes.owner("y://1") is None
+
+
+def test_knows_every_uri_and_template_for_suggestions() -> None:
+    routes = ResourceMap(catalog({"b": ["x://2"], "a": ["x://1"]}, {"a": ["x://{id}"]}))
+    assert routes.known() == ["x://2", "x://1", "x://{id}"]
+
+
+# Templates (RFC 6570)
+
+TEMPLATES = [
+    # template, uri, whether it looks like an expansion
+    ("x://{id}", "x://5", True),
+    ("x://{id}", "x://", True),
+    ("x://{id}", "x://a/b", False),
+    ("x://{id}", "x://a?b", False),
+    ("x://{id}", "y://a", False),
+    ("x://{id}/tail", "x://a/tail", True),
+    ("x://{id}/tail", "x://a/tai", False),
+    ("x://{a,b}", "x://1,2", True),
+    ("x://{a}-{b}", "x://1-2", True),
+    ("x://{+path}", "x://a/b?c#d", True),
+    ("x://{/path*}", "x:///a/b", True),
+    ("x://a{?q,limit}", "x://a?q=1&limit=2", True),
+    ("x://a{?q}", "x://a", True),
+    ("x://a{&q}", "x://a&q=1", True),
+    ("x://a{#top}", "x://a#top", True),
+    ("x://a{;v}", "x://a;v=1", True),
+    ("x://a{.ext}", "x://a.txt", True),
+    ("x://{id:3}", "x://abc", True),
+    ("x://a.b", "x://a.b", True),
+    ("x://a.b", "x://aXb", False),
+    ("x://(a|b)+[c]*", "x://(a|b)+[c]*", True),
+    ("x://(a|b)+", "x://a", False),
+    ("x://{", "x://{", True),
+    ("x://{}", "x://a", True),
+    ("x://{id}", "x://a\nb", True),
+    ("名://{名}", "名://前", True),
+]
+
+
+@pytest.mark.parametrize(("template", "uri", "then"), TEMPLATES)
+def test_templates(template: str, uri: str, then: bool) -> None:
+    assert (template_pattern(template).fullmatch(uri) is not None) is then
+
+
+@given(
+    st.lists(st.sampled_from(["x:", "/", "a", "{", "}", "{v}", "{+v}", "{/v*}", "(", "[", "\\", "*", "é"])), st.text()
+)
+def test_whatever_a_backend_calls_a_template_can_be_matched(pieces: list[str], uri: str) -> None:
+    template = "".join(pieces)
+    pattern = template_pattern(template)
+    pattern.fullmatch(uri)
+    assert pattern.fullmatch(template.replace("{+v}", "a/b").replace("{/v*}", "/a/b").replace("{v}", "a"))
+
+
+def test_a_hostile_template_does_not_stall_us() -> None:
+    """A backend lists the template and a client the URI; matching them must not take minutes for everybody."""
+    pattern = template_pattern("x://" + "{+a}a" * 6 + "!")
+    began = time.perf_counter()
+    assert pattern.fullmatch("x://" + "a" * 80) is None
+    assert time.perf_counter() - began < 0.5

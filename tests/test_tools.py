@@ -1,0 +1,430 @@
+"""Our own tools: what a model asks of them, and what it is answered, as text and as data."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Catalog
+from search_mcp.config import ServerConfig
+from search_mcp.model import Audience, Entry, Kind, Offer, Page, Status
+from search_mcp.profiles import BY_NAME, CANONICAL
+from search_mcp.tools import (
+    ANSWER_LENGTH,
+    DEFAULT_LIMIT,
+    DEFINITIONS,
+    MOST_DESCRIBED,
+    MOST_RESULTS,
+    NAMES,
+    OwnTools,
+    ServerFacts,
+    definitions,
+)
+
+HERE = Audience(CANONICAL, False)
+TEXT = {"type": "string"}
+
+
+def entry(name: str, description: str = "", properties: Mapping[str, object] | None = None, **more: object) -> Entry:
+    schema: dict[str, object] = {"type": "object", "properties": properties or {}}
+    body: dict[str, object] = {"name": name, "description": description, "inputSchema": schema, **more}
+    return Entry(name, {key: jsonrpc.encode(value) for key, value in body.items()})
+
+
+FILES = [
+    entry("read_text_file", "Reads a text file. At length.", {"path": TEXT, "head": {"type": "number"}}, title="Read"),
+    entry("write_file", "Writes a file.", {"path": TEXT}, annotations={"destructiveHint": True}, _meta={"x": 1}),
+]
+GIT = [entry("git_log", "Shows the commits of a repository.", outputSchema={"type": "array"})]
+
+
+class Bench:
+    """Our tools over servers that can be changed."""
+
+    def __init__(self, **servers: list[Entry]) -> None:
+        self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
+        self.facts = {name: ServerFacts("", ()) for name in servers}
+        self.statuses = [Status(name, "ready") for name in servers]
+        for name, entries in servers.items():
+            self.catalog.put(name, Kind.TOOLS, Page(tuple(entries)))
+        self.own = OwnTools(self.catalog, self.facts, lambda: self.statuses, 120)
+
+    def answer(self, tool: str, arguments: Mapping[str, object], audience: Audience = HERE) -> dict[str, Any]:
+        """The whole result, which the official types must accept."""
+        given_: dict[str, Any] = json.loads(json.dumps(arguments))
+        result: dict[str, Any] = json.loads(jsonrpc.encode_bytes(self.own.run(tool, given_, audience)))
+        mcp_types.CallToolResult.model_validate(result)
+        return result
+
+    def ask(self, tool: str, arguments: Mapping[str, object], audience: Audience = HERE) -> tuple[str, Any]:
+        """Text and data of a result that is no error."""
+        result = self.answer(tool, arguments, audience)
+        assert "isError" not in result
+        ((block),) = result["content"]
+        assert block["type"] == "text"
+        return block["text"], result["structuredContent"]
+
+    def names(self, arguments: Mapping[str, object], audience: Audience = HERE) -> list[str]:
+        return [result["name"] for result in self.ask("search_tools", arguments, audience)[1]["results"]]
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench(files=FILES, git=GIT)
+
+
+# search_tools
+
+READ_SIGNATURE = "files.read_text_file(path?: string, head?: number)"
+
+
+def test_a_search_gives_signatures_and_brief_descriptions(bench: Bench) -> None:
+    text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1})
+    assert text == f"1. {READ_SIGNATURE}\n   Reads a text file."
+    assert data == {
+        "results": [{"name": "files.read_text_file", "description": "Reads a text file.", "signature": READ_SIGNATURE}]
+    }
+
+
+def test_a_search_may_give_names_only(bench: Bench) -> None:
+    text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1, "detail": "name"})
+    assert (text, data) == ("1. files.read_text_file", {"results": [{"name": "files.read_text_file"}]})
+
+
+def test_a_search_may_give_whole_schemas(bench: Bench) -> None:
+    text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1, "detail": "full"})
+    schema = {"type": "object", "properties": {"path": TEXT, "head": {"type": "number"}}}
+    assert data["results"] == [
+        {"name": "files.read_text_file", "description": "Reads a text file.", "inputSchema": schema}
+    ]
+    first, second, third = text.splitlines()
+    assert (first, second) == ("1. files.read_text_file", "   Reads a text file.")
+    assert json.loads(third.removeprefix("   inputSchema: ")) == schema
+
+
+def test_names_are_those_this_client_may_call(bench: Bench) -> None:
+    cursor = Audience(BY_NAME["cursor"], False)
+    text, data = bench.ask("search_tools", {"query": "git log", "limit": 1}, cursor)
+    assert data["results"][0]["name"] == "git__git_log"
+    assert data["results"][0]["signature"] == "git__git_log()"
+    assert "git__git_log()" in text
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n\t", None])
+def test_an_empty_query_lists_in_order(bench: Bench, query: str | None) -> None:
+    every = ["files.read_text_file", "files.write_file", "git.git_log"]
+    assert bench.names({"query": query}) == bench.names({}) == every
+    assert bench.names({"query": query, "server": "git"}) == ["git.git_log"]
+    assert bench.names({"query": query, "limit": 2}) == every[:2]
+
+
+def test_a_search_may_ask_one_server(bench: Bench) -> None:
+    assert bench.names({"query": "git log", "server": "git"}) == ["git.git_log"]
+    assert "git.git_log" not in bench.names({"query": "git log", "server": "files"})
+
+
+MANY = Bench(s=[entry(f"read_{number:03}", "Reads.") for number in range(100)])
+
+
+@pytest.mark.parametrize(
+    ("limit", "then"),
+    [
+        (None, DEFAULT_LIMIT),
+        (1, 1),
+        (7, 7),
+        ("5", 5),
+        ("7", 7),
+        (" 7 ", 7),
+        (5.0, 5),
+        ("7.0", 7),
+        (0, 1),
+        (-3, 1),
+        (10**30, MOST_RESULTS),
+        (MOST_RESULTS + 1, MOST_RESULTS),
+    ],
+)
+@pytest.mark.parametrize("query", ["", "read"])
+def test_limits(query: str, limit: object, then: int) -> None:
+    assert len(MANY.names({"query": query, "limit": limit, "detail": "name"})) == then
+
+
+WRONG = [
+    # tool, arguments, what the model is told
+    ("search_tools", {"query": 5}, "query must be a string"),
+    ("search_tools", {"query": ["a"]}, "query must be a string"),
+    ("search_tools", {"query": "a", "limit": "many"}, "limit must be a whole number"),
+    ("search_tools", {"query": "a", "limit": "NaN"}, "limit must be a whole number"),
+    ("search_tools", {"query": "a", "limit": "Infinity"}, "limit must be a whole number"),
+    ("search_tools", {"query": "a", "limit": True}, "limit must be a whole number"),
+    ("search_tools", {"query": "a", "limit": [5]}, "limit must be a whole number"),
+    ("search_tools", {"query": "a", "detail": "all"}, "detail must be one of signature, full, name"),
+    ("search_tools", {"query": "a", "detail": 5}, "detail must be a string"),
+    ("search_tools", {"query": "a", "server": 5}, "server must be a string"),
+    ("search_tools", {"query": "a", "server": "none"}, "There is no server 'none'. Servers: files, git"),
+    ("describe_tools", {}, "names must be a list of tool names"),
+    ("describe_tools", {"names": []}, "names must be a list of tool names"),
+    ("describe_tools", {"names": [5]}, "names must be a list of tool names"),
+    ("describe_tools", {"names": {"a": 1}}, "names must be a list of tool names"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "then"), WRONG)
+def test_wrong_arguments_are_a_result_a_model_can_act_on(
+    bench: Bench, tool: str, arguments: dict[str, object], then: str
+) -> None:
+    assert bench.answer(tool, arguments) == {"content": [{"type": "text", "text": then}], "isError": True}
+
+
+def test_a_server_is_missing_where_there_are_none() -> None:
+    result = Bench().answer("search_tools", {"query": "a", "server": "x"})
+    assert result["content"][0]["text"] == "There is no server 'x'. Servers: none"
+
+
+def test_nothing_found_says_so_and_what_there_is(bench: Bench) -> None:
+    text, data = bench.ask("search_tools", {"query": "qqqqqqqq"})
+    assert text == "No tool matches 'qqqqqqqq'. Servers: files, git."
+    assert data == {"results": [], "nearest": [], "servers": ["files", "git"]}
+
+
+def test_nothing_found_gives_the_nearest_names() -> None:
+    bench = Bench(git=GIT, s=[])
+    text, data = bench.ask("search_tools", {"query": "git.git_log", "server": "s"})
+    assert data == {"results": [], "nearest": [], "servers": ["git", "s"]}
+    bench = Bench(files=[entry("xylophone")])
+    text, data = bench.ask("search_tools", {"query": "xlyophnoe!files"})
+    if not data["results"]:
+        assert data["nearest"] == ["files.xylophone"]
+        assert text == "No tool matches 'xlyophnoe!files'. Nearest names: files.xylophone. Servers: files."
+
+
+def test_there_are_no_tools() -> None:
+    assert Bench().ask("search_tools", {}) == (
+        "There are no tools. Servers: none.",
+        {"results": [], "nearest": [], "servers": []},
+    )
+
+
+def test_an_endless_query_is_not_repeated(bench: Bench) -> None:
+    text, _ = bench.ask("search_tools", {"query": "q" * 10_000})
+    assert len(text) < 500
+
+
+# The size of an answer
+
+HUGE_SCHEMA = {f"p{number}": {"type": "string", "description": "x" * 100} for number in range(1000)}
+
+SIZES = [
+    pytest.param(
+        [entry(f"t{number}", "Reads.", dict(list(HUGE_SCHEMA.items())[:50])) for number in range(20)],
+        id="many large ones",
+    ),
+    pytest.param([entry("t0", "Reads.", HUGE_SCHEMA), entry("t1", "Reads.")], id="a huge one first"),
+    pytest.param([entry("t0", "Reads."), entry("t1", "Reads.", HUGE_SCHEMA)], id="a huge one behind"),
+    pytest.param([entry("t" * 100_000, "Reads."), entry("t1", "d" * 10**6)], id="an endless name, an endless text"),
+]
+
+
+@pytest.mark.parametrize("detail", ["name", "signature", "full"])
+@pytest.mark.parametrize("entries", SIZES)
+def test_an_answer_never_has_more_than_a_bounded_size(entries: list[Entry], detail: str) -> None:
+    text, data = Bench(s=entries).ask("search_tools", {"limit": 50, "detail": detail})
+    assert len(text) <= 2 * ANSWER_LENGTH
+    assert len(json.dumps(data)) <= 2 * ANSWER_LENGTH
+    kept, left_out = len(data["results"]), data.get("leftOut", 0)
+    assert kept + left_out == len(entries)
+    assert kept >= 1
+    assert (f"{left_out} more left out" in text) is (left_out > 0)
+
+
+# describe_tools
+
+
+def test_describes_in_full(bench: Bench) -> None:
+    text, data = bench.ask("describe_tools", {"names": ["files.write_file", "git.git_log"]})
+    assert data == {
+        "tools": [
+            {
+                "name": "files.write_file",
+                "description": "Writes a file.",
+                "inputSchema": {"type": "object", "properties": {"path": TEXT}},
+                "annotations": {"destructiveHint": True},
+                "_meta": {"x": 1},
+            },
+            {
+                "name": "git.git_log",
+                "description": "Shows the commits of a repository.",
+                "inputSchema": {"type": "object", "properties": {}},
+                "outputSchema": {"type": "array"},
+            },
+        ],
+        "unknown": [],
+    }
+    assert json.loads(text) == data
+
+
+@pytest.mark.parametrize("spelling", ["git.git_log", "git__git_log", "git_git_log"])
+@pytest.mark.parametrize("client", ["canonical", "cursor"])
+def test_describes_by_every_spelling_under_the_name_this_client_may_call(
+    bench: Bench, spelling: str, client: str
+) -> None:
+    _, data = bench.ask("describe_tools", {"names": spelling}, Audience(BY_NAME[client], False))
+    assert [tool["name"] for tool in data["tools"]] == ["git__git_log" if client == "cursor" else "git.git_log"]
+
+
+def test_describes_by_a_shortened_name() -> None:
+    bench, cursor = Bench(s=[entry("t" * 200)]), Audience(BY_NAME["cursor"], False)
+    (shortened,) = bench.names({}, cursor)
+    assert len(shortened) == 50
+    _, data = bench.ask("describe_tools", {"names": [shortened]}, cursor)
+    assert [tool["name"] for tool in data["tools"]] == [shortened]
+
+
+def test_what_is_unknown_is_told_beside_the_rest(bench: Bench) -> None:
+    text, data = bench.ask("describe_tools", {"names": ["git.git_lgo", "files.write_file", "zzz"]})
+    assert [tool["name"] for tool in data["tools"]] == ["files.write_file"]
+    first, second = data["unknown"]
+    assert (first["name"], first["suggestions"][0]) == ("git.git_lgo", "git.git_log")
+    assert second == {"name": "zzz", "suggestions": []}
+    assert json.loads(text) == data
+
+
+def test_describes_our_own(bench: Bench) -> None:
+    _, data = bench.ask("describe_tools", {"names": sorted(NAMES)})
+    assert [tool["name"] for tool in data["tools"]] == sorted(NAMES)
+
+
+def test_describes_only_so_many_at_once() -> None:
+    names = [f"s.read_{number:03}" for number in range(MOST_DESCRIBED + 3)]
+    text, data = MANY.ask("describe_tools", {"names": names})
+    assert len(data["tools"]) == MOST_DESCRIBED
+    assert data["leftOut"] == names[MOST_DESCRIBED:]
+    assert json.loads(text) == data
+
+
+def test_some_clients_know_only_output_schemas_of_objects(bench: Bench) -> None:
+    _, data = bench.ask("describe_tools", {"names": ["git.git_log"]}, Audience(CANONICAL, True))
+    assert "outputSchema" not in data["tools"][0]
+
+
+# list_servers
+
+
+def test_lists_servers() -> None:
+    bench = Bench(files=FILES, git=GIT, old=[])
+    bench.facts["git"] = ServerFacts("History of the project", ("vcs",))
+    bench.statuses[1] = Status("git", "backing off", "exit code 1", 2.5)
+    bench.statuses[2] = Status("old", "disabled", "it is disabled in the configuration")
+    text, data = bench.ask("list_servers", {})
+    assert data == {
+        "servers": [
+            {"name": "files", "state": "ready", "tools": 2},
+            {
+                "name": "git",
+                "state": "backing off",
+                "tools": 1,
+                "description": "History of the project",
+                "lastError": "exit code 1",
+            },
+            {"name": "old", "state": "disabled", "tools": 0, "lastError": "it is disabled in the configuration"},
+        ]
+    }
+    assert [line.partition(":")[0] for line in text.splitlines()] == ["files", "git", "old"]
+    assert "git: backing off, 1 tool" in text
+    assert "(exit code 1)" in text
+
+
+def test_there_are_no_servers() -> None:
+    assert Bench().ask("list_servers", {}) == ("No servers are configured.", {"servers": []})
+
+
+# What the search knows
+
+
+def test_a_search_follows_the_catalogue(bench: Bench) -> None:
+    assert bench.names({"query": "zebra", "limit": 1}) == []
+    bench.catalog.put("git", Kind.TOOLS, Page((entry("zebra", "Draws a zebra."),)))
+    assert bench.names({"query": "zebra", "limit": 1}) == ["git.zebra"]
+    bench.catalog.put("git", Kind.TOOLS, Page((entry("horse", "Draws a horse."),)))
+    assert bench.names({"query": "zebra", "limit": 1}) == []
+    bench.catalog.put("git", Kind.TOOLS, None)
+    assert bench.names({"query": "horse", "limit": 1}) == []
+    assert bench.names({"query": "read text file", "limit": 1}) == ["files.read_text_file"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "offer"),
+    [
+        pytest.param(ServerFacts("Draws a zebra", ()), None, id="the server's description"),
+        pytest.param(ServerFacts("", ("zebra",)), None, id="its tags"),
+        pytest.param(ServerFacts("", ()), Offer("x", False, frozenset(), title="Zebra"), id="its title"),
+    ],
+)
+def test_what_is_said_of_a_server_is_searched(facts: ServerFacts, offer: Offer | None) -> None:
+    bench = Bench(files=FILES, git=GIT)
+    bench.facts["git"] = facts
+    bench.statuses[1] = Status("git", "ready", offer=offer)
+    assert bench.names({"query": "zebra"}) == ["git.git_log"]
+
+
+# Definitions
+
+
+@pytest.mark.parametrize(
+    ("listing", "then"),
+    [
+        ("light", ["search_tools", "describe_tools", "list_servers"]),
+        ("full", ["search_tools", "describe_tools", "list_servers"]),
+        ("search", ["search_tools", "describe_tools", "call_tool", "list_servers"]),
+    ],
+)
+def test_definitions(listing: Any, then: list[str]) -> None:
+    written = [json.loads(jsonrpc.encode_bytes(fields)) for fields in definitions(listing)]
+    assert [each["name"] for each in written] == then
+    for each in written:
+        mcp_types.Tool.model_validate(each)
+        assert "." not in each["name"]
+        assert each["inputSchema"]["type"] == "object"
+        assert isinstance(each["inputSchema"]["properties"], dict)
+        assert ("annotations" in each) is (each["name"] != "call_tool")  # what it calls may do anything
+
+
+def test_our_names_are_those_of_the_definitions() -> None:
+    assert set(DEFINITIONS) == NAMES
+
+
+WORDS = st.text(max_size=10) | st.sampled_from(["read", "file", "git log", "files.", "書く", "a" * 300])
+ARGUMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "query": WORDS | st.integers() | st.none(),
+        "limit": st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS | st.booleans(),
+        "server": st.sampled_from(["files", "git", "none", "", 5]),
+        "detail": st.sampled_from(["signature", "full", "name", "x", 5]),
+        "names": st.lists(WORDS | st.integers(), max_size=4) | WORDS,
+        "other": st.none(),
+    },
+)
+SHARED = Bench(files=FILES, git=GIT)
+
+
+@given(st.sampled_from(["search_tools", "describe_tools", "list_servers"]), ARGUMENTS)
+def test_text_and_data_agree_whatever_is_asked(tool: str, arguments: dict[str, Any]) -> None:
+    result = SHARED.answer(tool, arguments)
+    (block,) = result["content"]
+    if result.get("isError"):
+        assert "structuredContent" not in result
+        assert block["text"]
+        return
+    data = result["structuredContent"]
+    if tool == "describe_tools":
+        assert json.loads(block["text"]) == data
+    for item in data.get("results", data.get("servers", [])) if tool != "describe_tools" else ():
+        assert (item if isinstance(item, str) else item["name"]) in block["text"]
+        if isinstance(item, dict) and "signature" in item:
+            assert item["signature"] in block["text"]
+            assert item["description"] in block["text"]
