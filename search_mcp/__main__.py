@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not serves:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
-    options = _serve_parser().parse_args([each for each in arguments if each != "serve"])
+    options = _serve_parser().parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
     profile = profiles.BY_NAME[options.client] if options.client else None
     code = import_module("search_mcp.server").run(options.config, profile, options.log_level)
     return code  # noqa: RET504  # it has a type here

@@ -18,6 +18,8 @@ from search_mcp.config import ServerConfig
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Entry, Freshness, Kind, Page
 
+OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "list_servers")
+"""What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
 OPEN_SCHEMA = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
 """Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
 because models send only `{}` to a schema that names none."""
@@ -163,7 +165,7 @@ class Catalog:
                 for entry in self._entries(server, kind):
                     first = self.by_uri(kind)[entry.key][0]
                     if first != server:
-                        yield server, f"{kind.value}: {entry.key} is also {first!r}'s, which comes first"
+                        yield server, f"{kind.value}: {entry.key} is also listed by {first!r}, which comes first"
 
     def _entries(self, server: str, kind: Kind) -> Iterable[Entry]:
         page = self._pages.get((server, kind))
@@ -235,7 +237,8 @@ class NamedItems(Sequence[Item]):
         self._items: list[Item] = []
         self.collisions: list[tuple[str, str]] = []
         self._by_name: dict[str, Item] = {}
-        self._by_fold: dict[str, Item | None] = {}  # None: more than one
+        # None: more than one, or one of our own
+        self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
         self._by_double: dict[str, Item] = {}
         for config, key, shown, fields in admitted:
             self._add(config, key, shown, fields)

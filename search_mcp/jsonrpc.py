@@ -28,7 +28,7 @@ Fields: TypeAlias = dict[str, Raw]
 """A JSON object one level deep: its keys in order, its values untouched."""
 
 EMPTY = Raw(b"{}")
-_HEADER = b"content-length:"
+CONTENT_LENGTH = b"content-length:"
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces so that a large line is never copied whole
 _GLIMPSE = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
@@ -60,6 +60,8 @@ class Invalid:
     code: int
     message: str
     id: RequestId | None = None
+    is_answer: bool = False
+    """Whether it was meant as a response: JSON with an id and no method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,12 @@ _encoder = msgspec.json.Encoder()
 class LineDecoder:
     """Cut a byte stream into lines, and into `Content-Length` bodies where a client frames like LSP.
 
-    The limit is in bytes of one line. A longer one is discarded as it comes and reported as `Oversize`.
+    The limit is in bytes of one line; a longer one is discarded as it comes and reported as `Oversize`.
+    Without a `header` only lines are taken.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, header: bytes | None = CONTENT_LENGTH) -> None:
+        self._header = header
         self.speaks_headers = False  # true once a body came behind headers: answers are framed alike
         self._limit = limit
         self._pending: list[bytes] = []
@@ -149,8 +153,8 @@ class LineDecoder:
             yield Oversize(size, self._head, self._tail)
             self._head = self._tail = b""
             return
-        if line[:1] in b"Cc" and line[: len(_HEADER)].lower() == _HEADER:
-            digits = line[len(_HEADER) :].strip()
+        if self._header is not None and line[: len(self._header)].lower() == self._header:
+            digits = line[len(self._header) :].strip()
             self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0
             return
         if self._expected and line[:1] in (b"{", b"["):
@@ -160,6 +164,7 @@ class LineDecoder:
                 self.speaks_headers = True
                 self._body, self._expected = self._expected, 0
             return  # another header, such as Content-Type
+        line = line.removesuffix(b"\r")
         if line and not line.isspace():
             yield line
 
@@ -189,13 +194,13 @@ def _decode_one(line: bytes) -> Message | Invalid:
         except msgspec.DecodeError:
             message = _message.decode(_repaired(line))
     except msgspec.ValidationError as exc:
-        return Invalid(INVALID_REQUEST, f"Invalid Request: {exc}", _legible_id(line))
+        return _invalid(f"Invalid Request: {exc}", line)
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     except RecursionError:
         return Invalid(PARSE_ERROR, "Parse error: nested too deeply")
     if message.method is UNSET and message.result is UNSET and message.error is UNSET:
-        return Invalid(INVALID_REQUEST, "Invalid Request: no method, result or error", _legible_id(line))
+        return _invalid("Invalid Request: no method, result or error", line)
     if message.method is not UNSET and message.id is None:
         # "Unlike base JSON-RPC, the ID MUST NOT be null."
         return Invalid(INVALID_REQUEST, "Invalid Request: id must be a string or an integer, not null")
@@ -247,11 +252,13 @@ def _repaired(line: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _legible_id(line: bytes) -> RequestId | None:
+def _invalid(message: str, line: bytes) -> Invalid:
+    """Describe JSON that is no message, with what can be told of it all the same."""
     try:
-        return request_id(_fields.decode(line).get("id"))
+        members = _fields.decode(line)
     except _UNREADABLE:
-        return None
+        return Invalid(INVALID_REQUEST, message)
+    return Invalid(INVALID_REQUEST, message, request_id(members.get("id")), "method" not in members)
 
 
 _ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18})\s*[,}]')

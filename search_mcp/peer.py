@@ -36,17 +36,26 @@ class ConnectionEndedError(Exception):
 class Peer:
     """A JSON-RPC endpoint over whatever `write` leads to.
 
-    `write` takes whole lines and never blocks; `limit` is in bytes of one incoming line.
+    `write` takes whole lines and never blocks; `limit` is in bytes of one incoming line. Without a
+    `header` the other side is taken to write lines and nothing else.
     """
 
-    def __init__(self, name: str, write: Callable[[bytes], None], receiver: Receiver, limit: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        write: Callable[[bytes], None],
+        receiver: Receiver,
+        limit: int,
+        header: bytes | None = jsonrpc.CONTENT_LENGTH,
+    ) -> None:
         self._name = name
         self._send_bytes = write
         self._receiver = receiver
         self._limit = limit
-        self._lines = jsonrpc.LineDecoder(limit)
+        self._lines = jsonrpc.LineDecoder(limit, header)
         self._inflight = Inflight()
         self._ended = False
+        self._half_closed = False
         self._all_answered: anyio.Event | None = None  # set and forgotten once no request of theirs is open
 
     def __repr__(self) -> str:
@@ -87,7 +96,7 @@ class Peer:
 
     def request(self, method: str, params: Raw | None, settle: Callable[[Answer], None]) -> int:
         """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
-        if self._ended:
+        if self._ended or self._half_closed:
             settle(None)
             return 0
         message_id = self._inflight.send(Sent(settle))
@@ -102,7 +111,7 @@ class Peer:
         report: Callable[[Fields], None] | None,
     ) -> int:
         """Send a request whose parameters carry its own id, as a progress token."""
-        if self._ended:
+        if self._ended or self._half_closed:
             settle(None)
             return 0
         message_id = self._inflight.send(Sent(settle, report))
@@ -144,8 +153,16 @@ class Peer:
         self.notify(method, params)
         return True
 
+    def half_close(self) -> None:
+        """Take note that they say nothing more: they get their answers, and nothing else."""
+        self._half_closed = True
+        for sent in self._inflight.drain_sent():
+            self._guarded(sent.settle, None)
+
     def notify(self, method: str, params: Raw | None) -> None:
         """Send a notification."""
+        if self._half_closed:
+            return
         self._write(jsonrpc.notification(method, params))
 
     def report(self, token: RequestId | None, params: Fields) -> None:
@@ -175,7 +192,7 @@ class Peer:
     def drop(self, request: Request) -> None:
         """Close a request without an answer, where the protocol wants none written."""
         if self._inflight.is_open(request):
-            self._retire(request)
+            self._retire_unanswered(request)
 
     async def answered(self) -> None:
         """Wait until no request of theirs waits for its answer."""
@@ -187,6 +204,11 @@ class Peer:
     def _retire(self, request: Request) -> None:
         self._inflight.retire(request)
         self._tell_if_all_answered()
+
+    def _retire_unanswered(self, request: Request) -> None:
+        self._retire(request)
+        if isinstance(request.write, _Batched):
+            request.write.skip()
 
     def _tell_if_all_answered(self) -> None:
         if self._all_answered is not None and not self._inflight.owes():
@@ -202,9 +224,7 @@ class Peer:
         request = self._inflight.received(message_id)
         if request is None:
             return
-        self._retire(request)
-        if isinstance(request.write, _Batched):
-            request.write.skip()
+        self._retire_unanswered(request)
         if request.cancel is not None:
             request.cancel(reason)
 
@@ -221,10 +241,10 @@ class Peer:
             self._on_batch(decoded, line)
             return
         self._on_message(decoded, line, self._write)
-        if isinstance(decoded, Invalid) and len(self._inflight):
+        if isinstance(decoded, Invalid) and decoded.code == jsonrpc.PARSE_ERROR and len(self._inflight):
             self._give_up_on(jsonrpc.glimpsed_id(line), decoded)
 
-    def _give_up_on(self, message_id: int | None, invalid: Invalid) -> None:
+    def _give_up_on(self, message_id: object, invalid: Invalid) -> None:
         """Let nobody wait for ever for an answer that came and could not be read."""
         lost = self._inflight.settle(message_id)
         if lost is not None:
@@ -249,11 +269,17 @@ class Peer:
             self._on_request(Request(message.id, message.method, message.params, write))
 
     def _on_invalid(self, invalid: Invalid, line: Line, write: Callable[[bytes], None]) -> None:
-        error = self._receiver.on_invalid(invalid, line)
+        try:
+            error = self._receiver.on_invalid(invalid, line)
+        except Exception:  # a bug must cost its own message only; the next one is served
+            log.exception("! %s: bug while refusing a line", self._name)
+            error = None
         if error is not None:
             write(jsonrpc.failure(invalid.id, error))
         elif isinstance(write, _Batched):
             write.skip()
+        if invalid.is_answer:
+            self._give_up_on(invalid.id, invalid)
 
     def _on_request(self, request: Request) -> None:
         if not self._inflight.receive(request):

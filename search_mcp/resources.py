@@ -16,9 +16,12 @@ from search_mcp.model import Entry, Kind
 SEEN_URIS = 10_000
 """How many URIs of results are remembered; the oldest go first."""
 
-_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+LONGEST_URI = 4096
+"""Characters; a longer URI is matched with no template."""
+
+_EXPRESSION = re.compile(r"\{([+#./;?&]?)[^{}/+#?&;]*\}")
+_DELIMITER = re.compile(r"[/?#]")
 _MENTION = re.compile(rb'"type"\s*:\s*"resource(?:_link)?"')
-_RESERVED_OPERATORS = "+#/?&;."
 
 
 class ResourceMap:
@@ -27,7 +30,7 @@ class ResourceMap:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._seen: OrderedDict[str, str] = OrderedDict()
-        self._patterns: dict[str, re.Pattern[str]] = {}
+        self._templates: dict[str, UriTemplate] = {}
 
     def owner(self, uri: str) -> str | None:
         """Find the server to ask for a URI, or for completions of a template."""
@@ -37,7 +40,7 @@ class ResourceMap:
         if uri in self._seen:
             return self._seen[uri]
         for template, (server, _) in self._catalog.by_uri(Kind.TEMPLATES).items():
-            if self._pattern(template).fullmatch(uri):
+            if self._template(template).matches(uri):
                 return server
         return self._only_server_with_scheme(uri)
 
@@ -61,10 +64,10 @@ class ResourceMap:
         """Every URI and template that is listed, for suggestions."""
         return [*self._catalog.by_uri(Kind.RESOURCES), *self._catalog.by_uri(Kind.TEMPLATES)]
 
-    def _pattern(self, template: str) -> re.Pattern[str]:
-        if template not in self._patterns:
-            self._patterns[template] = template_pattern(template)
-        return self._patterns[template]
+    def _template(self, text: str) -> "UriTemplate":
+        if text not in self._templates:
+            self._templates[text] = UriTemplate(text)
+        return self._templates[text]
 
     def _only_server_with_scheme(self, uri: str) -> str | None:
         scheme = uri.partition(":")[0]
@@ -76,14 +79,34 @@ class ResourceMap:
         return owners.pop() if len(owners) == 1 else None
 
 
-def template_pattern(template: str) -> re.Pattern[str]:
-    """Turn a URI template (RFC 6570) into what its expansions look like, roughly: enough to route by."""
-    pieces: list[str] = []
-    done = 0
-    for expression in _EXPRESSION.finditer(template):
-        pieces.append(re.escape(template[done : expression.start()]))
-        reserved = expression[1][:1] in _RESERVED_OPERATORS and expression[1] != ""
-        pieces.append(".*" if reserved else "[^/?#]*")
-        done = expression.end()
-    pieces.append(re.escape(template[done:]))
-    return re.compile("".join(pieces), re.DOTALL)
+class UriTemplate:
+    """What the expansions of a URI template (RFC 6570) look like, roughly: enough to route by.
+
+    Matching takes time in proportion to the URI and the template, whatever a backend wrote into it.
+    """
+
+    def __init__(self, template: str) -> None:
+        pieces = _EXPRESSION.split(template)  # literal, operator, literal, operator, ...
+        self._literals, self._operators = pieces[::2], pieces[1::2]
+
+    def matches(self, uri: str) -> bool:
+        """Whether this URI may be an expansion of the template."""
+        if len(uri) > LONGEST_URI or not uri.startswith(self._literals[0]):
+            return False
+        ends = {len(self._literals[0])}  # where the part matched so far may end
+        for operator, literal in zip(self._operators, self._literals[1:], strict=True):
+            ends = {end + len(literal) for end in _stretched(uri, ends, operator) if uri.startswith(literal, end)}
+        return len(uri) in ends
+
+
+def _stretched(uri: str, starts: set[int], operator: str) -> set[int]:
+    """Where an expression may end that starts at one of these places: anywhere, or before a delimiter."""
+    if not starts:
+        return set()
+    if operator:
+        return set(range(min(starts), len(uri) + 1))
+    ends: set[int] = set()
+    for start in starts:
+        delimiter = _DELIMITER.search(uri, start)
+        ends.update(range(start, (delimiter.start() if delimiter else len(uri)) + 1))
+    return ends

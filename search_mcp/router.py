@@ -290,8 +290,8 @@ class Router:
         return self._backends[item.server].submit(call, item.key)
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
-        items = self._items(kind)
-        return items.find(call.target) or self._shown_names(kind, self.audience(call.caller.viewer)).find(call.target)
+        shown = self._shown_names(kind, self.audience(call.caller.viewer))
+        return shown.find(call.target) or self._items(kind).find(call.target)
 
     def _items(self, kind: Kind) -> NamedItems:
         return self._catalog.tools() if kind is Kind.TOOLS else self._catalog.prompts()
@@ -330,7 +330,7 @@ class Router:
     def _callable_names(self, kind: Kind, audience: Audience) -> list[str]:
         shown = self._shown_names(kind, audience)
         names = [shown[item] for item in self._items(kind)]
-        return [*names, *tools.NAMES] if kind is Kind.TOOLS else names
+        return [*names, *tools.DEFINITIONS] if kind is Kind.TOOLS else names
 
     def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:
         cancel: Cancel = _nothing

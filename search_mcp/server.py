@@ -126,8 +126,8 @@ async def serve(config: Config | ConfigError, path: Path, profile: Profile | Non
         async with aggregate.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_up, path, aggregate)
             await client.ended.wait()
-            tasks.cancel_scope.cancel()
             if not received:
+                front.peer.half_close()
                 front.end_subscriptions()
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                     await _first_of(front.peer.answered, client.gone.wait)
@@ -135,15 +135,17 @@ async def serve(config: Config | ConfigError, path: Path, profile: Profile | Non
             writer.close()
             with anyio.move_on_after(LAST_BYTES_SECONDS):
                 await client.gone.wait()
+            tasks.cancel_scope.cancel()
     return 128 + received[0] if received else 0
 
 
 async def _keep_up(path: Path, aggregate: Aggregate) -> None:
     """Follow edits of the configuration; a broken one changes nothing and is reported once."""
-    # Loaded beside the first answers, not before them.
-    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits")
+    loop = asyncio.get_running_loop()
     complaint = ""
-    async for _ in edits.of_file(path):
+
+    def on_edit() -> None:
+        nonlocal complaint
         config = _read_again(path)
         if isinstance(config, Config):
             log.info("= the configuration changed")
@@ -153,6 +155,14 @@ async def _keep_up(path: Path, aggregate: Aggregate) -> None:
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
+
+    # Loaded beside the first answers, not before them.
+    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits", abandon_on_cancel=True)
+    stop = edits.follow(path, lambda: loop.call_soon_threadsafe(on_edit))
+    try:
+        await anyio.sleep_forever()
+    finally:
+        stop()
 
 
 def _read_again(path: Path) -> Config | ConfigError:

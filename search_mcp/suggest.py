@@ -14,7 +14,7 @@ LONGEST_NAME = 200
 def nearest(name: str, names: Iterable[str], limit: int = 5) -> list[str]:
     """Give the names most like a mistyped one, best first."""
     found = process.extract(
-        name[:200],
+        name[:LONGEST_NAME],
         list(names),
         scorer=fuzz.WRatio,
         processor=utils.default_process,

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import Catalog, Item
+from search_mcp.catalog import OWN_NAMES, Catalog, Item
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Status
 from search_mcp.search import Document, Index
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, brief, full_definition, signature
 
-SEARCH, DESCRIBE, CALL, LIST_SERVERS = "search_tools", "describe_tools", "call_tool", "list_servers"
-NAMES = frozenset({SEARCH, DESCRIBE, CALL, LIST_SERVERS})
+SEARCH, DESCRIBE, CALL, LIST_SERVERS = OWN_NAMES
+NAMES = frozenset(OWN_NAMES)
 
 DEFAULT_LIMIT = 5
 MOST_RESULTS = 50
@@ -187,8 +187,9 @@ class OwnTools:
         if detail == "name":
             return {"name": name}
         result: dict[str, Any] = {"name": name, "description": brief(item.description, self._description_length)}
-        if detail == "full":
-            return {**result, "inputSchema": item.fields["inputSchema"]}
+        schema = item.fields["inputSchema"]
+        if detail == "full" and len(memoryview(schema)) <= ANSWER_LENGTH:
+            return {**result, "inputSchema": schema}
         return {**result, "signature": signature(name, item.input_schema)}
 
     def _nothing_found(
@@ -214,7 +215,7 @@ class OwnTools:
         unknown: list[dict[str, Any]] = []
         items = self._catalog.tools()
         for name in names[:MOST_DESCRIBED]:
-            item = items.find(name) or shown.find(name)
+            item = shown.find(name) or items.find(name)
             if item is not None:
                 described.append(full_definition(item, shown[item], audience))
             elif name in DEFINITIONS:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import OPEN_SCHEMA, Catalog, Item, NamedItems, fold, stable_suffix
+from search_mcp.catalog import OPEN_SCHEMA, OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Kind
 from search_mcp.profiles import Profile
@@ -17,6 +17,8 @@ SIGNATURE_LENGTH = 300
 """Characters of a signature; what does not fit is said to be left out."""
 _DEEPEST = 2
 """Nested objects are spelled out this far; further down they are `object`."""
+_DEEPEST_OF_ALL = 5
+"""Lists and choices are followed this far: many schemas hold themselves."""
 _LONGEST_ENUM = 6
 
 
@@ -26,11 +28,14 @@ class ShownNames:
     def __init__(self, items: NamedItems, profile: Profile) -> None:
         self._shown: dict[str, str] = {}
         self._items: dict[str, Item] = {}
-        folded: set[str] = set()
+        folded = set(map(fold, OWN_NAMES))
+        canonical = {item.name: item for item in items}  # good for every client, so no other may be shown so
         for item in items:
             name = shown_name(item, profile)
-            if fold(name) in folded:
-                name = _shortened(name, profile.max_length, item, always=True)
+            attempt = 0
+            while fold(name) in folded or canonical.get(name, item) is not item:
+                name = _shortened(shown_name(item, profile), profile.max_length, item, attempt)
+                attempt += 1
             folded.add(fold(name))
             self._shown[item.name] = name
             self._items[name] = item
@@ -44,13 +49,12 @@ class ShownNames:
 
 def shown_name(item: Item, profile: Profile) -> str:
     """Spell an item's name for a client; over the client's limit, a readable head and a hash tail."""
-    return _shortened(profile.shown_name(item.prefix, item.own), profile.max_length, item)
+    name = profile.shown_name(item.prefix, item.own)
+    return name if len(name) <= profile.max_length else _shortened(name, profile.max_length, item)
 
 
-def _shortened(name: str, limit: int, item: Item, *, always: bool = False) -> str:
-    if len(name) <= limit and not always:
-        return name
-    tail = "_" + stable_suffix(item.server, item.key)
+def _shortened(name: str, limit: int, item: Item, attempt: int = 0) -> str:
+    tail = "_" + stable_suffix(item.server, item.key, *([str(attempt)] if attempt else []))
     return name[: limit - len(tail)].rstrip("_.-") + tail
 
 
@@ -103,7 +107,7 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
 
 _SENTENCE_END = re.compile(r"[。！？｡]|[.!?](?=[\s\"')\]]|$)|\n\s*\n")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$", re.IGNORECASE)
-_SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # Korean has spaces
 
 
 def brief(description: str, limit: int) -> str:
@@ -117,11 +121,15 @@ def brief(description: str, limit: int) -> str:
     text = " ".join(text.split())
     if len(text) <= limit:
         return text
-    head = text[: max(1, limit - 1)]
-    if not text[len(head)].isspace() and not _SPACELESS.match(text[len(head)]):
-        whole_words = head.rpartition(" ")[0]
-        head = whole_words or head
-    return head.rstrip(" ,;:") + "…"
+    cut = limit - 1
+    while cut > 0 and _is_inside_word(text, cut):
+        cut -= 1
+    return text[: cut or limit - 1].rstrip(" ,;:") + "…"
+
+
+def _is_inside_word(text: str, position: int) -> bool:
+    before, after = text[position - 1], text[position]
+    return not (before.isspace() or after.isspace() or _SPACELESS.match(before) or _SPACELESS.match(after))
 
 
 def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
@@ -136,7 +144,7 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
 
 
 def _type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
-    if not isinstance(schema, dict):
+    if not isinstance(schema, dict) or depth > _DEEPEST_OF_ALL:
         return "any"
     schema = _resolved(schema, root)
     choices = _choices(schema, root, depth)

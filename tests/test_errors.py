@@ -14,6 +14,7 @@ from search_mcp.errors import (
     ConfigError,
     InternalError,
     Lost,
+    MisbehavedError,
     NotFound,
     NotRunning,
     PromptNotFound,
@@ -113,6 +114,13 @@ ROWS = [
         "MCP server 'git' did not answer within 60 s",
         {"server": "git", "mayHaveRun": True},
         id="timed out",
+    ),
+    pytest.param(
+        MisbehavedError("it asked 17 times"),
+        -32000,
+        "Backend MCP server error: it asked 17 times",
+        None,
+        id="breaks the protocol",
     ),
     pytest.param(
         BackendAnswered(ANSWERED),

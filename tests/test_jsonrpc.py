@@ -185,6 +185,11 @@ READ = [
         id="unpaired surrogates are replaced",
     ),
     pytest.param(
+        rb'{"jsonrpc":"2.0","method":"m","params":["\ud83d"]}',
+        message(method="m", params=Raw(rb'["\ufffd"]')),
+        id="an unpaired surrogate and nothing behind it",
+    ),
+    pytest.param(
         rb'[{"jsonrpc":"2.0","id":"\ud83d","method":"m\ude00"}]',
         [message(id="\ufffd", method="m\ufffd")],
         id="unpaired surrogates in a batch",
@@ -410,6 +415,13 @@ GLIMPSES = [
     pytest.param(b'{"id":1.5}', None, id="a fraction"),
     pytest.param(b'{"id":' + b"9" * 30 + b"}", None, id="an endless number"),
     pytest.param(b'{"id":1', None, id="cut short"),
+    # A request's id is of the other side's counting, not ours.
+    pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"' + FAR, None, id="of a request"),
+    pytest.param(
+        b'{"jsonrpc":"2.0","method":"m","params":{"a":"' + FAR + b'"},"id":1}', None, id="of one, at the tail"
+    ),
+    pytest.param(b'{"jsonrpc":"2.0","method":"m","id":1,"params":{"a":"' + FAR, None, id="of one, in between"),
+    pytest.param(b'{"jsonrpc":"2.0","id":1,"result":{"method":"m","x":"' + FAR, 1, id="of an answer that says method"),
     pytest.param(b"hello", None, id="noise"),
 ]
 

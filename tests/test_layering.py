@@ -264,9 +264,13 @@ RULES = {
 }
 
 REVISIONS = "a user pins a revision in the configuration; which ones there are is checked there, by a Literal"
+SHOWN = "the demonstration names to a person what a client sends"
 ALLOWED = {
     # rule: {(module, what was found): why}
-    "only dialects know the protocol's words": {("config", version): REVISIONS for version in VERSIONS},
+    "only dialects know the protocol's words": {
+        **{("config", version): REVISIONS for version in VERSIONS},
+        **{("cli.demonstration", method): SHOWN for method in ("tools/call", "tools/list")},
+    },
 }
 
 

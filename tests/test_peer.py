@@ -173,6 +173,22 @@ def test_what_nobody_can_cancel_is_retired_all_the_same(talk: Conversation) -> N
     request.cancel = None
     talk.peer.cancelled(1, None)
     assert not talk.peer.is_open(request)
+    talk.hears(call(2))
+    talk.owner.requests[1].cancel = None
+    talk.peer.end()
+    assert not talk.peer.is_open(talk.owner.requests[1])
+
+
+def test_a_request_may_be_dropped_without_an_answer(talk: Conversation) -> None:
+    talk.hears(call(1), call(2))
+    for _ in range(2):
+        talk.peer.drop(talk.owner.requests[0])
+    talk.peer.answer(talk.owner.requests[0], OK)
+    assert not talk.peer.is_open(talk.owner.requests[0])
+    assert talk.peer.is_open(talk.owner.requests[1])
+    assert talk.said() == []
+    talk.peer.end()
+    assert talk.owner.cancelled == [(2, None)]
 
 
 # Notifications and lines that are no message
@@ -261,6 +277,8 @@ def test_an_answer_to_something_else_settles_nothing(talk: Conversation, message
         pytest.param(b'{"jsonrpc":"2.0","id":1,"result":{]}\n', id="no JSON"),
         pytest.param(b'{"id":1,"result":{}}\n', id="no version"),
         pytest.param(b'{"jsonrpc":"2.0","id":1}\n', id="neither result nor error"),
+        pytest.param(b'[{"id":1,"result":{}}]\n', id="no version, in a batch"),
+        pytest.param(b'[{"jsonrpc":"2.0","id":1,"result":{]}]\n', id="no JSON, in a batch"),
         pytest.param(b'{"jsonrpc":"2.0","id":1,"result":"' + b"x" * LIMIT + b'"}\n', id="too long, id first"),
         pytest.param(b'{"jsonrpc":"2.0","result":"' + b"x" * LIMIT + b'","id":1}\n', id="too long, id last"),
     ],
@@ -351,6 +369,25 @@ def test_is_idle_while_nobody_waits(talk: Conversation) -> None:
 def test_notifies(talk: Conversation, method: str, params: Raw | None, then: dict[str, object]) -> None:
     talk.peer.notify(method, params)
     assert talk.said() == [then]
+
+
+def test_after_they_said_their_last_word_they_get_answers_and_nothing_else(talk: Conversation) -> None:
+    talk.hears(call(1))
+    talk.peer.half_close()
+    talk.peer.notify("m", None)
+    assert talk.said() == []
+    talk.peer.answer(talk.owner.requests[0], OK)
+    assert talk.said() == [result(1)]
+
+
+def test_whoever_said_their_last_word_is_not_waited_for(talk: Conversation) -> None:
+    _, before = talk.asks()
+    talk.said()
+    talk.peer.half_close()
+    _, behind = talk.asks()
+    assert (before, behind) == ([None], [None])
+    assert talk.peer.is_idle()
+    assert talk.said() == []
 
 
 # Waiting
@@ -599,6 +636,13 @@ def test_a_batch_does_not_wait_for_what_was_cancelled(talk: Conversation) -> Non
     assert talk.said() == [[result(2)]]
     talk.peer.cancelled(3, None)
     assert talk.said() == []  # "there is nothing to return": not even an empty array
+
+
+def test_a_batch_does_not_wait_for_what_was_dropped(talk: Conversation) -> None:
+    talk.hears([call(1), call(2)])
+    talk.peer.drop(talk.owner.requests[0])
+    talk.peer.answer(talk.owner.requests[1], OK)
+    assert talk.said() == [[result(2)]]
 
 
 def test_a_batch_does_not_wait_for_what_gets_no_excuse(talk: Conversation) -> None:

@@ -358,11 +358,25 @@ def test_shown_names(profile: str, servers: dict[str, list[str]], then: list[str
     assert spelt.find("no.such") is None
 
 
+def test_names_that_are_alike_only_as_this_client_is_shown_them_get_a_suffix() -> None:
+    merged = Catalog([ServerConfig(name="a", command="x"), ServerConfig(name="bare", command="x", prefix="")])
+    merged.put("a", Kind.TOOLS, Page((tool("b"),)))
+    merged.put("bare", Kind.TOOLS, Page((tool("a___b"),)))
+    items, profile = merged.tools(), replace(CANONICAL, separator="___")
+    assert [item.name for item in items] == ["a.b", "a___b"]
+    spelt = ShownNames(items, profile)
+    assert spelt[items[0]] != spelt[items[1]]
+    for item in items:
+        assert spelt.find(spelt[item]) is item
+        assert (spelt.find(item.name) or items.find(item.name)) is item
+
+
 def test_shortening_is_the_same_in_every_session() -> None:
-    profile = BY_NAME["cursor"]
-    (item,) = listed({"s": [LONG]})
-    *_, other = listed({"t": [LONG], "s": ["x", LONG]})
-    assert ShownNames(listed({"s": [LONG]}), profile)[item] == ShownNames([item, other], profile)[other]  # type: ignore[arg-type]
+    spelt = []
+    for servers in ({"s": [LONG]}, {"t": [LONG], "s": ["x", LONG]}):
+        items = listed(servers)
+        spelt.append(ShownNames(items, BY_NAME["cursor"])[items[-1]])
+    assert spelt[0] == spelt[1]
 
 
 OWN_NAMES = {json.loads(bytes(fields["name"])) for fields in definitions("search")}
@@ -409,4 +423,5 @@ def test_shown_names_are_a_bijection_unique_after_folding_and_within_the_limit(
         assert 0 < len(name) <= profile.max_length
         assert not re.search(profile.refused, name)
         assert spelt.find(name) is item
-        assert (items.find(name) or spelt.find(name)) is item  # the way a call's name is looked up
+        for good in (name, item.name):  # shown and canonical, looked up the way a call's name is
+            assert (spelt.find(good) or items.find(good)) is item

@@ -59,6 +59,8 @@ def child_environment(
         for name, value in variables.items()
         if (inherit is True or _spelled(platform, name) in named or essential(name)) and not value.startswith("()")
     }
+    replaced = {_spelled(platform, name) for name in own}
+    environment = {name: value for name, value in environment.items() if _spelled(platform, name) not in replaced}
     environment.update(own)
     if platform != "win32":
         environment["PATH"] = completed_path(environment.get("PATH", ""), home)
@@ -96,13 +98,14 @@ def find_program(
     On Windows `npx` is `npx.cmd`: a name is tried with every ending of `PATHEXT`, as the shell does.
     """
     paths = ntpath if platform == "win32" else posixpath
+    spelled = {_spelled(platform, name): value for name, value in environment.items()}
     if paths.dirname(command):
         places = [cwd or ""]
     else:
-        places = environment.get("PATH", "").split(";" if platform == "win32" else ":")
+        places = spelled.get("PATH", "").split(";" if platform == "win32" else ":")
     endings = [""]
     if platform == "win32":
-        known = [ending.lower() for ending in environment.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(";") if ending]
+        known = [ending.lower() for ending in spelled.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(";") if ending]
         endings = known if paths.splitext(command)[1].lower() not in known else [""]
     for place in places:
         for ending in endings:

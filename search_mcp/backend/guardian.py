@@ -25,28 +25,29 @@ done
 
 
 class Guardian:
-    """The shell and the pipe to it; started with the first group."""
+    """The shell and the pipe to it."""
 
     def __init__(self) -> None:
         self._pipe: int | None = None
         self._shell: subprocess.Popen[bytes] | None = None
 
+    def start(self) -> None:
+        """Be there before the first child is."""
+        if self._pipe is None and os.name == "posix":
+            self._pipe, self._shell = _start()
+
     def watch(self, group: int) -> None:
         """End this process group if we die before it is dismissed."""
-        if os.name != "posix":
-            return
-        if self._pipe is None:
-            self._pipe, self._shell = _start()
         self._say(f"+ {group}\n")
 
     def dismiss(self, group: int) -> None:
         """Forget a process group: it is gone."""
-        if self._pipe is not None:
-            self._say(f"- {group}\n")
+        self._say(f"- {group}\n")
 
     def _say(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # somebody killed the guardian; the children still have us
-            os.write(self._pipe if self._pipe is not None else -1, line.encode())
+        if self._pipe is not None:
+            with contextlib.suppress(OSError):  # somebody killed the guardian; the children still have us
+                os.write(self._pipe, line.encode())
 
 
 def _start() -> tuple[int, subprocess.Popen[bytes]]:

@@ -23,9 +23,10 @@ from search_mcp.backend.journal import Journal
 
 log = logging.getLogger(__name__)
 
-CLOSE_SECONDS = 2.0
-"""How long a child may take to exit once its stdin is closed; the SDKs' clients wait as long."""
-TERM_SECONDS = 2.0
+CLOSE_SECONDS = 1.0
+"""How long a child may take to exit once its stdin is closed. The SDKs' clients signal
+us two seconds after they closed ours: by then it is over."""
+TERM_SECONDS = 1.0
 """How long it may take after SIGTERM, before SIGKILL."""
 LAST_BYTES_SECONDS = 0.2
 """How long the end of a child's output and its exit may lie apart."""
@@ -220,6 +221,7 @@ class Spawner:
     ) -> ChildProcess:
         if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
             raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
+        self._guardian.start()
         loop = asyncio.get_running_loop()
         _, protocol = await loop.subprocess_exec(
             lambda: ChildProcess(on_stdout, on_end, Journal(command.log), self._guardian),

@@ -111,6 +111,7 @@ class Supervisor:
         self._stale_changed = anyio.Event()
         self._log_level: str | None = None
         self._paused = False
+        self._doomed = False  # its end is our own doing, or ours will be
 
     def __repr__(self) -> str:
         pid = self._child.pid if self._child is not None else None
@@ -236,7 +237,8 @@ class Supervisor:
             self._child.resume_reading()
 
     def signal(self, number: int) -> None:
-        """Send a signal to its process tree, if it runs."""
+        """Doom its process tree, if it runs; it is not started again."""
+        self._doomed = True
         if self._child is not None:
             self._child.signal_tree(number)
 
@@ -263,6 +265,8 @@ class Supervisor:
                     self._advance(Event.STOP)
                     self._advance(Event.STOPPED)
                     continue
+                if self._doomed:
+                    await anyio.sleep_forever()  # until our own end
                 settled = self._world.clock() - started > self._world.backoff.settled_seconds
                 failures = 1 if settled else failures + 1
                 failures = await self._back_off(redact(reason, self._config.secrets), failures)
@@ -345,7 +349,7 @@ class Supervisor:
         def write(line: bytes) -> None:
             child.write(line)
 
-        peer = Peer(self.name, write, self, self._world.max_message_bytes)
+        peer = Peer(self.name, write, self, self._world.max_message_bytes, header=None)
 
         def on_end() -> None:
             peer.end()

@@ -251,6 +251,8 @@ def demo(context: typer.Context, config: ConfigPath = None, debug: Debug = False
     try:
         demonstration = import_module("search_mcp.cli.demonstration")
     except ImportError as exc:
-        raise Misuse("the demo needs the official Python SDK", "pip install 'search-mcp[demo]'") from exc
+        if (exc.name or "").partition(".")[0] != "mcp":
+            raise
+        raise Misuse("the demo needs the official Python SDK 2.x", "pip install 'search-mcp[demo]'") from exc
     code: int = demonstration.run(config, terminal(context, debug))
     return code

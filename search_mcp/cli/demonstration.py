@@ -88,15 +88,12 @@ class _Tour:
     client: Client
     terminal: Terminal
     names: list[str] = field(default_factory=list)
-
-    @property
-    def backend_names(self) -> list[str]:
-        return [name for name in self.names if name not in tools.NAMES]
+    """The servers' tools, ours left out."""
 
     @property
     def target(self) -> str:
         """The tool that is shown from all sides."""
-        return TIME if TIME in self.names else self.backend_names[0]
+        return TIME if TIME in self.names else self.names[0]
 
     async def take(self) -> None:
         for step in (self._connect, self._list, self._search, self._describe, self._call, self._mistype):
@@ -111,16 +108,23 @@ class _Tour:
     async def _list(self) -> None:
         with self.terminal.progress(lambda: "tools/list"):
             listed, states = await self._settled_list()
-        self.names = [tool.name for tool in listed]
+        theirs = [tool for tool in listed if tool.name not in tools.NAMES]
+        self._expect(any(tool.name == tools.SEARCH for tool in listed), "the list lacks our own tools")
+        self.names = [tool.name for tool in theirs] or await self._unlisted_names()
         failed = [f"{name} is {state}" for name, state in states.items() if state in ("failed", "backing off")]
-        self._expect(tools.SEARCH in self.names, "the list lacks our own tools")
-        self._expect(self.backend_names != [], f"no server has any tools ({', '.join(failed) or 'none is enabled'})")
-        own = len(self.names) - len(self.backend_names)
-        rows = [f"{tool.name}: {tool.description or ''}" for tool in listed if tool.name not in tools.NAMES]
-        more = len(rows) - NAMES_SHOWN
-        rest = [f"... and {more} more"] if more > 0 else []
-        summary = f"{len(rows)} tools, each a name and a sentence, and {own} of search-mcp itself"
+        self._expect(self.names != [], f"no server has any tools ({', '.join(failed) or 'none is enabled'})")
+        light = (
+            ", each a name and a sentence," if not any(tool.input_schema.get("properties") for tool in theirs) else ""
+        )
+        rows = [f"{tool.name}: {tool.description or ''}" for tool in theirs]
+        rest = [f"... and {len(rows) - NAMES_SHOWN} more"] if len(rows) > NAMES_SHOWN else []
+        summary = f"{len(theirs)} tools{light} and {len(listed) - len(theirs)} of search-mcp itself"
         self._tell("tools/list", summary, [*rows[:NAMES_SHOWN], *rest, *failed])
+
+    async def _unlisted_names(self) -> list[str]:
+        """What there is where the configuration says that nothing is listed."""
+        found = await self._ask(tools.SEARCH, {"query": "", "limit": tools.MOST_RESULTS, "detail": "name"})
+        return [each["name"] for each in found["results"]]
 
     async def _settled_list(self) -> tuple[list[Tool], dict[str, str]]:
         """Ask for the list until the tool that is to be shown is in it, or no server is starting any more."""

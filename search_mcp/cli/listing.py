@@ -121,7 +121,7 @@ class Descriptions:
 def described(session: Session, name: str) -> Described | None:
     """Find a tool by any of its names, ours included."""
     shown = session.shown_names()
-    item = session.tools.find(name) or shown.find(name)
+    item = shown.find(name) or session.tools.find(name)
     if item is not None:
         definition = full_definition(item, shown[item], session.audience)
         return Described(shown[item], item.server, definition, item.input_schema)

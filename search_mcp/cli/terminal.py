@@ -100,7 +100,7 @@ class Terminal:
         return self._out.encoding.lower().startswith("utf")
 
     def heading(self, text: str) -> None:
-        self._out.print(Text(one_line(text), "bold"))
+        self._wrapped(Text(one_line(text), "bold"), 0)
 
     def paragraph(self, text: str, indent: int = 0, style: str = "") -> None:
         """Write running text, wrapped where it must be."""
@@ -109,7 +109,7 @@ class Terminal:
     def _wrapped(self, text: Text, indent: int) -> None:
         for line in text.wrap(self._out, max(1, self._out.width - indent)):
             line.rstrip()
-            self._out.print(Text(" " * indent) + line, soft_wrap=True)
+            self._out.print(Text(" " * indent) + line if line else line, soft_wrap=True)
 
     def step(self, name: str, summary: str, lines: Sequence[str]) -> None:
         """Write that a step is done: what it came to, and details, each cut to one line."""
@@ -137,7 +137,7 @@ class Terminal:
         for row in cells:
             table.add_row(*[Text(cell, _style(position, cell)) for position, cell in enumerate(row)])
         for line in self._out.render_lines(table, pad=False):
-            self._out.print(Segments(_without_padding(line)), end="\n", soft_wrap=True)
+            self._out.print(Segments([*_without_padding(line), Segment.line()]), end="")
 
     def _stacked(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         has_labels = len(headings) > 2

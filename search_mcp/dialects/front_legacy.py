@@ -28,6 +28,7 @@ from search_mcp.errors import (
     ResourceNotFound,
     WireError,
     invalid_params,
+    invalid_request,
 )
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
@@ -210,8 +211,9 @@ class FrontLegacy:
 
         def settle(answer: Answer) -> None:
             if answer is None:
-                return  # the client is gone, and so are we soon; the backend sees the end of its stdin
-            question.answer(BackendAnswered(answer) if isinstance(answer, ErrorObject) else Result(answer))
+                question.answer(invalid_request("Invalid Request: the client is gone"))
+            else:
+                question.answer(BackendAnswered(answer) if isinstance(answer, ErrorObject) else Result(answer))
 
         method = names.ASK_METHOD[question.ask]
         message_id = self._peer.request_with_token(method, params_for, settle, question.report)

@@ -24,8 +24,9 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     assert place.processes() == set()
 
 
-def test_the_demo_of_other_servers_calls_none_of_their_tools(toolbox: Place) -> None:
-    ended = toolbox.run("demo", "--config", "config/mcp-servers.json")
+def test_the_demo_of_other_servers_calls_none_of_their_tools(place: Place) -> None:
+    place.configure({"toolbox": server("toolbox"), "dying": server("dying")}, listing="search")
+    ended = place.run("demo", "--config", "config/mcp-servers.json")
     assert ended.code == 0, ended
     assert steps(ended.out) == STEPS
     assert "dying is " in ended.out
@@ -44,7 +45,7 @@ def test_the_demo_says_what_is_not_installed(place: Place) -> None:
     script = "import sys; sys.modules['mcp'] = None; from search_mcp.cli import main; sys.exit(main(['demo']))"
     ended = place.run(command=(sys.executable, "-c", script))
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "error: the demo needs the official Python SDK; pip install 'search-mcp[demo]'\n"
+    assert ended.err == "error: the demo needs the official Python SDK 2.x; pip install 'search-mcp[demo]'\n"
 
 
 def test_the_demo_shows_the_server_s_log_if_asked_to(place: Place) -> None:

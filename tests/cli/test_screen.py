@@ -28,7 +28,7 @@ def test_no_colours_where_they_are_not_wanted(toolbox: Place) -> None:
     assert screen.colours <= {"\x1b[1m", "\x1b[2m"}  # bold and dim are no colours
 
 
-@pytest.mark.parametrize("columns", [24, 40, 60])
+@pytest.mark.parametrize("columns", [24, 60])
 @pytest.mark.parametrize("words", [["check"], ["list"], ["describe", "toolbox.echo", "search_tools"]])
 def test_a_narrow_terminal(configured: Configured, words: list[str], columns: int) -> None:
     screen = Screen(configured(toolbox=server("toolbox")), *words, columns=columns)

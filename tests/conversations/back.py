@@ -4,9 +4,12 @@ Opening, lists and log levels are answered by habit, as a well-behaved server do
 `on`. Everything else waits for the test to say what the server does.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import anyio
 
 from conversations.transcript import BackendLog, Said, encode, members
 from conversations.words import ECHO, GREET, LEGACY, MODERN, NEWEST_LEGACY, Json
@@ -33,6 +36,7 @@ class Life:
         self.paused = False
         self.signals: list[int] = []
         self.congested = False
+        self.stop_seconds = 0.0
         self._code: int | None = None
         self._words = ""
 
@@ -67,6 +71,9 @@ class Life:
         self.signals.append(number)
 
     async def stop(self) -> None:
+        if self.stop_seconds:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(self.stop_seconds)
         self._code = 0 if self._code is None else self._code
 
 
@@ -115,8 +122,8 @@ class Back:
         self._questions = 0
         self._open: list[Served] = []
         self._habits: dict[str, Habit] = {
-            "initialize": Back._initialize,
-            "server/discover": Back._discover,
+            "initialize": Back.initializes,
+            "server/discover": Back.discovers,
             "notifications/initialized": stays_silent,
             "subscriptions/listen": Back._listen,
             "logging/setLevel": answers({}),
@@ -180,10 +187,8 @@ class Back:
         life = self.life
         self.pair.transcript.say(self.name, ">", line)
         said = Said(line)
-        try:
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # nonsense is said on purpose
             life.log.sent(said.body)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            pass  # nonsense is said on purpose
         self.pair.loop.call_soon(life.on_stdout, line + b"\n")
         self.pair.settle()
 
@@ -224,7 +229,7 @@ class Back:
 
     def receives(self, method: str, /, **params: Any) -> "Served":
         """Expect a request next; these params must be in it, others may."""
-        said = self._next()
+        said = self.next()
         assert said.method == method, f"{self.name} expects {method}, hears {said!r}"
         for key, value in params.items():
             assert said.params.get(key) == value, f"{self.name} expects {key}={value!r}, hears {said!r}"
@@ -239,7 +244,7 @@ class Back:
 
     def hears(self, method: str) -> Said:
         """Expect a notification next."""
-        said = self._next()
+        said = self.next()
         assert said.method == method and "id" not in said.body, f"{self.name} expects {method}, hears {said!r}"
         return said
 
@@ -266,13 +271,13 @@ class Back:
         assert len(self._open) == 1, f"{self.name} has {len(self._open)} open calls: name the one that is meant"
         return self._open[0]
 
-    def _next(self) -> Said:
+    def next(self) -> Said:
         assert self.inbox, f"{self.name} hears nothing"
         return self.inbox.pop(0)
 
     # Habits
 
-    def _initialize(self, said: Said) -> None:
+    def initializes(self, said: Said) -> None:
         if self.is_dual:
             self.revision = NEWEST_LEGACY
         if self.is_modern:
@@ -287,7 +292,7 @@ class Back:
         answer: Json = {"protocolVersion": version, "capabilities": self.capabilities(), "serverInfo": info}
         self.answer(said.id, {**answer, **({"instructions": self.instructions} if self.instructions else {})})
 
-    def _discover(self, said: Said) -> None:
+    def discovers(self, said: Said) -> None:
         if not self.is_modern:
             refuses(-32601, "Method not found")(self, said)
             return
@@ -338,6 +343,10 @@ class Served:
         assert cancelled.params == expected, f"{self.back.name} expects {expected}, hears {cancelled!r}"
         self.back._open.remove(self)
 
+    def is_over(self) -> None:
+        """Take note that no answer is to come: it was given in other words, or nobody wants it."""
+        self.back._open.remove(self)
+
     def asks(self, **questions: Json) -> None:
         """Put questions to the client: as requests of its own, or as this era's unfinished answer."""
         self._asked = questions
@@ -358,15 +367,16 @@ class Served:
     def gets(self, **responses: Any) -> None:
         """Expect the answers, byte for byte: as responses, or with the call made again."""
         if self.back.is_modern:
-            self._gets_retry(responses)
+            self.is_repeated(responses)
             return
         for key, response in responses.items():
-            said = self.back._next()
+            said = self.back.next()
             assert said.id == key and said.result is not None, f"{self.back.name} expects the answer to {key}: {said!r}"
             assert members(said.result) == members(encode(response)), f"expected {response!r}, got {said!r}"
 
-    def _gets_retry(self, responses: Json) -> None:
-        retry = self.back._next()
+    def is_repeated(self, responses: Json | None) -> None:
+        """Expect the call again, with these answers and the state as it was."""
+        retry = self.back.next()
         before = self.said
         assert retry.method == before.method, f"{self.back.name} expects {before.method} again: {retry!r}"
         assert retry.id != before.id, "the retry is a request of its own"

@@ -32,6 +32,11 @@ class Front:
     def is_modern(self) -> bool:
         return self.revision == MODERN
 
+    def starts_anew(self) -> None:
+        """Be a new process of the same client."""
+        self.inbox, self._open, self._ids = [], [], 0
+        self._log = WireLog(self.revision if not self.is_modern else None)
+
     def expects(self, version: str) -> None:
         """Say which revision `initialize` must settle on, where it is another than this client's own."""
         self._log = WireLog(version)
@@ -52,13 +57,20 @@ class Front:
         params = {"protocolVersion": version or self.revision, "capabilities": self.capabilities}
         self.opening = self.asks("initialize", {**params, "clientInfo": self.info}, meta=None).result()
 
-    def calls(self, name: str, /, *, token: int | str | None = None, meta: Json | None = None, **arguments: Any) -> "Asked":
+    def calls(
+        self, name: str, /, *, token: int | str | None = None, meta: Json | None = None, **arguments: Any
+    ) -> "Asked":
         """Call a tool."""
         whole = {**(meta or {}), **({} if token is None else {"progressToken": token})}
         return self.asks("tools/call", {"name": name, "arguments": arguments}, meta=whole)
 
     def asks(
-        self, method: str, params: Json | None = None, *, meta: Json | None = ANY, id: int | str | None = None
+        self,
+        method: str,
+        params: Json | None = None,
+        *,
+        meta: Json | None = ANY,
+        id: int | str | None = None,  # noqa: A002  # as it is called on the wire
     ) -> "Asked":
         """Send a request; with `meta=None` one without any `_meta`."""
         asked = Asked(self, method, params or {}, {} if meta is ANY else meta, self.mint() if id is None else id)
@@ -156,6 +168,10 @@ class Asked:
         more = {} if reason is None else {"reason": reason}
         self.front.notifies("notifications/cancelled", requestId=self.id, **more)
 
+    def is_over(self) -> None:
+        """Take note that no answer is to come."""
+        self.front._open.remove(self)
+
     def _response(self) -> Said:
         said = self.front.next()
         assert said.method is None and said.id == self.id and type(said.id) is type(self.id), (
@@ -170,7 +186,9 @@ class Asked:
         self.front._open.remove(self)
         result: Json = said.body["result"]
         if self.front.is_modern and self.method != "initialize":
-            assert result["_meta"][SERVER_INFO]["name"] == "search-mcp", f"every modern result says whose it is: {said!r}"
+            assert result["_meta"][SERVER_INFO]["name"] == "search-mcp", (
+                f"every modern result says whose it is: {said!r}"
+            )
         return result
 
     def gets(self, result: Any) -> None:

@@ -15,21 +15,25 @@ Nothing may be said that the test does not expect: whatever is left unread at th
 import contextlib
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import anyio
-from search_mcp.backend.process import Command
-from search_mcp.backend.supervisor import Surroundings
-from search_mcp.config import Config, ServerConfig, Settings
-from search_mcp.front import Front as Face
-from search_mcp.server import LAST_ANSWERS_SECONDS, Aggregate
 
 from conversations.back import Back, Life
 from conversations.front import Front
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
+from search_mcp.aggregate import Aggregate
+from search_mcp.backend.process import Command
+from search_mcp.backend.supervisor import Surroundings
+from search_mcp.cache import CatalogCache
+from search_mcp.config import Config, ServerConfig, Settings
+from search_mcp.front import Front as Face
+from search_mcp.server import LAST_ANSWERS_SECONDS
 
 
 class Pair:
@@ -44,6 +48,7 @@ class Pair:
         self.alpha = self.with_server("alpha", back)
         self.aggregate: Aggregate | None = None
         self._face: Face | None = None
+        self._cache: CatalogCache | None = None
         self._ended = anyio.Event()
         self._over = False
 
@@ -58,6 +63,10 @@ class Pair:
         self.backs[name] = back = Back(self, name, revision or self.alpha.revision)
         back.config = config
         return back
+
+    def remembers_in(self, folder: Path) -> None:
+        """Have a cache; without one nothing outlives a process of search-mcp."""
+        self._cache = CatalogCache(folder)
 
     # What happens
 
@@ -85,6 +94,21 @@ class Pair:
         self._ended.set()
         self.settle()
 
+    def comes_back(self) -> None:
+        """The client leaves, and a new one starts a new search-mcp."""
+        self.nothing_is_left()
+        self._end()
+        self._face, self._ended = None, anyio.Event()
+        self.front.starts_anew()
+        for back in self.backs.values():
+            back.heard, back.lives = [], []
+
+    def edit(self) -> None:
+        """The file is edited: it says now what `backs` says."""
+        assert self.aggregate is not None
+        self.loop.call_soon(self.aggregate.reconfigure, self._config())
+        self.settle()
+
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
         """Keep what is wrong with a message until the test's next verb: we are inside of search-mcp here."""
@@ -99,22 +123,27 @@ class Pair:
 
     # The machinery
 
-    def _start(self) -> Face:
+    def _config(self) -> Config:
         servers = tuple(
             ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
             for name, back in self.backs.items()
         )
+        return Config(servers, Settings(**self.settings), ())
+
+    def _start(self) -> Face:
         world = Surroundings(
             spawn=self._spawn,
             clock=self.loop.time,
             jitter=lambda: 1.0,
+            wall_clock=lambda: time.time() + self.loop.time(),
+            cache=self._cache,
             variables={},
             home="/home/test",
         )
         faces: list[Face] = []
 
         def start() -> None:  # where a loop runs, as in production
-            self.aggregate = Aggregate(Config(servers, Settings(**self.settings), ()), None, world)
+            self.aggregate = Aggregate(self._config(), None, world)
             face = Face(self.aggregate.router, self.front.hear, 1 << 20)
             self.aggregate.tell_front = face.tell
             faces.append(face)
@@ -131,6 +160,7 @@ class Pair:
         assert self.aggregate is not None
         async with self.aggregate.running():
             await self._ended.wait()
+            face.peer.half_close()
             face.end_subscriptions()
             with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                 await face.peer.answered()
@@ -138,6 +168,12 @@ class Pair:
 
     async def _spawn(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Life:
         return await self.backs[command.args[0]].spawn(on_stdout, on_end)
+
+    def _end(self) -> None:
+        self._ended.set()
+        self.loop.let_pass(60)
+        assert self._task.done(), "search-mcp does not end"
+        self._task.result()
 
     def __enter__(self) -> Self:
         log = logging.getLogger("search_mcp")
@@ -156,9 +192,6 @@ class Pair:
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
         if self._face is not None:
-            self._ended.set()
-            self.loop.let_pass(60)
-            assert self._task.done(), "search-mcp does not end"
-            self._task.result()
+            self._end()
         logging.getLogger("search_mcp").removeHandler(self.transcript)
         self.loop.close()

@@ -13,7 +13,8 @@ from conversations.transcript import members
 from conversations.words import ECHO, LOG_LEVEL, Json, encode, text, tool
 
 RICH = (
-    b'{"content":[{"type":"text","text":"caf\\u00e9 \xe2\x98\x83 \\ud83d\\ude00 \\u2028","annotations":{"priority":0.10}},'
+    b'{"content":[{"type":"text","text":"caf\\u00e9 \xe2\x98\x83 \\ud83d\\ude00 \\u2028",'
+    b'"annotations":{"priority":0.10}},'
     b'{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"audio","data":"AAAA","mimeType":"audio/wav"},'
     b'{"type":"resource_link","uri":"x:\\/\\/1","name":"One"},'
     b'{"type":"resource","resource":{"uri":"x://2","text":"t","_meta":{"a.b/c":null}}}],'
@@ -122,10 +123,10 @@ def test_the_ids_1_and_1_as_text_are_two(pair: Pair) -> None:
     number.gets(text("first"))
 
 
-@pytest.mark.parametrize("id", [0, -1, 2**53 + 1, "", "☃", "a" * 1000])
-def test_any_id_comes_back_as_it_was(pair: Pair, id: int | str) -> None:
+@pytest.mark.parametrize("identifier", [0, -1, 2**53 + 1, "", "☃", "a" * 1000])
+def test_any_id_comes_back_as_it_was(pair: Pair, identifier: int | str) -> None:
     pair.front.opens()
-    call = pair.front.asks("tools/call", {"name": "alpha.echo"}, id=id)
+    call = pair.front.asks("tools/call", {"name": "alpha.echo"}, id=identifier)
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
 
@@ -141,7 +142,7 @@ def test_an_id_in_use_is_refused_and_the_first_request_goes_on(pair: Pair) -> No
 
 def test_a_backend_is_asked_under_ids_of_our_own(pair: Pair) -> None:
     pair.front.opens()
-    calls = [pair.front.asks("tools/call", {"name": "alpha.echo"}, id=id) for id in (1000, "1000", 1001)]
+    calls = [pair.front.asks("tools/call", {"name": "alpha.echo"}, id=each) for each in (1000, "1000", 1001)]
     served = [pair.alpha.is_called("echo") for _ in calls]
     assert len({each.said.id for each in served}) == 3
     assert {each.said.id for each in served}.isdisjoint({1000, "1000", 1001})
@@ -152,9 +153,9 @@ def test_a_backend_is_asked_under_ids_of_our_own(pair: Pair) -> None:
 
 def test_an_answer_nobody_waits_for_goes_nowhere(pair: Pair) -> None:
     pair.front.opens()
-    for id in (999, "999", None, 1.5, [1]):
-        pair.alpha.says(id=id, result=text("?"))
-        pair.alpha.says(id=id, error={"code": 1, "message": "?"})
+    for stray in (999, "999", None, 1.5, [1]):
+        pair.alpha.says(id=stray, result=text("?"))
+        pair.alpha.says(id=stray, error={"code": 1, "message": "?"})
     pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
     pair.alpha.says(id=str(served.said.id), result=text("not mine"))  # "5" is not 5
@@ -255,7 +256,7 @@ def test_an_empty_batch_is_refused(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "id"),
+    ("line", "code", "identifier"),
     [
         (b"hello", -32700, None),
         (b'{"jsonrpc":"2.0","id":1,"method":', -32700, None),
@@ -272,11 +273,13 @@ def test_an_empty_batch_is_refused(pair: Pair) -> None:
     ],
     ids=lambda each: repr(each)[:30],
 )
-def test_nonsense_is_answered_and_the_next_message_served(pair: Pair, line: bytes, code: int, id: int | None) -> None:
+def test_nonsense_is_answered_and_the_next_message_served(
+    pair: Pair, line: bytes, code: int, identifier: int | None
+) -> None:
     pair.front.opens()
     pair.front.says_line(line)
     said = pair.front.next().body
-    assert (said["id"], said["error"]["code"]) == (id, code)
+    assert (said["id"], said["error"]["code"]) == (identifier, code)
     pair.front.calls("alpha.echo")
     pair.alpha.is_called("echo").returns(text("x"))
     pair.front.gets(text("x"))

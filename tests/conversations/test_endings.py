@@ -2,7 +2,7 @@
 
 from conversations.eras import legacy_legacy, modern_legacy
 from conversations.pair import Pair
-from conversations.words import accept, elicit, text
+from conversations.words import Json, accept, elicit, encode, text
 
 
 def test_what_is_answered_soon_after_the_end_of_stdin_is_still_sent(pair: Pair) -> None:
@@ -81,12 +81,13 @@ def test_what_a_dead_backend_still_owes_is_not_taken_from_its_next_life(pair: Pa
     served = pair.alpha.is_called("echo")
     pair.alpha.exits(1)
     call.fails(-32000)
-    pair.alpha._open.remove(served)
+    served.is_over()
     pair.after(10)
     call = pair.front.calls("alpha.echo")
     served_again = pair.alpha.is_called("echo")
     first_life = pair.alpha.lives[0]
-    pair.loop.call_soon(first_life.on_stdout, b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % served_again.said.id)
+    late: Json = {"jsonrpc": "2.0", "id": served_again.said.id, "result": {}}
+    pair.loop.call_soon(first_life.on_stdout, encode(late) + b"\n")
     pair.settle()
     pair.front.hears_nothing()
     served_again.returns(text("mine"))
@@ -128,4 +129,34 @@ def test_nonsense_on_a_backends_stdout_is_skipped_and_logged(pair: Pair) -> None
     pair.alpha.hears_nothing()  # it is not told either
     assert any("Server running on stdio" in warning for warning in pair.transcript.warnings)
     served.returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_a_call_right_after_a_death_waits_for_the_next_life(pair: Pair) -> None:
+    """While the dead one is still being cleared away; it has not run, so it need not fail."""
+    pair.front.opens()
+    pair.alpha.life.stop_seconds = 1.0
+    pair.alpha.exits(1)
+    call = pair.front.calls("alpha.echo")
+    pair.after(3)
+    assert len(pair.alpha.lives) == 2
+    pair.alpha.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_a_call_while_an_idle_backend_is_being_stopped_starts_it_again(pair: Pair) -> None:
+    pair.alpha.config = {"startup": "lazy", "idle_stop_seconds": 30.0}
+    pair.front.opens()
+    life = pair.alpha.life
+    life.stop_seconds = 1.0
+    pair.after(45)
+    lives = len(pair.alpha.lives)
+    for _ in range(60):
+        if life.has_ended():
+            break
+        pair.after(0.5)
+    call = pair.front.calls("alpha.echo")
+    pair.after(5)
+    assert len(pair.alpha.lives) == lives + 1
+    pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))

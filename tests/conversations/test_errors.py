@@ -8,7 +8,7 @@ from conversations.back import exits, leaves_to_the_test, refuses, stays_silent
 from conversations.eras import legacy_legacy, legacy_modern, modern_client, modern_legacy, modern_modern
 from conversations.front import Asked
 from conversations.pair import Pair
-from conversations.words import ECHO, GREET, SERVER_INFO, Json, text
+from conversations.words import ECHO, GREET, SERVER_INFO, Json, encode, text
 
 # no such tool
 
@@ -74,7 +74,9 @@ def test_an_error_over_arguments_that_do_not_fit_brings_the_schema(pair: Pair) -
     pair.front.calls("alpha.greet", nome="Ada")
     pair.alpha.fails(-32602, "name is required")
     data = {"server": "alpha", "tool": "greet", "code": -32602, "message": "name is required"}
-    pair.front.fails(-32000, "Backend MCP server error: name is required", {**data, "inputSchema": GREET["inputSchema"]})
+    pair.front.fails(
+        -32000, "Backend MCP server error: name is required", {**data, "inputSchema": GREET["inputSchema"]}
+    )
 
 
 def test_an_error_over_arguments_that_fit_does_not(pair: Pair) -> None:
@@ -92,7 +94,9 @@ def test_a_backends_error_has_its_own_name_of_the_tool(pair: Pair) -> None:
     pair.front.fails(-32000, data={"server": "alpha", "tool": "greet", "code": 1, "message": "no"})
 
 
-@pytest.mark.parametrize("error", [7, None, [], {}, {"code": "x", "message": "y"}, {"code": 1}, {"code": 1.5, "message": ""}])
+@pytest.mark.parametrize(
+    "error", [7, None, [], {}, {"code": "x", "message": "y"}, {"code": 1}, {"code": 1.5, "message": ""}]
+)
 def test_an_error_that_is_none_is_still_an_answer(pair: Pair, error: Any) -> None:
     pair.front.opens()
     pair.front.calls("alpha.echo")
@@ -339,8 +343,8 @@ def test_url_elicitation_required_passes_unchanged(pair: Pair) -> None:
 def test_a_missing_capability_passes_unchanged(pair: Pair) -> None:
     pair.front.opens()
     data: Json = {"requiredCapabilities": {"elicitation": {}}}
-    for name in ("alpha.echo", "call_tool"):
-        pair.front.calls(name, **({"name": "alpha.echo"} if name == "call_tool" else {}))
+    for params in ({"name": "alpha.echo"}, {"name": "call_tool", "arguments": {"name": "alpha.echo"}}):
+        pair.front.asks("tools/call", params)
         pair.alpha.fails(-32021, "Missing required client capability", data)
         pair.front.fails(-32021, "Missing required client capability", data)
 
@@ -389,17 +393,18 @@ def test_an_unreadable_result_is_an_error_and_not_a_silence(pair: Pair) -> None:
     pair.front.opens()
     pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
-    pair.alpha.says_line(b'{"jsonrpc":"2.0","id":%d,"result":{"content":[}}' % served.said.id)
+    pair.alpha.says_line(b'{"jsonrpc":"2.0","id":%b,"result":{"content":[}}' % encode(served.said.id))
     pair.front.fails(-32000)
 
 
 def test_a_result_that_is_no_object_is_an_error(pair: Pair) -> None:
     """ "The `result` MAY follow any JSON object structure": a client would drop anything else."""
     pair.front.opens()
+    nonsense: Any
     for nonsense in (7, None, [], "x"):
         pair.front.calls("alpha.echo")
         served = pair.alpha.is_called("echo")
-        pair.alpha._open.remove(served)
+        served.is_over()
         pair.alpha.says(id=served.said.id, result=nonsense)
         pair.front.fails(-32000)
 

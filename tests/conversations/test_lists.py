@@ -160,7 +160,9 @@ def _says(result: Any) -> Any:
 
 @modern_modern
 def test_a_merged_list_is_as_fresh_as_its_stalest_part(pair: Pair) -> None:
-    fresh, stale = ({"tools": [ECHO], "ttlMs": ttl, "cacheScope": scope} for ttl, scope in ((900, "public"), (50, "private")))
+    fresh, stale = (
+        {"tools": [ECHO], "ttlMs": ttl, "cacheScope": scope} for ttl, scope in ((900, "public"), (50, "private"))
+    )
     pair.alpha.on("tools/list", answers(fresh))
     pair.with_server("beta").on("tools/list", answers(stale))
     result = pair.front.asks("tools/list").result()

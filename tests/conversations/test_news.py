@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import leaves_to_the_test
+from conversations.back import Back, leaves_to_the_test
 from conversations.eras import (
     legacy_client,
     legacy_legacy,
@@ -13,6 +13,7 @@ from conversations.eras import (
 )
 from conversations.front import Asked
 from conversations.pair import Pair
+from conversations.transcript import Said
 from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, Json, names, text
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
@@ -152,16 +153,16 @@ def test_what_a_client_never_listed_it_is_not_told_of(pair: Pair) -> None:
 
 
 @modern_client
-@pytest.mark.parametrize("id", [7, "seven ☃", 0])
-def test_a_subscription_is_acknowledged_first_tagged_and_ended_by_its_client(pair: Pair, id: int | str) -> None:
+@pytest.mark.parametrize("identifier", [7, "seven ☃", 0])
+def test_a_subscription_is_acknowledged_first_tagged_and_ended_by_its_client(pair: Pair, identifier: int | str) -> None:
     pair.front.opens()
-    listening = pair.front.asks("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id=id)
+    listening = pair.front.asks("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id=identifier)
     said = pair.front.hears("notifications/subscriptions/acknowledged", notifications={"toolsListChanged": True})
-    assert said.meta[SUBSCRIPTION] == id
+    assert said.meta[SUBSCRIPTION] == identifier
     pair.alpha.tools = [GREET]
     pair.alpha.changes("tools")
     pair.after(TOLD)
-    assert pair.front.hears("notifications/tools/list_changed").meta[SUBSCRIPTION] == id
+    assert pair.front.hears("notifications/tools/list_changed").meta[SUBSCRIPTION] == identifier
     listening.cancels()
     pair.alpha.tools = [ECHO]
     pair.alpha.changes("tools")
@@ -260,7 +261,9 @@ def test_a_modern_client_watches_a_resource(pair: Pair) -> None:
     pair.alpha.resources = [NOTE]
     pair.front.opens()
     listening = pair.front.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["note://one"]}})
-    pair.front.hears("notifications/subscriptions/acknowledged", notifications={"resourceSubscriptions": ["note://one"]})
+    pair.front.hears(
+        "notifications/subscriptions/acknowledged", notifications={"resourceSubscriptions": ["note://one"]}
+    )
     if not pair.alpha.is_modern:
         pair.alpha.receives("resources/subscribe", uri="note://one").returns({})
     pair.alpha.updates("note://one")
@@ -319,7 +322,7 @@ def test_a_backend_without_subscriptions_is_not_asked_for_one(pair: Pair) -> Non
     pair.front.asks("resources/subscribe", {"uri": "note://one"}).fails(-32601)
 
 
-def _without_subscriptions(back, said):  # type: ignore[no-untyped-def]
+def _without_subscriptions(back: Back, said: Said) -> None:
     info = {"name": "alpha", "version": "1"}
     body = {"protocolVersion": said.params["protocolVersion"], "capabilities": {"resources": {}, "tools": {}}}
     back.answer(said.id, {**body, "serverInfo": info})
@@ -349,7 +352,7 @@ def test_a_log_level_reaches_a_backend_that_starts_later(pair: Pair) -> None:
     pair.alpha.on("initialize", leaves_to_the_test)
     pair.front.initializes()
     assert pair.front.asks("logging/setLevel", {"level": "error"}).result() == {}
-    pair.alpha._initialize(pair.alpha.inbox.pop())
+    pair.alpha.initializes(pair.alpha.inbox.pop())
     pair.settle()
     assert {"level": "error"} in [said.params for said in pair.alpha.heard]
 

@@ -5,7 +5,7 @@ import pytest
 from conversations.eras import legacy_client, legacy_legacy, modern_client
 from conversations.front import Asked
 from conversations.pair import Pair
-from conversations.words import RESERVED, text
+from conversations.words import RESERVED, Json, encode, text
 
 WAYS = ["directly", "through call_tool"]
 
@@ -23,7 +23,9 @@ def test_progress_travels_under_the_clients_token(pair: Pair, token: int | str, 
     _calls(pair, way, token=token)
     served = pair.alpha.is_called("echo")
     served.reports(0.5, total=2, message="half ☃", unknown=[1])
-    pair.front.hears("notifications/progress", progress=0.5, total=2, message="half ☃", unknown=[1], progressToken=token)
+    pair.front.hears(
+        "notifications/progress", progress=0.5, total=2, message="half ☃", unknown=[1], progressToken=token
+    )
     served.reports(2)
     pair.front.hears("notifications/progress", progress=2, progressToken=token)
     served.returns(text("x"))
@@ -78,12 +80,12 @@ def test_progress_leaves_before_the_response_it_came_before(pair: Pair) -> None:
     pair.front.opens()
     pair.front.calls("alpha.echo", token=5)
     served = pair.alpha.is_called("echo")
-    note = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%d,"progress":%d}}\n'
-    kind = '"resultType":"complete",' if pair.alpha.is_modern else ""
-    last = '{"jsonrpc":"2.0","id":%d,"result":{%s"content":[]}}' % (served.said.id, kind)
-    lines = "".join(note % (served.token, done) for done in range(100)) + last
-    pair.alpha._open.remove(served)
-    pair.alpha.says_line(lines.encode())
+    note: Json = {"jsonrpc": "2.0", "method": "notifications/progress"}
+    kind = {"resultType": "complete"} if pair.alpha.is_modern else {}
+    lines = [encode({**note, "params": {"progressToken": served.token, "progress": done}}) for done in range(100)]
+    lines.append(encode({"jsonrpc": "2.0", "id": served.said.id, "result": {**kind, "content": []}}))
+    served.is_over()
+    pair.alpha.says_line(b"\n".join(lines))
     for done in range(100):
         pair.front.hears("notifications/progress", progressToken=5, progress=done)
     pair.front.gets({"content": []})
@@ -92,10 +94,11 @@ def test_progress_leaves_before_the_response_it_came_before(pair: Pair) -> None:
 def test_progress_of_prompts_and_resources(pair: Pair) -> None:
     pair.alpha.prompts, pair.alpha.resources = [{"name": "hello"}], [{"uri": "x://1", "name": "1"}]
     pair.front.opens()
-    for method, params, result in (
+    rows: list[tuple[str, Json, Json]] = [
         ("prompts/get", {"name": "alpha.hello"}, {"messages": []}),
         ("resources/read", {"uri": "x://1"}, {"contents": []}),
-    ):
+    ]
+    for method, params, result in rows:
         pair.front.asks(method, params, meta={"progressToken": "p"})
         served = pair.alpha.receives(method)
         served.reports(1)
@@ -187,8 +190,8 @@ def test_a_backend_cannot_cancel_what_it_did_not_ask(pair: Pair) -> None:
     pair.front.opens()
     call = pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
-    for id in (call.id, served.said.id, "x", None):
-        pair.alpha.notifies("notifications/cancelled", requestId=id)
+    for other in (call.id, served.said.id, "x", None):
+        pair.alpha.notifies("notifications/cancelled", requestId=other)
     pair.front.hears_nothing()
     served.returns(text("x"))
     call.gets(text("x"))

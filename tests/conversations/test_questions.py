@@ -71,7 +71,10 @@ def test_a_backend_asks_several_things_at_once(pair: Pair) -> None:
 @modern_backend
 @pytest.mark.parametrize(
     ("method", "params", "result"),
-    [("prompts/get", {"name": "alpha.hello"}, {"messages": []}), ("resources/read", {"uri": "x://1"}, {"contents": []})],
+    [
+        ("prompts/get", {"name": "alpha.hello"}, {"messages": []}),
+        ("resources/read", {"uri": "x://1"}, {"contents": []}),
+    ],
 )
 def test_prompts_and_resources_may_need_input_too(pair: Pair, method: str, params: Json, result: Json) -> None:
     pair.alpha.prompts, pair.alpha.resources = [{"name": "hello"}], [{"uri": "x://1", "name": "1"}]
@@ -137,7 +140,7 @@ def test_a_request_no_server_may_make_is_refused(pair: Pair) -> None:
 def test_a_backend_may_ping_us(pair: Pair) -> None:
     pair.front.opens()
     pair.alpha.says(id="p", method="ping")
-    assert pair.alpha._next().body == {"jsonrpc": "2.0", "id": "p", "result": {}}
+    assert pair.alpha.next().body == {"jsonrpc": "2.0", "id": "p", "result": {}}
 
 
 @modern_backend
@@ -203,7 +206,7 @@ def test_a_question_outside_of_any_call_is_relayed(pair: Pair) -> None:
     asked = pair.front.next()
     assert asked.method == "roots/list"
     pair.front.says(id=asked.id, result=roots("file:///x"))
-    assert pair.alpha._next().body["result"] == roots("file:///x")
+    assert pair.alpha.next().body["result"] == roots("file:///x")
 
 
 @legacy_legacy
@@ -226,14 +229,17 @@ def test_progress_on_a_question_goes_back_to_who_asked(pair: Pair) -> None:
     pair.front.opens(**CAN_ALL)
     call = pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
-    question = {"method": "sampling/createMessage", "params": {**sample("?")["params"], "_meta": {"progressToken": "b"}}}
+    question = {
+        "method": "sampling/createMessage",
+        "params": {**sample("?")["params"], "_meta": {"progressToken": "b"}},
+    }
     pair.alpha.says(id="who", **question)
     asked = pair.front.next()
     token = asked.meta["progressToken"]
     pair.front.notifies("notifications/progress", progressToken=token, progress=0.5)
     assert pair.alpha.hears("notifications/progress").params == {"progressToken": "b", "progress": 0.5}
     pair.front.says(id=asked.id, result=sampled("4"))
-    assert pair.alpha._next().body["result"] == sampled("4")
+    assert pair.alpha.next().body["result"] == sampled("4")
     pair.front.notifies("notifications/progress", progressToken=token, progress=1)
     pair.alpha.hears_nothing()
     served.returns(text("x"))
@@ -272,21 +278,25 @@ def test_an_unfinished_answer_passes_byte_for_byte(pair: Pair) -> None:
     call = pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
     state = b'"\\u2603 \\/ \\ud83d\\ude00 \\u0000"'
-    requests = b'{"who":{"method":"elicitation/create","params":{"requestedSchema":{"type":"object","properties":{}},"message":"\\u2603","new":1.0}}}'
-    pair.alpha.answer(served.said.id, b'{"resultType":"input_required","inputRequests":%b,"requestState":%b}' % (requests, state))
+    schema = b'"requestedSchema":{"type":"object","properties":{}}'
+    requests = b'{"who":{"method":"elicitation/create","params":{%b,"message":"\\u2603","new":1.0}}}' % schema
+    pair.alpha.answer(
+        served.said.id, b'{"resultType":"input_required","inputRequests":%b,"requestState":%b}' % (requests, state)
+    )
     said = pair.front.next()
     assert requests in said.line
     assert b'"requestState":' + state in said.line
     meta = encode(pair.front.stamped({}))
     pair.front.says_line(
         b'{"jsonrpc":"2.0","id":"retry","method":"tools/call","params":{"name":"alpha.echo","arguments":{},'
-        b'"inputResponses":{"who":{"action":"accept","content":{"n":1.0}},"more":{"action":"decline"}},"requestState":%b,"_meta":%b}}' % (state, meta)
+        b'"inputResponses":{"who":{"action":"accept","content":{"n":1.0}},"more":{"action":"decline"}},"requestState":%b,"_meta":%b}}'
+        % (state, meta)
     )
-    retry = pair.alpha._next()
+    retry = pair.alpha.next()
     assert b'"requestState":' + state in retry.line
     assert b'"inputResponses":{"who":{"action":"accept","content":{"n":1.0}},"more":{"action":"decline"}}' in retry.line
-    pair.alpha._open.remove(served)
-    pair.front._open.remove(call)
+    served.is_over()
+    call.is_over()
     pair.alpha.answer(retry.id, text("x"))
     assert pair.front.next().id == "retry"
 
@@ -302,7 +312,7 @@ def test_an_unfinished_answer_without_questions_passes(pair: Pair) -> None:
     assert result["resultType"] == "input_required"
     assert "inputRequests" not in result
     call.again({"requestState": result["requestState"]})
-    served._gets_retry(None)
+    served.is_repeated(None)
     served.returns(text("x"))
     call.gets(text("x"))
 
@@ -329,7 +339,7 @@ def test_an_unfinished_answer_without_questions_is_retried_at_once(pair: Pair) -
     call = pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
     pair.alpha.answer(served.said.id, {"resultType": "input_required", "requestState": served.state})
-    served._gets_retry(None)
+    served.is_repeated(None)
     served.returns(text("x"))
     call.gets(text("x"))
 
@@ -341,9 +351,9 @@ def test_an_unfinished_answer_without_state_is_retried_without(pair: Pair) -> No
     served = pair.alpha.is_called("echo")
     pair.alpha.answer(served.said.id, {"resultType": "input_required", "inputRequests": {"w": elicit("?")}})
     call.is_asked(elicit("?")).answers(accept(name="A"))
-    retry = pair.alpha._next()
+    retry = pair.alpha.next()
     assert "requestState" not in retry.params
-    pair.alpha._open.remove(served)
+    served.is_over()
     pair.alpha.answer(retry.id, text("x"))
     call.gets(text("x"))
 
@@ -354,9 +364,13 @@ def test_a_backend_that_never_has_enough_is_given_up(pair: Pair, questions: Json
     pair.front.opens(**CAN_ALL)
     pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
-    unfinished = {"resultType": "input_required", "requestState": "s", **({"inputRequests": questions} if questions else {})}
+    unfinished = {
+        "resultType": "input_required",
+        "requestState": "s",
+        **({"inputRequests": questions} if questions else {}),
+    }
     pair.alpha.answer(served.said.id, unfinished)
-    pair.alpha._open.remove(served)
+    served.is_over()
     for _ in range(100):
         if pair.front.inbox and pair.front.inbox[0].method is None:
             break
@@ -392,7 +406,7 @@ def test_a_call_cancelled_while_the_client_is_asked_is_not_made_again(pair: Pair
     call.cancels("enough")
     pair.front.hears("notifications/cancelled", requestId=asked.requests[0].id, reason="enough")
     asked.answers(accept(name="too late"))
-    pair.alpha._open.remove(served)
+    served.is_over()
     pair.alpha.hears_nothing()
 
 
@@ -415,7 +429,7 @@ def test_a_question_that_is_none_fails_the_call(pair: Pair, request_: object) ->
     call = pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
     pair.alpha.answer(served.said.id, {"resultType": "input_required", "inputRequests": {"w": request_}})
-    pair.alpha._open.remove(served)
+    served.is_over()
     call.fails(-32000)  # the backend broke the protocol, not the caller
 
 
@@ -482,10 +496,10 @@ def test_a_handle_of_another_call_is_refused(pair: Pair) -> None:
     asked = call.is_parked(elicit("?"))
     retry = {"requestState": asked.state, "inputResponses": {key: accept(name="A") for key in asked.requests}}
     pair.front.asks("tools/call", {"name": "alpha.greet", "arguments": {}, **retry}).fails(-32602)
-    heard = [pair.alpha._next() for _ in pair.alpha.inbox[:]]
+    heard = [pair.alpha.next() for _ in pair.alpha.inbox[:]]
     assert not any(said.result for said in heard), "the answer must not reach the backend"
-    pair.front._open.remove(call)
-    pair.alpha._open.remove(served)
+    call.is_over()
+    served.is_over()
 
 
 @modern_legacy
@@ -499,8 +513,8 @@ def test_a_handle_with_other_arguments_is_refused(pair: Pair) -> None:
     retry = {"requestState": asked.state, "inputResponses": {key: accept(name="A") for key in asked.requests}}
     pair.front.asks("tools/call", {"name": "alpha.echo", "arguments": {"a": 2}, **retry}).fails(-32602)
     pair.alpha.inbox.clear()
-    pair.front._open.remove(call)
-    pair.alpha._open.remove(served)
+    call.is_over()
+    served.is_over()
 
 
 @modern_legacy
@@ -558,7 +572,7 @@ def test_a_backend_that_dies_while_the_call_is_parked_is_told_of_on_the_retry(pa
     served.asks(a=elicit("a"))
     asked = call.is_asked(elicit("a"))
     pair.alpha.exits(1)
-    pair.alpha._open.remove(served)
+    served.is_over()
     pair.front.hears_nothing()
     asked.answers(accept(name="a"))
     assert call.fails(-32000).body["error"]["data"]["mayHaveRun"] is True
@@ -609,7 +623,7 @@ def test_a_parked_call_that_is_dropped_costs_other_calls_nothing(pair: Pair) -> 
     served = pair.alpha.is_called("echo")
     served.asks(a=elicit("a"))
     parked.is_asked(elicit("a"))
-    pair.front._open.remove(parked)
+    parked.is_over()
     other = pair.front.calls("alpha.greet", name="x")
     going_on = pair.alpha.is_called("greet", name="x")
     going_on.returns(text("x"))
@@ -634,7 +648,7 @@ def test_each_request_has_the_capabilities_it_carries(pair: Pair) -> None:
 
 def _refusal(back: Back, key: str) -> Json:
     """The error that answers a backend's question."""
-    said = back._next()
+    said = back.next()
     assert said.id == key and "error" in said.body, f"expected a refusal of {key}, heard {said!r}"
     error: Json = said.body["error"]
     return error

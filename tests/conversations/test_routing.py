@@ -73,7 +73,10 @@ def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
     beta, gamma = pair.with_server("beta"), pair.with_server("gamma")
     pair.alpha.resources = [{"uri": "file:///a", "name": "a"}, {"uri": "only://1", "name": "o"}]
     beta.resources = [{"uri": "file:///b", "name": "b"}]
-    gamma.templates = [{"uriTemplate": "file:///g/{name}.txt", "name": "g"}, {"uriTemplate": "git:///{+path}", "name": "p"}]
+    gamma.templates = [
+        {"uriTemplate": "file:///g/{name}.txt", "name": "g"},
+        {"uriTemplate": "git:///{+path}", "name": "p"},
+    ]
     pair.front.opens()
     pair.front.calls("beta.echo")
     link = {"type": "resource_link", "uri": "seen://x", "name": "x"}

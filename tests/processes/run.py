@@ -4,6 +4,7 @@ Nothing here sleeps: every wait is for a line, for an end of file or for a proce
 only a failure reaches. Every line on stdout goes through a WireLog.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -51,7 +52,9 @@ class Run:
             **(environment or {}),
         }
         self._lines: Queue[bytes | None] = Queue()
+        self._heard = threading.Condition()
         self._ids = 0
+        self._silent = False  # its stdout was read to the end
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
@@ -127,16 +130,22 @@ class Run:
         """Write any bytes."""
         for line in data.splitlines():
             self.log.sent(line)
+        self._put(data)
+
+    def writes_too_much(self, data: bytes) -> None:
+        """Write a line over the limit: a message to us, and nothing that can be read to search-mcp."""
+        self.log.sent(b"[")
+        self._put(data)
+
+    def _put(self, data: bytes) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
     def close_stdin(self) -> None:
         assert self.process.stdin is not None
-        try:
+        with contextlib.suppress(BrokenPipeError):  # it is gone already, and that is what was wanted
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass  # it is gone already, and that is what was wanted
 
     def answer(self, identifier: int | None) -> Json:
         """Wait for an answer; what comes before it is in `others`."""
@@ -154,13 +163,22 @@ class Run:
         return message
 
     def _line(self) -> bytes | None:
+        if self._silent:
+            return None
         try:
             line = self._lines.get(timeout=SECONDS)
         except Empty:
             raise AssertionError(f"silent for {SECONDS} s; waiting for {self.log.waiting()}") from None
-        if line is not None:
+        if line is None:
+            self._silent = True
+        else:
             self.log.received(line)
         return line
+
+    def logs(self, words: str) -> None:
+        """Wait until this stands on its stderr."""
+        with self._heard:
+            assert self._heard.wait_for(lambda: words.encode() in self.stderr, SECONDS), f"never said {words!r}"
 
     def states(self) -> dict[str, str]:
         """Every server's state, by its name."""
@@ -190,4 +208,6 @@ class Run:
     def _read_stderr(self, stderr: IO[bytes]) -> None:
         with stderr:
             for line in stderr:
-                self.stderr += line
+                with self._heard:
+                    self.stderr += line
+                    self._heard.notify_all()

@@ -9,7 +9,9 @@ import pytest
 from processes.conftest import Serve
 from processes.run import Run, server
 
-ALL = {name: server(name) for name in ("well_behaved", "hangs_in_start", "forks_a_grandchild", "ignores_eof_and_sigterm")}
+ALL = {
+    name: server(name) for name in ("well_behaved", "hangs_in_start", "forks_a_grandchild", "ignores_eof_and_sigterm")
+}
 SIGNALS = [signal.SIGTERM, signal.SIGINT] + ([] if sys.platform == "win32" else [signal.SIGHUP])
 
 
@@ -126,7 +128,7 @@ def test_what_a_library_prints_does_not_reach_stdout(serve: Serve, tmp_path_fact
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "line"),
+        ("{", "not valid JSON"),
         ("[]", "object"),
         ('{"mcpServers": []}', "mcpServers"),
         ('{"mcpServers": {"a": {"command": 7}}}', "command"),

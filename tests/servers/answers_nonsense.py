@@ -5,7 +5,16 @@ import sys
 
 import well_behaved
 
-ANSWERS = [7, None, [], {}, {"protocolVersion": 7}, {"tools": "none"}, {"tools": [7, {"name": 8}]}, {"content": 9}]
+ANSWERS: list[object] = [
+    7,
+    None,
+    [],
+    {},
+    {"protocolVersion": 7},
+    {"tools": "none"},
+    {"tools": [7, {"name": 8}]},
+    {"content": 9},
+]
 
 if __name__ == "__main__":
     for count, line in enumerate(sys.stdin.buffer):

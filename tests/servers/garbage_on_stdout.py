@@ -5,7 +5,15 @@ import sys
 import well_behaved
 from well_behaved import Json
 
-GARBAGE = (b"Server running on stdio\n", b"{\n", b'{"jsonrpc":"2.0"}\n', b"\xff\xfe\x00\n", b"[]\n", b"\r\n\r\n", b"null\n")
+GARBAGE = (
+    b"Server running on stdio\n",
+    b"{\n",
+    b'{"jsonrpc":"2.0"}\n',
+    b"\xff\xfe\x00\n",
+    b"[]\n",
+    b"\r\n\r\n",
+    b"null\n",
+)
 
 
 def say(message: Json) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
@@ -28,7 +29,7 @@ def text(words: str) -> Json:
 TOOLS: dict[str, Tool] = {
     "echo": lambda arguments: str(arguments.get("words", "")),
     "environment": lambda _arguments: json.dumps(dict(os.environ)),
-    "folder": lambda _arguments: os.getcwd(),
+    "folder": lambda _arguments: str(Path.cwd()),
     "big": lambda arguments: "0123456789abcdef" * (arguments["size"] // 16),
 }
 
