@@ -22,7 +22,7 @@ from search_mcp.model import Entry, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
+VERSION = 2
 VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
 
@@ -109,6 +109,8 @@ def encode(record: Record) -> bytes:
             "instructions": offer.instructions,
             "title": offer.title,
             "extensions": offer.extensions,
+            "tasks": offer.tasks,
+            "hasTasks": offer.has_tasks,
             "notifies": [kind.value for kind in Kind if kind in offer.notifies],
         },
         "lists": {
@@ -148,6 +150,8 @@ def _offer(fields: Fields) -> Offer:
         instructions=plain["instructions"],
         title=plain["title"],
         extensions=jsonrpc.fields(fields["extensions"]),
+        has_tasks=plain["hasTasks"],
+        tasks=fields["tasks"] if plain["tasks"] is not None else None,
         notifies=frozenset(map(Kind, plain["notifies"])),
     )
 

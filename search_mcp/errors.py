@@ -127,6 +127,10 @@ class ResourceNotFound(NotFound):
         return {"uri": self.name, "suggestions": self.suggestions}
 
 
+class TaskNotFound(NotFound):
+    noun = "Task"
+
+
 # A child failed.
 
 

@@ -34,6 +34,10 @@ class Action(enum.Enum):
     COMPLETE_RESOURCE = "complete a resource template's argument"
     SUBSCRIBE = "subscribe to a resource"
     UNSUBSCRIBE = "unsubscribe from a resource"
+    GET_TASK = "get a task"
+    GET_TASK_RESULT = "get a task's result"
+    UPDATE_TASK = "answer what a task asks"
+    CANCEL_TASK = "cancel a task"
 
 
 class Ask(enum.Enum):
@@ -165,6 +169,10 @@ class Offer:
     instructions: str = ""
     title: str = ""
     extensions: Fields = field(default_factory=dict)
+    tasks: Raw | None = None
+    """Its capability for the experimental tasks of 2025-11-25."""
+    has_tasks: bool = False
+    """Whether it has tasks of any kind, the extension's included."""
     notifies: frozenset[Kind] = frozenset()
 
 
@@ -256,6 +264,12 @@ class ElicitationComplete:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskChanged:
+    server: str
+    params: Fields
+
+
+@dataclass(frozen=True, slots=True)
 class StateChanged:
     """A backend entered another state."""
 
@@ -263,7 +277,7 @@ class StateChanged:
     status: Status
 
 
-News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComplete | StateChanged
+News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComplete | TaskChanged | StateChanged
 
 
 @dataclass(frozen=True, slots=True)

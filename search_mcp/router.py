@@ -7,6 +7,7 @@ versions are the dialects'.
 
 import logging
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from search_mcp.errors import (
     NotRunning,
     PromptNotFound,
     ResourceNotFound,
+    TaskNotFound,
     ToolNotFound,
     WireError,
     invalid_params,
@@ -64,6 +66,8 @@ INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""
 LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
+REMEMBERED_TASKS = 10_000
+"""How many task ids are remembered with their servers; the oldest go first."""
 _ENDED_STATES = frozenset({"backing off", "failed", "disabled"})
 """States in which a backend has no list to wait for."""
 
@@ -102,6 +106,7 @@ class Router:
         self._shown: dict[tuple[Kind, Viewer], Raw] = {}
         self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
         self._coalescing = False
+        self._tasks: OrderedDict[str, str] = OrderedDict()  # which server issued a task id
         self._problems: set[tuple[str, str]] = set()
         self._examined = -1  # the catalogue's version when its problems were last looked for
         self.configure(servers, settings, {})
@@ -180,6 +185,7 @@ class Router:
             completions=hopeful or any(offer.completions for offer in known),
             subscribe=hopeful or any(offer.subscribe or offer.modern for offer in known),
             extensions={name: raw for offer in known for name, raw in offer.extensions.items()},
+            tasks=next((offer.tasks for offer in known if offer.tasks is not None), None),
         )
 
     def instructions(self) -> str:
@@ -252,6 +258,7 @@ class Router:
                 return
             if isinstance(outcome, Result):
                 self._resources.note(server, outcome.body)
+                self._note_task(server, call, outcome)
             reply(outcome)
 
         call.reply = on_outcome
@@ -355,6 +362,31 @@ class Router:
                 raise method_not_found(f"server {server!r} has no subscriptions")
         return self._backends[server].submit(call, call.target)
 
+    def _note_task(self, server: str, call: Call, result: Result) -> None:
+        """Remember whose task was made, if one was: by `task` in the call, or as another type of result."""
+        if "task" not in call.params and result.type == "complete":
+            return
+        body = result.body if isinstance(result.body, dict) else jsonrpc.object_or_empty(result.body)
+        task = jsonrpc.string(body.get("taskId") or jsonrpc.object_or_empty(body.get("task")).get("taskId"))
+        if task is not None:
+            self._tasks[task] = server
+            while len(self._tasks) > REMEMBERED_TASKS:
+                self._tasks.popitem(last=False)
+
+    def _use_task(self, call: Call) -> Cancel:
+        server = self._tasks.get(call.target)
+        if server is None:
+            # A task outlives us; if only one server has any, it is that one's.
+            offers = {name: self._status(name).offer for name in self._enabled}
+            having = [name for name, offer in offers.items() if offer is not None and offer.has_tasks]
+            if len(having) != 1:
+                raise TaskNotFound(call.target)
+            (server,) = having
+        if server not in self._backends:
+            status = self._status(server)
+            raise NotRunning(server, status.state, status.reason)
+        return self._backends[server].submit(call, call.target)
+
     _routes: Mapping[Action, Callable[["Router", Call], Cancel]] = {
         Action.CALL_TOOL: _call_tool,
         Action.GET_PROMPT: _get_prompt,
@@ -363,6 +395,10 @@ class Router:
         Action.COMPLETE_RESOURCE: _use_resource,
         Action.SUBSCRIBE: _use_resource,
         Action.UNSUBSCRIBE: _use_resource,
+        Action.GET_TASK: _use_task,
+        Action.GET_TASK_RESULT: _use_task,
+        Action.UPDATE_TASK: _use_task,
+        Action.CANCEL_TASK: _use_task,
     }
 
     # Lists

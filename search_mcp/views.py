@@ -97,11 +97,13 @@ def full_definition(item: Item, name: str, audience: Audience) -> Fields:
 
 
 def light_definition(item: Item, name: str, description_length: int) -> Fields:
-    """A tool in a few tokens: what it is called and what it is for. Clients gate on `annotations`."""
+    """A tool in a few tokens: what it is called and what it is for. Clients gate on `annotations`, and
+    `execution` says whether it can be called without a task."""
     fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(brief(item.description, description_length))}
     fields["inputSchema"] = OPEN_SCHEMA
-    if "annotations" in item.fields:
-        fields["annotations"] = item.fields["annotations"]
+    for key in ("annotations", "execution"):
+        if key in item.fields:
+            fields[key] = item.fields[key]
     return fields
 
 

@@ -468,7 +468,7 @@ def test_of_two_servers_with_one_uri_the_first_in_order_has_it() -> None:
     assert owners == {"x://1": "a", "x://a": "a", "x://b": "b"}
     ((blamed, problem),) = merged.problems()
     assert blamed == "b"
-    assert problem.startswith("resources: x://1 is also 'a'")
+    assert problem.startswith("resources: x://1 is also listed by 'a'")
     assert merged.by_uri(Kind.TEMPLATES) == {}
 
 

@@ -281,13 +281,15 @@ class Supervisor:
         self._reason = reason
         delay = None if self._config.problem is not None else self._world.backoff.delay(failures, self._world.jitter())
         self._retry_at = self._world.clock() + delay if delay is not None else None
+        was_ready = self._state is State.READY
         self._advance(Event.ENDED)
         if delay is None:
             self._advance(Event.GIVE_UP)
             self._refuse_held()
             self._wanted = anyio.Event()
             return 0
-        self._refuse_held()
+        if not was_ready:  # else they came while a dead one was cleared away, and nothing failed them yet
+            self._refuse_held()
         await anyio.sleep(delay)
         self._wanted.set()
         return failures
@@ -332,8 +334,10 @@ class Supervisor:
         except ConnectionEndedError:
             raise _ExitedOnOpeningError(_how_it_ended(child)) from None
         except CannotOpenError as exc:
+            self._modern = None
             raise EndedError(str(exc)) from exc
         except TimeoutError:
+            self._modern = None
             seconds = self._config.start_timeout_seconds
             raise EndedError(f"it did not answer within {seconds:g} s of being started") from None
         finally:

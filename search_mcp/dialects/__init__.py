@@ -40,6 +40,7 @@ class Offered:
     completions: bool
     subscribe: bool
     extensions: dict[str, Raw]
+    tasks: Raw | None
 
 
 class Gateway(Protocol):

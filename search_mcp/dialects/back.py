@@ -57,6 +57,8 @@ def read_offer(result: Fields, revision: str, *, modern: bool) -> Offer:
         instructions=jsonrpc.string(result.get("instructions")) or "",
         title=jsonrpc.string(about.get("title")) or jsonrpc.string(about.get("name")) or "",
         extensions=nested.get("extensions", {}),
+        tasks=capabilities.get("tasks"),
+        has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
         notifies=frozenset(
             kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
         ),

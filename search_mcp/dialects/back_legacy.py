@@ -29,6 +29,7 @@ from search_mcp.model import (
     Question,
     ResourceUpdated,
     Result,
+    TaskChanged,
 )
 from search_mcp.peer import Peer
 
@@ -45,7 +46,8 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
     """
     params = {
         "protocolVersion": jsonrpc.encode(revision),
-        "capabilities": jsonrpc.encode(opening.capabilities),
+        # A task of the client's would have to be asked about by the backend; that way is not relayed.
+        "capabilities": jsonrpc.encode(jsonrpc.without(opening.capabilities, "tasks")),
         "clientInfo": opening.info if opening.info is not None else jsonrpc.encode(names.CLIENT_INFO),
     }
     result = jsonrpc.fields(await peer.ask(names.INITIALIZE, jsonrpc.encode(params)))
@@ -206,6 +208,8 @@ class BackLegacy:
                 self._tell(LogMessage(self._server, fields, self._likely_call()))
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
+            case names.TASK_STATUS:
+                self._tell(TaskChanged(self._server, fields))
             case names.ELICITATION_COMPLETE:
                 self._tell(ElicitationComplete(self._server, fields))
             case _:

@@ -25,6 +25,9 @@ def capabilities(offered: Offered) -> dict[str, object]:
         body["completions"] = {}
     if offered.logging:
         body["logging"] = {}
+    if offered.tasks is not None:
+        # Task ids are routed; a list of all servers' tasks is not offered.
+        body["tasks"] = jsonrpc.without(jsonrpc.object_or_empty(offered.tasks), "list")
     if offered.extensions:
         body["extensions"] = offered.extensions
     return body

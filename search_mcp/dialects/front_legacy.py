@@ -46,6 +46,7 @@ from search_mcp.model import (
     Question,
     ResourceUpdated,
     Result,
+    TaskChanged,
     Viewer,
 )
 from search_mcp.peer import Peer
@@ -235,6 +236,8 @@ class FrontLegacy:
                 self._peer.notify(names.UPDATED, jsonrpc.encode(params))
             case ElicitationComplete(params=params):
                 self._peer.notify(names.ELICITATION_COMPLETE, jsonrpc.encode(params))
+            case TaskChanged(params=params):
+                self._peer.notify(names.TASK_STATUS, jsonrpc.encode(params))
             case _:
                 pass  # a backend's state is no client's business; its lists are
 

@@ -29,6 +29,8 @@ PROGRESS: Final = "notifications/progress"
 MESSAGE: Final = "notifications/message"
 UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
+TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+TASK_STATUS: Final = "notifications/tasks/status"
 ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 
 LISTS: Final = {
@@ -80,6 +82,10 @@ METHOD: Final = {
     Action.COMPLETE_RESOURCE: COMPLETE,
     Action.SUBSCRIBE: "resources/subscribe",
     Action.UNSUBSCRIBE: "resources/unsubscribe",
+    Action.GET_TASK: "tasks/get",
+    Action.GET_TASK_RESULT: "tasks/result",
+    Action.UPDATE_TASK: "tasks/update",
+    Action.CANCEL_TASK: "tasks/cancel",
 }
 TARGETED: Final = {
     TOOLS_CALL: (Action.CALL_TOOL, "name"),
@@ -87,13 +93,18 @@ TARGETED: Final = {
     "resources/read": (Action.READ_RESOURCE, "uri"),
     "resources/subscribe": (Action.SUBSCRIBE, "uri"),
     "resources/unsubscribe": (Action.UNSUBSCRIBE, "uri"),
+    # The experimental tasks of 2025-11-25 (get, result, cancel), and the extension SEP-2663 (get, update, cancel)
+    "tasks/get": (Action.GET_TASK, "taskId"),
+    "tasks/result": (Action.GET_TASK_RESULT, "taskId"),
+    "tasks/update": (Action.UPDATE_TASK, "taskId"),
+    "tasks/cancel": (Action.CANCEL_TASK, "taskId"),
 }
 """Methods whose target is one parameter; `completion/complete` hides its target in `ref`."""
 REFERENCES: Final = {
     "ref/prompt": (Action.COMPLETE_PROMPT, "name"),
     "ref/resource": (Action.COMPLETE_RESOURCE, "uri"),
 }
-LEGACY_ONLY: Final = frozenset({"resources/subscribe", "resources/unsubscribe"})
+LEGACY_ONLY: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "tasks/result"})
 ASKS: Final = {
     "elicitation/create": Ask.ELICIT,
     "sampling/createMessage": Ask.SAMPLE,

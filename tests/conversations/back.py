@@ -115,6 +115,7 @@ class Back:
         self.completes = False
         self.is_dual = False  # a modern server that also takes `initialize`, and is legacy from then on
         self.instructions = ""
+        self.more_capabilities: Json = {}
         self.lives: list[Life] = []
         self.heard: list[Said] = []
         self.inbox: list[Said] = []
@@ -155,7 +156,7 @@ class Back:
             declared["logging"] = {}
         if self.completes:
             declared["completions"] = {}
-        return declared
+        return {**declared, **self.more_capabilities}
 
     # What it hears
 

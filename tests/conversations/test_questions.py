@@ -259,6 +259,13 @@ def test_the_question_of_a_backend_that_died_is_withdrawn(pair: Pair) -> None:
     assert [said.body["error"]["data"]["mayHaveRun"] for said in heard if said.method is None] == [True]
 
 
+@legacy_legacy
+def test_the_end_of_an_elicitation_elsewhere_is_told(pair: Pair) -> None:
+    pair.front.opens(elicitation={"url": {}})
+    pair.alpha.notifies("notifications/elicitation/complete", elicitationId="1")
+    pair.front.hears("notifications/elicitation/complete", elicitationId="1")
+
+
 @legacy_client
 def test_new_roots_reach_legacy_backends(pair: Pair) -> None:
     pair.front.opens(**CAN_ALL)

@@ -84,7 +84,7 @@ class Run:
             self.process.kill()
             self.process.wait()
             for pid in living(self.mark) if kind is not None else ():
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
             for reader in self._readers:
                 reader.join(SECONDS)
             print(self.stderr.decode(errors="replace")[-20_000:], file=sys.stderr)

@@ -12,7 +12,8 @@ from processes.run import Run, server
 ALL = {
     name: server(name) for name in ("well_behaved", "hangs_in_start", "forks_a_grandchild", "ignores_eof_and_sigterm")
 }
-SIGNALS = [signal.SIGTERM, signal.SIGINT] + ([] if sys.platform == "win32" else [signal.SIGHUP])
+SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that a process could act on")
 
 
 def _is_up(run: Run) -> None:
@@ -28,6 +29,7 @@ def test_the_end_of_stdin_ends_everything(serve: Serve) -> None:
         assert run.ended() == 0
 
 
+@posix
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_ends_everything(serve: Serve, number: signal.Signals) -> None:
     with serve(ALL, firstListSeconds=0.1) as run:
@@ -36,6 +38,7 @@ def test_a_signal_ends_everything(serve: Serve, number: signal.Signals) -> None:
         assert run.ended() == 128 + number
 
 
+@posix
 def test_a_second_signal_does_not_wait(serve: Serve) -> None:
     with serve(ALL, firstListSeconds=0.1) as run:
         _is_up(run)
@@ -44,7 +47,7 @@ def test_a_second_signal_does_not_wait(serve: Serve) -> None:
         assert run.ended() in (128 + signal.SIGINT, 128 + signal.SIGTERM)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
+@posix
 def test_nothing_is_left_even_if_we_are_killed(serve: Serve) -> None:
     """ "whatever happens to us, nothing is left behind"."""
     with serve(ALL, firstListSeconds=0.1) as run:
@@ -87,6 +90,7 @@ def test_an_end_while_everything_starts_leaves_nothing(serve: Serve) -> None:
         assert run.ended() == 0
 
 
+@posix
 @pytest.mark.parametrize("number", SIGNALS[:1], ids=lambda number: number.name)
 def test_a_signal_while_everything_starts_leaves_nothing(serve: Serve, number: signal.Signals) -> None:
     with serve(ALL) as run:
@@ -146,7 +150,7 @@ def test_a_configuration_that_is_not_there_is_named(tmp_path: Path) -> None:
     _is_told(Run(tmp_path, tmp_path / "nothing.json"), str(tmp_path / "nothing.json"), "no such file")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions")
+@posix
 def test_a_configuration_that_is_a_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
     _is_told(Run(tmp_path, tmp_path / "folder.json"), str(tmp_path / "folder.json"), "")
