@@ -265,16 +265,15 @@ _ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18})\s*[,}]')
 _FIRST_MEMBER = re.compile(rb'"(result|error|method|params)"\s*:')
 
 
-def glimpsed_id(line: Line) -> int | None:
-    """Find which answer a line may have been that could not be read: an integer id near one of its ends."""
+def glimpsed(line: Line) -> Invalid:
+    """Tell what a line that could not be read may have been: look for an integer id near its ends."""
     head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:_GLIMPSE], line[-_GLIMPSE:])
     first = _FIRST_MEMBER.search(head)
-    if first is not None and first[1] in (b"method", b"params"):
-        return None  # a request; its id is not ours
+    is_answer = first is None or first[1] in (b"result", b"error")
     found = _ID_AT_AN_END.search(head)
     if found is None:
         *_, found = [None, *_ID_AT_AN_END.finditer(tail)]
-    return int(found[1]) if found else None
+    return Invalid(PARSE_ERROR, "Parse error", int(found[1]) if found else None, is_answer)
 
 
 def fields(raw: Raw | UnsetType) -> Fields:

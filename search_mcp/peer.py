@@ -233,22 +233,26 @@ class Peer:
     def _on_line(self, line: Line) -> None:
         if isinstance(line, jsonrpc.Oversize):
             message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
-            decoded: jsonrpc.Decoded = Invalid(jsonrpc.PARSE_ERROR, message)
-        else:
-            log.debug("< %s %.2000r", self._name, line)
-            decoded = jsonrpc.decode(line)
+            glimpsed = jsonrpc.glimpsed(line)
+            # It was well-formed as far as anybody knows, so whoever sent it waits under its id.
+            message_id = None if glimpsed.is_answer else glimpsed.id
+            self._on_invalid(Invalid(jsonrpc.PARSE_ERROR, message, message_id), line, self._write)
+            self._give_up_on(glimpsed, message)
+            return
+        log.debug("< %s %.2000r", self._name, line)
+        decoded = jsonrpc.decode(line)
         if isinstance(decoded, list):
             self._on_batch(decoded, line)
             return
         self._on_message(decoded, line, self._write)
-        if isinstance(decoded, Invalid) and decoded.code == jsonrpc.PARSE_ERROR and len(self._inflight):
-            self._give_up_on(jsonrpc.glimpsed_id(line), decoded)
+        if isinstance(decoded, Invalid) and decoded.code == jsonrpc.PARSE_ERROR:
+            self._give_up_on(jsonrpc.glimpsed(line), decoded.message)
 
-    def _give_up_on(self, message_id: object, invalid: Invalid) -> None:
+    def _give_up_on(self, invalid: Invalid, message: str) -> None:
         """Let nobody wait for ever for an answer that came and could not be read."""
-        lost = self._inflight.settle(message_id)
+        lost = self._inflight.settle(invalid.id) if invalid.is_answer else None
         if lost is not None:
-            error = ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {invalid.message}")
+            error = ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {message}")
             self._guarded(lost.settle, error)
 
     def _on_batch(self, elements: list[Message | Invalid], line: Line) -> None:
@@ -278,8 +282,7 @@ class Peer:
             write(jsonrpc.failure(invalid.id, error))
         elif isinstance(write, _Batched):
             write.skip()
-        if invalid.is_answer:
-            self._give_up_on(invalid.id, invalid)
+        self._give_up_on(invalid, invalid.message)
 
     def _on_request(self, request: Request) -> None:
         if not self._inflight.receive(request):

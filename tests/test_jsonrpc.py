@@ -428,10 +428,17 @@ GLIMPSES = [
 
 @pytest.mark.parametrize(("line", "then"), GLIMPSES)
 def test_glimpses_the_id_of_a_line_it_cannot_read(line: bytes, then: int | None) -> None:
-    assert jsonrpc.glimpsed_id(line) == then
     (oversize,) = cut([line], limit=1)
     assert isinstance(oversize, Oversize)
-    assert jsonrpc.glimpsed_id(oversize) == then
+    for each in (line, oversize):
+        glimpsed = jsonrpc.glimpsed(each)
+        assert (glimpsed.id if glimpsed.is_answer else None) == then
+
+
+def test_glimpses_which_request_is_too_long() -> None:
+    (oversize,) = cut([b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"' + FAR], limit=1)
+    glimpsed = jsonrpc.glimpsed(oversize)
+    assert (glimpsed.id, glimpsed.is_answer) == (7, False)
 
 
 # Unpaired surrogates of our own: a configuration may hold them, `json` reads them.

@@ -86,8 +86,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._journal, self._guardian = journal, guardian
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = anyio.Event()
-        self._silent = False  # its stdout is closed and all of it was read
+        self._open = {1, 2}  # its outputs that are not closed, or not read to their end
         self._last_bytes: asyncio.TimerHandle | None = None
+        self._reported = False
 
     def __repr__(self) -> str:
         return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
@@ -106,8 +107,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._journal.write(data)
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:
-            self._silent = True
+        self._open.discard(fd)
+        if fd == 1 or self._last_bytes is not None:
             self._end_soon()
 
     def process_exited(self) -> None:
@@ -115,16 +116,21 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._end_soon()
 
     def _end_soon(self) -> None:
-        """Report the end once both signs of it are there, or the second is overdue.
+        """Report the end once all signs of it are there, or the last of them is overdue.
 
         The exit code says more than the silence, and what was written before the exit is still to be
-        read; but a grandchild may keep the pipe open for ever.
+        read; but a grandchild may keep a pipe open for ever.
         """
         if self._last_bytes is None:
-            loop = asyncio.get_running_loop()
-            self._last_bytes = loop.call_later(LAST_BYTES_SECONDS, self._on_end)
-        elif self._silent and self._exited.is_set() and not self._last_bytes.cancelled():
+            self._last_bytes = asyncio.get_running_loop().call_later(LAST_BYTES_SECONDS, self._report_end)
+        if not self._open and self._exited.is_set():
+            self._report_end()
+
+    def _report_end(self) -> None:
+        if self._last_bytes is not None:
             self._last_bytes.cancel()
+        if not self._reported:
+            self._reported = True
             self._on_end()
 
     # The supervisor's side
@@ -171,7 +177,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def has_ended(self) -> bool:
         """Whether it exited or fell silent for good."""
-        return self._silent or self._exited.is_set()
+        return 1 not in self._open or self._exited.is_set()
 
     async def stop(self) -> None:
         with anyio.CancelScope(shield=True):

@@ -181,7 +181,7 @@ class BackModern:
         wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.offer.notifies}
         uris = sorted(+self._uris)
         if uris:
-            wanted["resourceSubscriptions"] = uris
+            wanted[names.LISTEN_URIS] = uris
         meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
         params = with_meta({"notifications": jsonrpc.encode(wanted)}, meta)
 

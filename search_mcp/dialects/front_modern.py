@@ -5,10 +5,9 @@ backend's passes through, and a legacy backend's question parks the call until t
 brings the answer. Source: docs/specification/2026-07-28/.
 """
 
-import secrets
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, detect, names
@@ -22,11 +21,12 @@ from search_mcp.dialects.front import (
     refuse_question,
 )
 from search_mcp.dialects.params import on_cancelled, with_meta
+from search_mcp.dialects.parked import Exchange, ParkedCalls
+from search_mcp.dialects.subscription import Subscription, read_filter
 from search_mcp.errors import (
     BackendAnswered,
     ProtocolError,
     WireError,
-    invalid_params,
     invalid_request,
     method_not_found,
 )
@@ -35,6 +35,7 @@ from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
     Action,
     Call,
+    Caller,
     Cancel,
     Freshness,
     InputRequired,
@@ -46,15 +47,10 @@ from search_mcp.model import (
     Outcome,
     Question,
     ResourceUpdated,
-    Result,
     Viewer,
 )
 from search_mcp.peer import Peer
 
-PARKED_SECONDS = 600.0
-"""How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
-PARKED_CALLS = 256
-"""How many calls may be parked at once; the oldest goes first."""
 DISCOVER_TTL_MS = 0
 """What we offer depends on backends that may come and go, so nobody should keep it."""
 
@@ -88,8 +84,8 @@ class FrontModern:
         self._gateway = gateway
         # "Implementations SHOULD NOT use [clientInfo] to change the behavior of the client or server"
         self._viewer = Viewer(None, object_output_only=False)
-        self._parked: dict[str, _Exchange] = {}
-        self._subscriptions: dict[Request, _Subscription] = {}
+        self._parked = ParkedCalls(gateway.later)
+        self._subscriptions: dict[Request, Subscription] = {}
         self._uris: Counter[str] = Counter()  # how many subscriptions want each resource's updates
 
     # From the client
@@ -137,27 +133,30 @@ class FrontModern:
         action, target = read_target(request.method, params)
         state = params.pop(names.REQUEST_STATE, None)
         responses = params.pop(names.INPUT_RESPONSES, None)
-        exchange = self._parked.pop(jsonrpc.string(state) or "", None)
-        if exchange is not None:
-            exchange.resume(request, (action, target, _values(params)), progress_token(meta), responses)
-            return
-        exchange = _Exchange(self, request, progress_token(meta))
-        sender = Sender(envelope.capabilities, envelope.info, envelope.log_level, self._viewer, exchange.park)
+        token = progress_token(meta)
+        parked = self._parked.take(jsonrpc.string(state))
+        exchange = parked or Exchange(self, self._parked, request, token)
         call = Call(
             action=action,
             target=target,
             params=params,
             meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
-            caller=sender,
+            caller=self._sender(envelope, exchange.park),
             reply=lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities)),
-            report=exchange.report if exchange.wants_progress else None,
+            report=exchange.report if token is not None else None,
             inputs=Inputs(responses, state) if responses is not None or state is not None else None,
         )
-        exchange.start(call, self._gateway)
+        if parked is not None:
+            parked.resume(request, call, token, responses)
+        else:
+            exchange.start(call, self._gateway)
+
+    def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel]) -> Sender:
+        return Sender(envelope.capabilities, envelope.info, envelope.log_level, self._viewer, park)
 
     # To the client
 
-    def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
+    def answer_call(self, request: Request, call: Call, outcome: Outcome) -> None:
         """Write a call's outcome as a modern response."""
         if isinstance(outcome, WireError):
             self._peer.refuse(request, _modern_error(outcome))
@@ -169,7 +168,7 @@ class FrontModern:
                 body[names.REQUEST_STATE] = outcome.request_state
             self._answer(request, body, None, names.INPUT_REQUIRED)
         else:
-            freshness = Freshness() if action is Action.READ_RESOURCE else None
+            freshness = Freshness() if call.action is Action.READ_RESOURCE else None
             body = outcome.body if isinstance(outcome.body, dict) else jsonrpc.object_or_empty(outcome.body)
             self._answer(request, body, freshness, outcome.type)
 
@@ -207,231 +206,55 @@ class FrontModern:
             case _:
                 pass  # a modern client learns the rest by asking again
 
+    def refuse(self, request: Request, error: WireError) -> None:
+        """Answer a request with an error."""
+        self._peer.refuse(request, error)
+
+    def report(self, request: Request, token: jsonrpc.RequestId, progress: Fields) -> None:
+        """Pass progress on to one request of the client, under its own token."""
+        ProgressReport(self._peer, request, token)(progress)
+
     def close(self) -> None:
         """End every subscription gracefully and give up every parked call."""
         self.end_subscriptions()
-        for exchange in list(self._parked.values()):
-            exchange.cancel(None)
-
-    def end_subscriptions(self) -> None:
-        """End every subscription gracefully."""
-        for request in list(self._subscriptions):
-            # "the server SHOULD send a successful subscriptions/listen response to signal a graceful end"
-            self._unlisten(request)
-            meta = {names.SUBSCRIPTION_KEY: jsonrpc.encode(request.id)}
-            self._answer(request, {names.META: jsonrpc.encode(meta)}, None)
-
-    # Parked calls
-
-    def park(self, exchange: "_Exchange") -> str:
-        """Keep a call until its retry, under a handle nobody can guess and that works once."""
-        if len(self._parked) >= PARKED_CALLS:
-            next(iter(self._parked.values())).cancel(None)
-        handle = secrets.token_urlsafe(32)
-        self._parked[handle] = exchange
-        exchange.on_parked(handle, self._gateway.later(PARKED_SECONDS, lambda: exchange.cancel(None)))
-        return handle
-
-    def unpark(self, handle: str) -> None:
-        self._parked.pop(handle, None)
-
-    def progress(self, request: Request, token: jsonrpc.RequestId) -> ProgressReport:
-        return ProgressReport(self._peer, request, token)
-
-    def refuse(self, request: Request, error: WireError) -> None:
-        self._peer.refuse(request, error)
+        self._parked.close()
 
     # Subscriptions
 
     def _listen(self, request: Request, params: Fields, envelope: detect.Envelope) -> None:
-        try:
-            wanted = jsonrpc.fields(params["notifications"])
-        except (KeyError, ValueError):
-            raise invalid_params("Invalid params: notifications must be an object") from None
-        uris = jsonrpc.value(wanted.get("resourceSubscriptions", Raw(b"[]")))
-        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-            raise invalid_params("Invalid params: resourceSubscriptions must be a list of strings")
-        offered = self._gateway.offered()
-        kinds = frozenset(
-            kind for kind, key in names.LISTEN_KEY.items() if kind in offered.kinds and wanted.get(key) == Raw(b"true")
-        )
-        sender = Sender(
-            envelope.capabilities, envelope.info, None, self._viewer, lambda _question: lambda _reason: None
-        )
-        subscription = _Subscription(self._peer, request, kinds, uris if offered.subscribe else [], sender)
+        kinds, uris = read_filter(params, self._gateway.offered())
+        sender = self._sender(envelope, lambda _question: lambda _reason: None)
+        subscription = Subscription(self._peer, request, sender, kinds, uris)
         self._subscriptions[request] = subscription
         request.cancel = lambda _reason: self._unlisten(request)
-        subscription.acknowledge("resourceSubscriptions" in wanted and offered.subscribe)
+        subscription.acknowledge()
         for kind in kinds:
             # What it would be shown now is what a change is measured by: it may have its list from elsewhere.
             self._gateway.merged_list(kind, self._viewer, lambda _listing: None)
-        for uri in subscription.uris:
+        for uri in uris or ():
             self._uris[uri] += 1
             if self._uris[uri] == 1:
                 self._submit(Action.SUBSCRIBE, uri, sender)
 
     def _unlisten(self, request: Request) -> None:
         subscription = self._subscriptions.pop(request)
-        for uri in subscription.uris:
+        for uri in subscription.uris or ():
             self._uris[uri] -= 1
             if self._uris[uri] == 0:
-                self._submit(Action.UNSUBSCRIBE, uri, subscription.sender)
+                del self._uris[uri]
+                self._submit(Action.UNSUBSCRIBE, uri, subscription.caller)
 
-    def _submit(self, action: Action, uri: str, sender: Sender) -> None:
+    def _submit(self, action: Action, uri: str, caller: Caller) -> None:
         # The client waits for no answer to these: it was told what is honoured, and hears of updates.
         params = {"uri": jsonrpc.encode(uri)}
-        self._gateway.submit(Call(action, uri, params, {}, sender, reply=lambda _outcome: None))
+        self._gateway.submit(Call(action, uri, params, {}, caller, reply=lambda _outcome: None))
 
-
-@dataclass(slots=True, eq=False)
-class _Exchange:
-    """One call and the requests it is spread over: the first, and a retry for every time it was parked."""
-
-    front: FrontModern
-    request: Request | None
-    """The request that waits for an answer now; `None` while the call is parked."""
-    token: jsonrpc.RequestId | None
-    _action: Action = Action.CALL_TOOL
-    _about: tuple[Action, str, object] | None = None
-    """What the call is about, as its first request said it; a retry has to say the same."""
-    _cancel_call: Cancel | None = None
-    _questions: dict[str, Question] = field(default_factory=dict)
-    _asked: frozenset[str] = frozenset()
-    _count: int = 0
-    _outcome: Outcome | None = None
-    _handle: str = ""
-    _keep: Callable[[], None] = lambda: None
-
-    @property
-    def wants_progress(self) -> bool:
-        return self.token is not None
-
-    def start(self, call: Call, gateway: Gateway) -> None:
-        self._action = call.action
-        self._about = (call.action, call.target, _values(call.params))
-        if self.request is not None:
-            self.request.cancel = self.cancel
-        self._cancel_call = gateway.submit(call)
-
-    def report(self, params: Fields) -> None:
-        if self.request is not None and self.token is not None:
-            self.front.progress(self.request, self.token)(params)
-
-    def settle(self, outcome: Outcome) -> None:
-        """Take the call's own outcome; while parked it waits for the retry."""
-        self._outcome = outcome
-        self._cancel_call = None
-        if self.request is not None:
-            self._answer(outcome)
-
-    def cancel(self, reason: Raw | None) -> None:
-        """Give up: the client cancelled, or never came back."""
-        self.front.unpark(self._handle)
-        self._keep()
-        self.request = None
-        if self._cancel_call is not None:
-            self._cancel_call(reason)
-        for question in self._questions.values():
-            question.answer(invalid_request("Invalid Request: the call this question belongs to is over"))
-        self._questions.clear()
-
-    def park(self, question: Question) -> Cancel:
-        """Show a legacy backend's question to the client."""
-        self._count += 1
-        key = f"{question.ask.value}-{self._count}"
-        self._questions[key] = question
-        if self.request is not None:
-            self._ask()
-
-        def withdraw(_reason: Raw | None) -> None:
-            self._questions.pop(key, None)
-
-        return withdraw
-
-    def on_parked(self, handle: str, keep: Callable[[], None]) -> None:
-        self._handle, self._keep = handle, keep
-
-    def _ask(self) -> None:
-        self._asked = frozenset(self._questions)
-        requests = {
-            key: jsonrpc.encode(
-                {
-                    "method": names.ASK_METHOD[question.ask],
-                    "params": with_meta(question.params, question.meta),
-                }
-            )
-            for key, question in self._questions.items()
-        }
-        handle = self.front.park(self)
-        self._answer(InputRequired(requests, jsonrpc.encode(handle)))
-
-    def _answer(self, outcome: Outcome) -> None:
-        request, self.request = self.request, None
-        if request is not None:
-            self.front.answer_call(request, self._action, outcome)
-
-    def resume(
-        self,
-        request: Request,
-        about: tuple[Action, str, object],
-        token: jsonrpc.RequestId | None,
-        responses: Raw | None,
-    ) -> None:
-        """Go on with a parked call: its retry is here. Answers not given are asked for again."""
-        self._keep()
-        if about != self._about:
-            # "rejecting state presented on a request that does not match"
-            self.cancel(None)
-            self.front.refuse(request, invalid_params("Invalid params: requestState belongs to another request"))
-            return
-        self.request, self.token = request, token
-        request.cancel = self.cancel
-        given = jsonrpc.object_or_empty(responses)
-        for key in [key for key in self._questions if key in self._asked and key in given]:
-            self._questions.pop(key).answer(Result(given[key]))
-        if self._outcome is not None:
-            self._answer(self._outcome)
-        elif self._questions and self.request is not None:
-            # "the server SHOULD respond with a new InputRequiredResult requesting the missing information again"
-            self._ask()
-
-
-@dataclass(slots=True, eq=False)
-class _Subscription:
-    """One `subscriptions/listen`: what it asked for, and under whose id it is told."""
-
-    peer: Peer
-    request: Request
-    kinds: frozenset[Kind]
-    uris: list[str]
-    sender: Sender
-
-    def acknowledge(self, resources: bool) -> None:
-        """Say what is honoured; MUST be the first message of the subscription."""
-        honoured: dict[str, object] = {
-            names.LISTEN_KEY[kind]: True for kind in sorted(self.kinds, key=list(Kind).index)
-        }
-        if resources:
-            honoured["resourceSubscriptions"] = self.uris
-        self._notify(names.ACKNOWLEDGED, {"notifications": jsonrpc.encode(honoured)})
-
-    def on_changed(self, kinds: frozenset[Kind]) -> None:
-        for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self.kinds}):
-            self._notify(method, {})
-
-    def on_updated(self, uri: str, params: Fields) -> None:
-        if uri in self.uris:
-            self._notify(names.UPDATED, params)
-
-    def _notify(self, method: str, params: Fields) -> None:
-        # "the server MUST include io.modelcontextprotocol/subscriptionId in `_meta`"
-        meta = jsonrpc.object_or_empty(params.get(names.META))
-        meta[names.SUBSCRIPTION_KEY] = jsonrpc.encode(self.request.id)
-        self.peer.notify(method, jsonrpc.encode(with_meta(params, meta)))
-
-
-def _values(params: Fields) -> object:
-    return {key: jsonrpc.value(raw) for key, raw in params.items()}
+    def end_subscriptions(self) -> None:
+        """End every subscription gracefully."""
+        for request, subscription in list(self._subscriptions.items()):
+            # "the server SHOULD send a successful subscriptions/listen response to signal a graceful end"
+            self._unlisten(request)
+            self._answer(request, {names.META: jsonrpc.encode(subscription.meta())}, None)
 
 
 def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:

@@ -71,6 +71,7 @@ LISTEN_KEY: Final = {
     Kind.RESOURCES: "resourcesListChanged",
     Kind.TEMPLATES: "resourcesListChanged",
 }
+LISTEN_URIS: Final = "resourceSubscriptions"
 
 TOOLS_CALL: Final = "tools/call"
 COMPLETE: Final = "completion/complete"

@@ -1,0 +1,171 @@
+"""Modern calls of legacy backends that ask something: parked until the client's retry brings the answer.
+
+Decides how long a call may be parked, how many may be, and which retry goes on with which call. How an
+outcome is written is the front dialect's business. A handle cannot be guessed, works once, and expires.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import Gateway, names
+from search_mcp.dialects.params import with_meta
+from search_mcp.errors import WireError, invalid_params, invalid_request
+from search_mcp.inflight import Request
+from search_mcp.jsonrpc import Fields, Raw, RequestId
+from search_mcp.model import Call, Cancel, InputRequired, Outcome, Question, Result
+
+PARKED_SECONDS = 600.0
+"""How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
+PARKED_CALLS = 256
+"""How many calls may be parked at once; the oldest goes first."""
+
+Later = Callable[[float, Callable[[], None]], Callable[[], None]]
+
+
+class Desk(Protocol):
+    """Where the answers to a call's requests are written."""
+
+    def answer_call(self, request: Request, call: Call, outcome: Outcome) -> None: ...
+    def refuse(self, request: Request, error: WireError) -> None: ...
+    def report(self, request: Request, token: RequestId, progress: Fields) -> None: ...
+
+
+class ParkedCalls:
+    """The parked calls of one connection, by handle."""
+
+    def __init__(self, later: Later) -> None:
+        self._later = later
+        self._exchanges: dict[str, Exchange] = {}
+        self._stop_expiry: dict[str, Callable[[], None]] = {}
+
+    def put(self, exchange: "Exchange") -> str:
+        """Keep a call until its retry; return the handle."""
+        if len(self._exchanges) >= PARKED_CALLS:
+            next(iter(self._exchanges.values())).cancel(None)
+        handle = secrets.token_urlsafe(32)
+        self._exchanges[handle] = exchange
+        self._stop_expiry[handle] = self._later(PARKED_SECONDS, lambda: exchange.cancel(None))
+        return handle
+
+    def take(self, handle: str | None) -> "Exchange | None":
+        """Give the call that goes with a handle, once."""
+        if handle is None or handle not in self._exchanges:
+            return None
+        self._stop_expiry.pop(handle)()
+        return self._exchanges.pop(handle)
+
+    def close(self) -> None:
+        """Give up every one of them."""
+        for exchange in list(self._exchanges.values()):
+            exchange.cancel(None)
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """One call and the requests it is spread over: the first, and a retry for every time it was parked."""
+
+    desk: Desk
+    parked: ParkedCalls
+    request: Request | None
+    """The request that waits for an answer now; `None` while the call is parked."""
+    token: RequestId | None
+    """The progress token of that request."""
+    _call: Call | None = None
+    _params: Fields = field(default_factory=dict)
+    _cancel_call: Cancel | None = None
+    _questions: dict[str, Question] = field(default_factory=dict)
+    _asked: frozenset[str] = frozenset()
+    """Which of the questions the client was shown."""
+    _count: int = 0
+    _outcome: Outcome | None = None
+    _handle: str | None = None
+
+    def start(self, call: Call, gateway: Gateway) -> None:
+        """Have the call carried out for its first request."""
+        self._call, self._params = call, call.params
+        if self.request is not None:
+            self.request.cancel = self.cancel
+        cancel_call = gateway.submit(call)
+        self._cancel_call = cancel_call if self._outcome is None else None
+
+    def report(self, progress: Fields) -> None:
+        """Pass progress on to the request that waits."""
+        if self.request is not None and self.token is not None:
+            self.desk.report(self.request, self.token, progress)
+
+    def settle(self, outcome: Outcome) -> None:
+        """Take the call's own outcome; while parked it waits for the retry."""
+        self._outcome = outcome
+        self._cancel_call = None
+        self._answer(outcome)
+
+    def cancel(self, reason: Raw | None) -> None:
+        """Give up: the client cancelled, or never came back."""
+        self.parked.take(self._handle)
+        self.request = None
+        if self._cancel_call is not None:
+            self._cancel_call(reason)
+        while self._questions:
+            _, question = self._questions.popitem()
+            question.answer(invalid_request("Invalid Request: the call this question belongs to is over"))
+
+    def park(self, question: Question) -> Cancel:
+        """Show a legacy backend's question to the client."""
+        self._count += 1
+        key = f"{question.ask.value}-{self._count}"
+        self._questions[key] = question
+        self._ask()
+
+        def withdraw(_reason: Raw | None) -> None:
+            self._questions.pop(key, None)
+
+        return withdraw
+
+    def resume(self, request: Request, call: Call, token: RequestId | None, responses: Raw | None) -> None:
+        """Go on with the parked call: its retry is here. Answers not given are asked for again."""
+        if not self._is_same(call):
+            # "rejecting state presented on a request that does not match"
+            self.cancel(None)
+            self.desk.refuse(request, invalid_params("Invalid params: requestState belongs to another request"))
+            return
+        self.request, self.token = request, token
+        request.cancel = self.cancel
+        given = jsonrpc.object_or_empty(responses)
+        for key in [key for key in self._questions if key in self._asked and key in given]:
+            self._questions.pop(key).answer(Result(given[key]))
+        if self._outcome is not None:
+            self._answer(self._outcome)
+        elif self._questions:
+            # "the server SHOULD respond with a new InputRequiredResult requesting the missing information again"
+            self._ask()
+
+    def _is_same(self, call: Call) -> bool:
+        ours = self._call
+        return (
+            ours is not None
+            and (call.action, call.target) == (ours.action, ours.target)
+            and _values(call.params) == _values(self._params)
+        )
+
+    def _ask(self) -> None:
+        if self.request is None:
+            return  # parked already; asked for with the retry
+        self._asked = frozenset(self._questions)
+        requests: Fields = {}
+        for key, question in self._questions.items():
+            params = with_meta(question.params, question.meta)
+            requests[key] = jsonrpc.encode({"method": names.ASK_METHOD[question.ask], "params": params})
+        self._handle = self.parked.put(self)
+        self._answer(InputRequired(requests, jsonrpc.encode(self._handle)))
+
+    def _answer(self, outcome: Outcome) -> None:
+        request, self.request = self.request, None
+        if request is not None and self._call is not None:
+            self.desk.answer_call(request, self._call, outcome)
+
+
+def _values(params: Fields) -> object:
+    return {key: jsonrpc.value(raw) for key, raw in params.items()}
