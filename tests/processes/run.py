@@ -132,11 +132,6 @@ class Run:
             self.log.sent(line)
         self._put(data)
 
-    def writes_too_much(self, data: bytes) -> None:
-        """Write a line over the limit: a message to us, and nothing that can be read to search-mcp."""
-        self.log.sent(b"[")
-        self._put(data)
-
     def _put(self, data: bytes) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(data)
