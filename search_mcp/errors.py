@@ -2,7 +2,7 @@
 
 Decides whose fault something is and what the client is told. A `WireError` is also a value: the
 outcome of a call that failed. Messages are built from fields, and never hold a secret: what comes
-from a backend is redacted before it gets here.
+from a backend is redacted by whoever makes the error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,8 +78,8 @@ class ProtocolError(WireError):
         return self._data
 
 
-def invalid_params(message: str, data: Mapping[str, Any] | None = None) -> ProtocolError:
-    return ProtocolError(INVALID_PARAMS, message, data)
+def invalid_params(message: str) -> ProtocolError:
+    return ProtocolError(INVALID_PARAMS, message)
 
 
 def invalid_request(message: str) -> ProtocolError:

@@ -79,6 +79,10 @@ class Inflight:
         """Whether any request of theirs is open."""
         return bool(self._received)
 
+    def open_requests(self) -> list[Request]:
+        """Every request of theirs that is not answered."""
+        return list(self._received.values())
+
     def retire(self, request: Request) -> None:
         """Close a request of theirs: it is answered now, or never."""
         if not self.is_open(request):

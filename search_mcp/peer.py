@@ -64,8 +64,10 @@ class Peer:
     # Bytes
 
     def feed(self, chunk: bytes) -> None:
-        """Take in bytes and act on every message they complete."""
+        """Take in bytes and act on every message they complete; what comes after the end is not heard."""
         for line in self._lines.feed(chunk):
+            if self._ended:
+                return
             self._on_line(line)
 
     def flush(self) -> None:
@@ -215,6 +217,11 @@ class Peer:
             self._all_answered.set()
             self._all_answered = None
 
+    def refuse_all(self, error: WireError) -> None:
+        """Answer every open request with an error, because nothing else will."""
+        for request in self._inflight.open_requests():
+            self.refuse(request, error)
+
     def is_open(self, request: Request) -> bool:
         """Whether a request still wants its answer."""
         return self._inflight.is_open(request)
@@ -273,6 +280,12 @@ class Peer:
             self._on_request(Request(message.id, message.method, message.params, write))
 
     def _on_invalid(self, invalid: Invalid, line: Line, write: Callable[[bytes], None]) -> None:
+        if invalid.is_answer and self._inflight.waiting(invalid.id) is not None:
+            # The two sides' ids overlap: an error under this one would answer a request of theirs.
+            self._give_up_on(invalid, invalid.message)
+            if isinstance(write, _Batched):
+                write.skip()
+            return
         try:
             error = self._receiver.on_invalid(invalid, line)
         except Exception:  # a bug must cost its own message only; the next one is served
@@ -282,7 +295,6 @@ class Peer:
             write(jsonrpc.failure(invalid.id, error))
         elif isinstance(write, _Batched):
             write.skip()
-        self._give_up_on(invalid, invalid.message)
 
     def _on_request(self, request: Request) -> None:
         if not self._inflight.receive(request):
@@ -301,10 +313,10 @@ class Peer:
         sent = self._inflight.settle(message.id)
         if sent is None:
             log.debug("! %s answered request %r, which is not in flight", self._name, message.id)
+        elif message.result is not UNSET and (message.error is UNSET or bytes(message.error) == b"null"):
+            self._guarded(sent.settle, message.result)
         elif message.error is not UNSET:
             self._guarded(sent.settle, jsonrpc.error_object(message.error))
-        elif message.result is not UNSET:
-            self._guarded(sent.settle, message.result)
 
     def _guarded(self, act: Callable[..., None], *args: object) -> None:
         try:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from search_mcp.catalog import Catalog
-from search_mcp.jsonrpc import Fields, Raw, value
+from search_mcp.jsonrpc import Fields, Raw, object_or_empty, value
 from search_mcp.model import Entry, Kind
 
 SEEN_URIS = 10_000
@@ -49,12 +49,13 @@ class ResourceMap:
         content = result.get("content") if isinstance(result, dict) else result
         if content is None or not _MENTION.search(memoryview(content)):
             return
-        decoded = value(content)
-        blocks = decoded.get("content") if isinstance(decoded, dict) else decoded
+        if not isinstance(result, dict):
+            content = object_or_empty(result).get("content", content)  # not what stands beside it
+        blocks = value(content)
         for block in blocks if isinstance(blocks, list) else ():
             mentioned = block.get("resource", block) if isinstance(block, dict) else {}
             uri = mentioned.get("uri") if isinstance(mentioned, dict) else None
-            if isinstance(uri, str):
+            if isinstance(uri, str) and len(uri) <= LONGEST_URI:
                 self._seen[uri] = server
                 self._seen.move_to_end(uri)
         while len(self._seen) > SEEN_URIS:
@@ -101,12 +102,12 @@ class UriTemplate:
 
 def _stretched(uri: str, starts: set[int], operator: str) -> set[int]:
     """Where an expression may end that starts at one of these places: anywhere, or before a delimiter."""
-    if not starts:
-        return set()
-    if operator:
-        return set(range(min(starts), len(uri) + 1))
     ends: set[int] = set()
-    for start in starts:
-        delimiter = _DELIMITER.search(uri, start)
-        ends.update(range(start, (delimiter.start() if delimiter else len(uri)) + 1))
+    reached = -1  # every place up to here is in, or was left out for good
+    for start in sorted(starts):
+        if start <= reached:
+            continue
+        delimiter = None if operator else _DELIMITER.search(uri, start)
+        reached = delimiter.start() if delimiter else len(uri)
+        ends.update(range(start, reached + 1))
     return ends

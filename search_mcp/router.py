@@ -183,7 +183,7 @@ class Router:
             kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(offer.kinds for offer in known))),
             logging=hopeful or any(offer.logging for offer in known),
             completions=hopeful or any(offer.completions for offer in known),
-            subscribe=hopeful or any(offer.subscribe or offer.modern for offer in known),
+            subscribe=hopeful or any(offer.subscribe for offer in known),
             extensions={name: raw for offer in known for name, raw in offer.extensions.items()},
             tasks=next((offer.tasks for offer in known if offer.tasks is not None), None),
         )
@@ -358,7 +358,7 @@ class Router:
             raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
             offer = self._status(server).offer
-            if offer is not None and not (offer.subscribe or offer.modern):
+            if offer is not None and not offer.subscribe:
                 raise method_not_found(f"server {server!r} has no subscriptions")
         return self._backends[server].submit(call, call.target)
 

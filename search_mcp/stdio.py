@@ -74,8 +74,11 @@ async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tu
 
 
 def _is_pollable(platform: str, mode: int) -> bool:
-    """Whether the event loop can wait for this descriptor: not for files, and for nothing on Windows."""
-    return platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode))
+    """Whether the event loop can wait for this descriptor: for pipes and sockets, and for nothing on Windows.
+
+    A terminal would be left non-blocking for the shell it belongs to, and `/dev/null` cannot be waited for.
+    """
+    return platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))
 
 
 class _PipeReader(asyncio.Protocol):

@@ -13,7 +13,10 @@ from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Catalog, Item
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Status
-from search_mcp.search import Document, Index
+from search_mcp.profiles import Profile
+from search_mcp.search import Document, Explanation, Index
+from search_mcp.search.analysis import Analyzer
+from search_mcp.search.reasons import reason
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, brief, full_definition, signature
 
@@ -25,6 +28,8 @@ MOST_RESULTS = 50
 ANSWER_LENGTH = 20_000
 """Characters an answer may have; what does not fit is left out and said to be."""
 MOST_DESCRIBED = 20
+MOST_NAMED = 50
+"""Servers an answer names when it says which there are."""
 _DETAILS = ("signature", "full", "name")
 
 _READS = {"readOnlyHint": True, "openWorldHint": False}
@@ -90,6 +95,91 @@ class ServerFacts:
     tags: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """What one server's place in the index is made of."""
+
+    items: list[Item]
+    title: str
+    facts: ServerFacts
+
+    def document(self, item: Item) -> Document:
+        return Document(
+            name=item.name,
+            server=item.server,
+            tool=item.own,
+            description=item.description,
+            input_schema=item.input_schema,
+            server_title=self.title,
+            server_description=self.facts.description,
+            tags=self.facts.tags,
+        )
+
+
+class _FollowingIndex:
+    """The search index, made to follow a catalogue one server at a time; what did not change is left as it is."""
+
+    def __init__(
+        self, catalog: Catalog, facts: Mapping[str, ServerFacts], statuses: Callable[[], Iterable[Status]]
+    ) -> None:
+        self._catalog, self._facts, self._statuses = catalog, facts, statuses
+        self._index = Index()
+        self._analyzer = Analyzer()
+        self._seen = -1  # the catalogue's version that `_wanted` and `_items` are of
+        self._items: dict[str, Item] = {}
+        self._wanted: dict[str, _Listed] = {}
+        self._held: dict[str, _Listed] = {}
+        self._due: list[str] = []
+
+    def configure(self, facts: Mapping[str, ServerFacts]) -> None:
+        self._facts = facts
+        self._seen = -1
+
+    def advance(self) -> bool:
+        """Take one server in or out, if the catalogue changed; return whether another is due."""
+        if self._seen != self._catalog.version:
+            self._look_again()
+        if self._due:
+            self._follow(self._due.pop())
+        return bool(self._due)
+
+    def search(self, query: str, limit: int, server: str | None) -> list[Item]:
+        """Rank tools for a query; first make up for what the index is behind."""
+        while self.advance():
+            pass
+        return [self._items[hit.name] for hit in self._index.search(query, limit, server=server)]
+
+    def explain(self, query: str, item: Item) -> Explanation | None:
+        return self._index.explain(query, item.name)
+
+    def reason(self, query: str, item: Item) -> str:
+        """Say in a few words why a query found a tool."""
+        explanation = self._index.explain(query, item.name)
+        return reason(explanation, self._held[item.server].document(item), self._analyzer) if explanation else ""
+
+    def _look_again(self) -> None:
+        self._seen = self._catalog.version
+        self._items = {item.name: item for item in self._catalog.tools()}
+        by_server: dict[str, list[Item]] = {}
+        for item in self._items.values():
+            by_server.setdefault(item.server, []).append(item)
+        titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
+        self._wanted = {
+            server: _Listed(items, titles.get(server, ""), self._facts[server]) for server, items in by_server.items()
+        }
+        servers = sorted(self._wanted.keys() | self._held.keys())
+        self._due = [server for server in servers if self._wanted.get(server) != self._held.get(server)]
+
+    def _follow(self, server: str) -> None:
+        listed = self._wanted.get(server)
+        if listed is None:
+            del self._held[server]
+            self._index.remove(server)
+        else:
+            self._held[server] = listed
+            self._index.add(server, map(listed.document, listed.items))
+
+
 class OwnTools:
     """Our tools over one catalogue."""
 
@@ -102,24 +192,44 @@ class OwnTools:
     ) -> None:
         self._catalog, self._facts, self._statuses = catalog, facts, statuses
         self._description_length = description_length
-        self._index = Index()
-        self._indexed_version = -1
-        self._indexed: dict[str, list[Item]] = {}
+        self._index = _FollowingIndex(catalog, facts, statuses)
+        self._shown: dict[Profile, tuple[int, ShownNames]] = {}
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], dict[str, Any]]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,
             LIST_SERVERS: self._list_servers,
         }
 
+    def configure(self, facts: Mapping[str, ServerFacts], description_length: int) -> None:
+        """Go over to another configuration; of the index, only what it changed is made anew."""
+        self._facts = facts
+        self._description_length = description_length
+        self._index.configure(facts)
+
+    def advance(self) -> bool:
+        """Bring the search up to the catalogue by one server; return whether another is due.
+
+        Called between other work after every change, so that no call waits for a large index; a search makes up
+        for what is left.
+        """
+        return self._index.advance()
+
     def run(self, name: str, arguments: Mapping[str, Any], audience: Audience) -> Raw:
         """Carry out one of our tools but `call_tool`; wrong arguments are a result a model can act on."""
-        shown = ShownNames(self._catalog.tools(), audience.profile)
+        shown = self._shown_names(audience.profile)
         try:
             structured = self._tools[name](arguments, shown, audience)
         except ArgumentError as exc:
             return jsonrpc.encode({"content": [{"type": "text", "text": str(exc)}], "isError": True})
         text = structured.pop("text")
         return jsonrpc.encode({"content": [{"type": "text", "text": text}], "structuredContent": structured})
+
+    def _shown_names(self, profile: Profile) -> ShownNames:
+        version, names = self._shown.get(profile, (-1, None))
+        if names is None or version != self._catalog.version:
+            names = ShownNames(self._catalog.tools(), profile)
+            self._shown[profile] = self._catalog.version, names
+        return names
 
     # search_tools
 
@@ -129,14 +239,12 @@ class OwnTools:
         detail = _argument(arguments, "detail", str, "signature")
         if detail not in _DETAILS:
             raise ArgumentError(f"detail must be one of {', '.join(_DETAILS)}")
-        server = _argument(arguments, "server", str, "") or None
         servers = [status.server for status in self._statuses()]
-        if server is not None and server not in servers:
-            raise ArgumentError(f"There is no server {server!r}. Servers: {', '.join(servers) or 'none'}")
+        server = _server(_argument(arguments, "server", str, ""), servers)
         found = self.found(query, limit, server)
         if not found:
             return self._nothing_found(query, server, servers, shown)
-        results = [self._result(item, shown, detail, audience) for item in found]
+        results = [self._result(query, item, shown[item], detail) for item in found]
         kept = _within(results)
         text = "\n".join(_result_text(position, result) for position, result in enumerate(kept, 1))
         body: dict[str, Any] = {"results": kept}
@@ -147,46 +255,21 @@ class OwnTools:
 
     def found(self, query: str, limit: int, server: str | None) -> list[Item]:
         """Rank tools for a query; an empty one lists them in order."""
-        items = self._catalog.tools()
         if not query.strip():
-            return [item for item in items if server in (None, item.server)][:limit]
-        self._refresh_index()
-        by_name = {item.name: item for item in items}
-        return [by_name[hit.name] for hit in self._index.search(query, limit, server=server)]
+            return [item for item in self._catalog.tools() if server in (None, item.server)][:limit]
+        return self._index.search(query, limit, server)
 
-    def _refresh_index(self) -> None:
-        if self._indexed_version == self._catalog.version:
-            return
-        self._indexed_version = self._catalog.version
-        by_server: dict[str, list[Item]] = {}
-        for item in self._catalog.tools():
-            by_server.setdefault(item.server, []).append(item)
-        for server in self._indexed.keys() - by_server.keys():
-            self._index.remove(server)
-        titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
-        for server, items in by_server.items():
-            if self._indexed.get(server) != items:
-                self._index.add(server, [self._document(item, titles.get(server, "")) for item in items])
-        self._indexed = by_server
+    def explained(self, query: str, limit: int, server: str | None) -> list[tuple[Item, Explanation]]:
+        """Rank tools for a query, each with what its place is made of."""
+        found = [(item, self._index.explain(query, item)) for item in self._index.search(query, limit, server)]
+        return [(item, why) for item, why in found if why is not None]
 
-    def _document(self, item: Item, title: str) -> Document:
-        facts = self._facts[item.server]
-        return Document(
-            name=item.name,
-            server=item.server,
-            tool=item.own,
-            description=item.description,
-            input_schema=item.input_schema,
-            server_title=title,
-            server_description=facts.description,
-            tags=facts.tags,
-        )
-
-    def _result(self, item: Item, shown: ShownNames, detail: str, audience: Audience) -> dict[str, Any]:
-        name = shown[item]
+    def _result(self, query: str, item: Item, name: str, detail: str) -> dict[str, Any]:
         if detail == "name":
             return {"name": name}
         result: dict[str, Any] = {"name": name, "description": brief(item.description, self._description_length)}
+        if query.strip() and (matched := self._index.reason(query, item)):
+            result["matched"] = matched
         schema = item.fields["inputSchema"]
         if detail == "full" and len(memoryview(schema)) <= ANSWER_LENGTH:
             return {**result, "inputSchema": schema}
@@ -200,8 +283,8 @@ class OwnTools:
         text = f"No tool matches {query[:200]!r}." if query.strip() else "There are no tools."
         if close:
             text += f" Nearest names: {', '.join(close)}."
-        text += f" Servers: {', '.join(servers) or 'none'}."
-        return {"results": [], "nearest": close, "servers": servers, "text": text}
+        text += f" Servers: {_enumerated(servers)}."
+        return {"results": [], "nearest": close, "servers": servers[:MOST_NAMED], "text": text}
 
     # describe_tools
 
@@ -262,6 +345,25 @@ def _argument(arguments: Mapping[str, Any], name: str, kind: type, default: Any)
     return value
 
 
+def _server(name: str, servers: Sequence[str]) -> str | None:
+    """Find the server that is meant; None means all.
+
+    Raises:
+        ArgumentError: there is none.
+    """
+    if not name or name in servers:
+        return name or None
+    alike = [server for server in servers if server.casefold() == name.strip().casefold()]
+    if len(alike) != 1:
+        raise ArgumentError(f"There is no server {name[:200]!r}. Servers: {_enumerated(servers)}")
+    return alike[0]
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join([*names[:MOST_NAMED], *([f"… {more} more"] if more > 0 else [])]) or "none"
+
+
 def _within(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Keep as many results as an answer may hold, at least one."""
     kept: list[dict[str, Any]] = []
@@ -276,8 +378,9 @@ def _within(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _result_text(position: int, result: Mapping[str, Any]) -> str:
     lines = [f"{position}. {result.get('signature', result['name'])}"]
-    if result.get("description"):
-        lines.append(f"   {result['description']}")
+    about = [result.get("description"), f"[{result['matched']}]" if "matched" in result else ""]
+    if any(about):
+        lines.append(f"   {' '.join(filter(None, about))}")
     if "inputSchema" in result:
         lines.append(f"   inputSchema: {bytes(result['inputSchema']).decode()}")
     return "\n".join(lines)

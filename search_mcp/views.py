@@ -13,6 +13,11 @@ from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Kind
 from search_mcp.profiles import Profile
 
+LONGEST_DESCRIPTION = 10_000
+"""Characters of a description that are looked at for its first sentence."""
+LONGEST_ABBREVIATION = 12
+SIGNATURE_NODES = 300
+"""Parts of a schema that are written out: schemas that hold themselves have no end."""
 SIGNATURE_LENGTH = 300
 """Characters of a signature; what does not fit is said to be left out."""
 _DEEPEST = 2
@@ -114,11 +119,10 @@ _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # Korean 
 
 def brief(description: str, limit: int) -> str:
     """Cut a description down to its first sentence or so, never inside a word."""
-    text = description.strip()
+    text = description.strip()[:LONGEST_DESCRIPTION]
     for end in _SENTENCE_END.finditer(text):
-        sentence = text[: end.end()]
-        if not _ABBREVIATION.search(sentence):
-            text = sentence
+        if not _ABBREVIATION.search(text, max(0, end.end() - LONGEST_ABBREVIATION), end.end()):
+            text = text[: end.end()]
             break
     text = " ".join(text.split())
     if len(text) <= limit:
@@ -136,7 +140,7 @@ def _is_inside_word(text: str, position: int) -> bool:
 
 def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
     """Write a tool as `read_text_file(path: string, head?: number)`: required first, then optional."""
-    parts = _parameters(schema, schema, 0)
+    parts = _Signature(schema).parameters(schema, 0)
     written = f"{name}({', '.join(parts)})"
     shown = len(parts)
     while len(written) > limit and shown:
@@ -145,43 +149,55 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
     return written
 
 
-def _type(schema: Any, root: Mapping[str, Any], depth: int = 0) -> str:
-    if not isinstance(schema, dict) or depth > _DEEPEST_OF_ALL:
-        return "any"
-    schema = _resolved(schema, root)
-    choices = _choices(schema, root, depth)
-    if choices:
-        more = ["…"] if len(choices) > _LONGEST_ENUM else []
-        return "|".join([*choices[:_LONGEST_ENUM], *more])
-    kind = schema.get("type", "object" if "properties" in schema else "any")
-    if kind == "array":
-        inner = _type(schema.get("items"), root, depth + 1)
-        return f"({inner})[]" if "|" in inner else f"{inner}[]"
-    if kind == "object" and depth < _DEEPEST and isinstance(schema.get("properties"), dict) and schema["properties"]:
-        return "{" + ", ".join(_parameters(schema, root, depth + 1)) + "}"
-    return str(kind)
+class _Signature:
+    """One schema being written out, within bounds of depth and of size."""
 
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._nodes_left = SIGNATURE_NODES
 
-def _choices(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> list[str]:
-    """The alternatives a schema spells out, if it does."""
-    if "const" in schema:
-        return [_literal(schema["const"])]
-    for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", str)):
-        values = schema.get(keyword)
-        if isinstance(values, list):
-            return list(dict.fromkeys(write(each) if write else _type(each, root, depth + 1) for each in values))
-    return []
+    def parameters(self, schema: Mapping[str, Any], depth: int) -> list[str]:
+        """Write an object schema's properties, required ones first."""
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            return []
+        required = schema.get("required")
+        wanted = required if isinstance(required, list) else []
+        ordered = sorted(properties, key=lambda key: key not in wanted)
+        return [f"{key}{'' if key in wanted else '?'}: {self._type(properties[key], depth)}" for key in ordered]
 
+    def _type(self, schema: Any, depth: int) -> str:
+        self._nodes_left -= 1
+        if not isinstance(schema, dict) or depth > _DEEPEST_OF_ALL or self._nodes_left < 0:
+            return "any"
+        schema = _resolved(schema, self._root)
+        choices = self._choices(schema, depth)
+        if choices:
+            more = ["…"] if len(choices) > _LONGEST_ENUM else []
+            return "|".join([*choices[:_LONGEST_ENUM], *more])
+        kind = schema.get("type", "object" if "properties" in schema else "any")
+        if kind == "array":
+            inner = self._type(schema.get("items"), depth + 1)
+            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+        if (
+            kind == "object"
+            and depth < _DEEPEST
+            and isinstance(schema.get("properties"), dict)
+            and schema["properties"]
+        ):
+            return "{" + ", ".join(self.parameters(schema, depth + 1)) + "}"
+        return str(kind)
 
-def _parameters(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> list[str]:
-    """Write an object schema's properties, required ones first."""
-    properties = schema.get("properties")
-    if not isinstance(properties, dict):
+    def _choices(self, schema: Mapping[str, Any], depth: int) -> list[str]:
+        """The alternatives a schema spells out, if it does; one more than are shown says that there are more."""
+        if "const" in schema:
+            return [_literal(schema["const"])]
+        for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", str)):
+            values = schema.get(keyword)
+            if isinstance(values, list):
+                some = values[: _LONGEST_ENUM + 1]
+                return list(dict.fromkeys(write(each) if write else self._type(each, depth + 1) for each in some))
         return []
-    required = schema.get("required")
-    wanted = required if isinstance(required, list) else []
-    ordered = sorted(properties, key=lambda key: key not in wanted)
-    return [f"{key}{'' if key in wanted else '?'}: {_type(properties[key], root, depth)}" for key in ordered]
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:

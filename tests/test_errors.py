@@ -51,7 +51,6 @@ ROWS = [
         None,
         id="malformed params",
     ),
-    pytest.param(invalid_params("x", {"a": 1}), -32602, "x", {"a": 1}, id="malformed params, with data"),
     pytest.param(
         ProtocolError(-32022, "Unsupported", {"supported": ["a"]}),
         -32022,

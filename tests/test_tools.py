@@ -85,10 +85,9 @@ READ_SIGNATURE = "files.read_text_file(path?: string, head?: number)"
 
 def test_a_search_gives_signatures_and_brief_descriptions(bench: Bench) -> None:
     text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1})
-    assert text == f"1. {READ_SIGNATURE}\n   Reads a text file."
-    assert data == {
-        "results": [{"name": "files.read_text_file", "description": "Reads a text file.", "signature": READ_SIGNATURE}]
-    }
+    assert text == f"1. {READ_SIGNATURE}\n   Reads a text file. [its name]"
+    about = {"description": "Reads a text file.", "matched": "its name"}
+    assert data == {"results": [{"name": "files.read_text_file", **about, "signature": READ_SIGNATURE}]}
 
 
 def test_a_search_may_give_names_only(bench: Bench) -> None:
@@ -99,11 +98,10 @@ def test_a_search_may_give_names_only(bench: Bench) -> None:
 def test_a_search_may_give_whole_schemas(bench: Bench) -> None:
     text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1, "detail": "full"})
     schema = {"type": "object", "properties": {"path": TEXT, "head": {"type": "number"}}}
-    assert data["results"] == [
-        {"name": "files.read_text_file", "description": "Reads a text file.", "inputSchema": schema}
-    ]
+    about = {"description": "Reads a text file.", "matched": "its name"}
+    assert data["results"] == [{"name": "files.read_text_file", **about, "inputSchema": schema}]
     first, second, third = text.splitlines()
-    assert (first, second) == ("1. files.read_text_file", "   Reads a text file.")
+    assert (first, second) == ("1. files.read_text_file", "   Reads a text file. [its name]")
     assert json.loads(third.removeprefix("   inputSchema: ")) == schema
 
 

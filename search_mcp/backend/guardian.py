@@ -2,7 +2,8 @@
 
 A shell of a few hundred kilobytes outlives us by a moment. It is told of every process group that
 begins and ends; when the pipe from us closes it ends those that are left, TERM first, KILL a second
-later. One for all backends, on every system with a POSIX shell; on Windows a job object does this.
+later. One for all backends, on every system with a POSIX shell. On Windows there is none: children see
+the end of their stdin, and that is all.
 """
 
 import contextlib

@@ -89,6 +89,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._open = {1, 2}  # its outputs that are not closed, or not read to their end
         self._last_bytes: asyncio.TimerHandle | None = None
         self._reported = False
+        self._is_deaf = False  # it closed its stdin, or we did
 
     def __repr__(self) -> str:
         return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
@@ -108,7 +109,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
-        if fd == 1 or self._last_bytes is not None:
+        if fd == 0:
+            self._is_deaf = True
+        if fd in (0, 1) or self._last_bytes is not None:
             self._end_soon()
 
     def process_exited(self) -> None:
@@ -176,8 +179,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
         return code
 
     def has_ended(self) -> bool:
-        """Whether it exited or fell silent for good."""
-        return 1 not in self._open or self._exited.is_set()
+        """Whether it exited, fell silent for good or does not listen any more."""
+        return self._is_deaf or 1 not in self._open or self._exited.is_set()
 
     async def stop(self) -> None:
         with anyio.CancelScope(shield=True):
@@ -206,8 +209,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def signal_tree(self, number: int) -> None:
         """Send a signal to the child's whole process group."""
         if sys.platform == "win32":
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                self._running.kill()
+            # There are no groups to signal; this ends the children of `npx.cmd` too.
+            subprocess.Popen(["taskkill", "/T", "/F", "/PID", str(self.pid)], stdout=subprocess.DEVNULL)
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
@@ -238,7 +241,7 @@ class Spawner:
             stderr=subprocess.PIPE,
             env=dict(command.environment),
             cwd=command.cwd,
-            start_new_session=True,  # ignored on Windows, where a job object does this
+            start_new_session=True,  # ignored on Windows
         )
         return protocol
 

@@ -137,6 +137,7 @@ def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What the tool should do, in a few words.")],
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many tools to show.")] = 10,
     of_server: Annotated[str | None, typer.Option("--server", metavar="NAME", help="Only this server's tools.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show why each tool is where it is.")] = False,
     config: ConfigPath = None,
     client: ClientName = None,
     as_json: AsJson = False,
@@ -152,11 +153,14 @@ def search(
 
     async def work(running: Session) -> listing.Listing:
         await listing.settle_tools(running, screen)
-        return listing.found_tools(running, text, limit, of_server)
+        find = listing.explained_tools if explain else listing.found_tools
+        return find(running, text, limit, of_server)
 
     found = session.run(loaded, profile(client), work)
     if as_json:
         screen.json(found.as_json())
+    elif explain:
+        listing.show_explanations(found, screen)
     else:
         listing.show_tools(found, screen)
     code = listing.report_failures(found.failures, screen)

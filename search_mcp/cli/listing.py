@@ -16,6 +16,7 @@ from search_mcp.config import Config
 from search_mcp.errors import NotRunning, ToolNotFound
 from search_mcp.jsonrpc import Fields
 from search_mcp.model import Kind, Status
+from search_mcp.search import Explanation
 from search_mcp.suggest import nearest
 from search_mcp.tools import DEFINITIONS
 from search_mcp.views import brief, full_definition, signature
@@ -55,10 +56,16 @@ class Listing:
     tools: tuple[dict[str, str], ...]
     failures: tuple[Status, ...]
     nearest: tuple[str, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    """Why each tool is where it is, if that was asked."""
 
     def as_json(self) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
-        return {"tools": self.tools, "failed": failed}
+        tools: Sequence[Mapping[str, Any]] = self.tools
+        if self.explanations:
+            explained = zip(self.tools, self.explanations, strict=True)
+            tools = [{**tool, "explanation": _explanation(why)} for tool, why in explained]
+        return {"tools": tools, "failed": failed}
 
 
 def all_tools(session: Session) -> Listing:
@@ -72,6 +79,33 @@ def found_tools(session: Session, query: str, limit: int, server: str | None) ->
     return Listing(_rows(session, items), tuple(session.failures()), close)
 
 
+def explained_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
+    """The same, and why."""
+    found = session.own_tools.explained(query, limit, server)
+    close = () if found else tuple(nearest(query, session.tools.names()))
+    rows = _rows(session, [item for item, _ in found])
+    return Listing(rows, tuple(session.failures()), close, tuple(why for _, why in found))
+
+
+def _explanation(why: Explanation) -> dict[str, Any]:
+    return {
+        "score": why.score,
+        "placedFirst": why.match.name.lower() if why.match is not None else None,
+        "nameCoverage": why.name_coverage,
+        "terms": [
+            {
+                "term": part.term,
+                "score": part.score,
+                "factor": part.factor,
+                "weight": part.weight,
+                "fields": part.fields,
+            }
+            for part in why.contributions
+        ],
+        "missing": why.missing,
+    }
+
+
 def _rows(session: Session, items: Sequence[Item]) -> tuple[dict[str, str], ...]:
     shown, length = session.shown_names(), session.config.settings.description_length
     return tuple(
@@ -82,6 +116,13 @@ def _rows(session: Session, items: Sequence[Item]) -> tuple[dict[str, str], ...]
 def show_tools(listing: Listing, terminal: Terminal) -> None:
     if listing.tools:
         terminal.table(("Tool", "Description"), [(tool["name"], tool["description"]) for tool in listing.tools])
+
+
+def show_explanations(listing: Listing, terminal: Terminal) -> None:
+    """Show what puts each tool where it is."""
+    for position, (tool, why) in enumerate(zip(listing.tools, listing.explanations, strict=True), 1):
+        terminal.heading(f"{position}. {tool['name']}: {why.score:.3f}")
+        terminal.paragraph("\n".join(str(why).splitlines()[1:]))
 
 
 def report_failures(failures: Sequence[Status], terminal: Terminal) -> int:

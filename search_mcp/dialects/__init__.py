@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, UnsetType
+from search_mcp.jsonrpc import Raw, UnsetType
 from search_mcp.model import (
     Call,
     Cancel,
     Freshness,
     Kind,
-    News,
     Offer,
     Opening,
     Viewer,
@@ -70,15 +69,6 @@ class CatalogChanged:
     """What clients are shown did change, in these kinds."""
 
     kinds: frozenset[Kind]
-
-
-class FrontDialect(Protocol):
-    """The client side of one era."""
-
-    def on_request(self, request: Request, params: Fields, meta: Fields) -> None: ...
-    def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
-    def tell(self, news: News | CatalogChanged) -> None: ...
-    def close(self) -> None: ...
 
 
 class BackDialect(Protocol):

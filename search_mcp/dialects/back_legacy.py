@@ -107,6 +107,12 @@ class BackLegacy:
 
         return cancel
 
+    def _stop_asking(self, call: Call | None) -> None:
+        if self._asking[call] > 1:
+            self._asking[call] -= 1
+        else:
+            self._asking.pop(call, None)
+
     def _forget(self, call: Call) -> None:
         self._calls.pop(call, None)
         self._asking.pop(call, None)
@@ -155,7 +161,7 @@ class BackLegacy:
         call = self._likely_call()
 
         def answer(answer: Result | WireError) -> None:
-            self._asking[call] -= 1
+            self._stop_asking(call)
             if isinstance(answer, WireError):
                 self._peer.refuse(request, answer)
             else:
@@ -173,7 +179,7 @@ class BackLegacy:
         withdraw = caller.ask(question, call)
 
         def cancel(reason: Raw | None) -> None:
-            self._asking[call] -= 1
+            self._stop_asking(call)
             withdraw(reason)
 
         request.cancel = cancel

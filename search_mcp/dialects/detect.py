@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import ProtocolError, invalid_params
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import Fields, Raw
 
 
 class Era(enum.Enum):
@@ -101,15 +101,3 @@ def modern_revisions(result: Raw) -> list[str]:
     except ValueError:
         return []
     return [revision for revision in names.MODERN if isinstance(supported, list) and revision in supported]
-
-
-def names_modern_revision(error: ErrorObject) -> bool:
-    """Whether an error is a modern server's: one that names a modern revision we speak.
-
-    "a recognized modern JSON-RPC error (such as UnsupportedProtocolVersionError) identifies a modern
-    server [...] Anything else identifies a legacy server." A modern-only server "SHOULD name the
-    protocol versions it supports in any error it returns to an initialize request".
-    """
-    data: Raw | UnsetType = error.data
-    text = error.message.encode() + (bytes(data) if data is not UNSET else b"")
-    return any(revision.encode() in text for revision in names.MODERN)

@@ -20,7 +20,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import on_cancelled, with_meta
+from search_mcp.dialects.params import with_meta
 from search_mcp.dialects.parked import Exchange, ParkedCalls
 from search_mcp.dialects.subscription import Subscription, read_filter
 from search_mcp.errors import (
@@ -31,7 +31,7 @@ from search_mcp.errors import (
     method_not_found,
 )
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw
 from search_mcp.model import (
     Action,
     Call,
@@ -107,10 +107,6 @@ class FrontModern:
             raise method_not_found(request.method)
         else:
             self._call(request, params, meta, envelope)
-
-    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        if method == names.CANCELLED:
-            on_cancelled(self._peer, params)
 
     def _discover(self, request: Request) -> None:
         body: dict[str, object] = {

@@ -133,9 +133,6 @@ INPUT_RESPONSES: Final = "inputResponses"
 REQUEST_STATE: Final = "requestState"
 TTL: Final = "ttlMs"
 CACHE_SCOPE: Final = "cacheScope"
-CACHEABLE: Final = frozenset({*LISTS, DISCOVER, "resources/read"})
-TAKES_INPUT: Final = frozenset({TOOLS_CALL, "prompts/get", "resources/read"})
-"""Servers MAY send `InputRequiredResult` responses on these requests, and on no others."""
 
 LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
@@ -143,7 +140,6 @@ LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", 
 RESOURCE_NOT_FOUND: Final = -32002  # 2025-11-25 and earlier
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
-URL_ELICITATION: Final = -32042  # 2025-11-25 only
 
 CLIENT_INFO: Final = {"name": "search-mcp", "version": __version__}
 """Who we are towards a backend when no client said who it is."""

@@ -12,11 +12,10 @@ from search_mcp.dialects.detect import (
     Era,
     era_of_request,
     modern_revisions,
-    names_modern_revision,
     read_envelope,
 )
 from search_mcp.errors import ProtocolError
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw
 
 VERSION, CAPABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
 CLIENT, LEVEL = "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel"
@@ -165,18 +164,3 @@ def test_an_unsupported_version_learns_what_is_supported(revision: str) -> None:
 )
 def test_what_a_discover_result_proves(result: bytes, then: list[str]) -> None:
     assert modern_revisions(Raw(result)) == then
-
-
-@pytest.mark.parametrize(
-    ("error", "then"),
-    [
-        pytest.param(ErrorObject(-32022, "x", Raw(b'{"supported":["2026-07-28"]}')), True, id="in its data"),
-        pytest.param(ErrorObject(-1, "This server speaks 2026-07-28 only"), True, id="in its message"),
-        pytest.param(ErrorObject(-32601, "Method not found"), False, id="an unknown method"),
-        pytest.param(ErrorObject(-32022, "x", Raw(b'{"supported":["2099-01-01"]}')), False, id="a version we lack"),
-        pytest.param(ErrorObject(-32602, "x", Raw(b'{"supported":["2025-11-25"]}')), False, id="a legacy version"),
-        pytest.param(ErrorObject(-32000, "", UNSET), False, id="nothing"),
-    ],
-)
-def test_what_an_error_proves(error: ErrorObject, then: bool) -> None:
-    assert names_modern_revision(error) is then
