@@ -63,6 +63,7 @@ class Aggregate:
         )
         self.router = Router(config.servers, config.settings, profile, later, self._on_news)
         self._running: dict[str, _Running] = {}
+        self._retiring: dict[str, _Running] = {}  # stopped by an edit, and perhaps still stopping
         self._tasks: anyio.abc.TaskGroup | None = None
         self._put_in_place(config)
 
@@ -93,11 +94,16 @@ class Aggregate:
         stopped = self._put_in_place(config)
         for name, running in stopped.items():
             log.info("= %s: stopped, because the configuration changed", name)
+            running.backend.retire()
             running.scope.cancel()
+            self._retiring[name] = running
         opening = self.router.opening
         for name, running in self._running.items():
             if before.get(name) is not running and self._tasks is not None:
-                self._tasks.start_soon(running.run, before.get(name))
+                predecessor = before.get(name) or self._retiring.pop(name, None)
+                self._tasks.start_soon(running.run, predecessor)
+                if name in before:
+                    running.backend.succeed(before[name].backend)
                 if opening is not None:
                     running.backend.open(opening)
 
@@ -121,8 +127,8 @@ class Aggregate:
 
     def signal(self, number: int) -> None:
         """Send a signal to every backend's process tree."""
-        for backend in self.backends:
-            backend.signal(number)
+        for running in (*self._running.values(), *self._retiring.values()):
+            running.backend.signal(number)
 
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:

@@ -52,6 +52,14 @@ Cancel: TypeAlias = Callable[[Raw | None], None]
 """Give up on something under way; the argument is the reason as a JSON string. Late calls do nothing."""
 
 
+def NOTHING(_reason: Raw | None) -> None:  # noqa: N802  # a constant that happens to be a function
+    """Cancel what is not under way."""
+
+
+Later: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Do something after that many seconds; the answer prevents it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A finished answer: its bytes as they came, or its fields where a hop's own keys were taken out."""

@@ -275,7 +275,7 @@ class Peer:
         elif message.method is UNSET:
             self._on_response(message)
         elif message.id is UNSET or message.id is None:
-            self._guarded(self._receiver.on_notification, message.method, message.params)
+            self.hear(message.method, message.params)
         else:
             self._on_request(Request(message.id, message.method, message.params, write))
 
@@ -300,7 +300,15 @@ class Peer:
         if not self._inflight.receive(request):
             error = invalid_request(f"Invalid Request: id {request.id!r} is already in use")
             request.write(jsonrpc.failure(request.id, error.error_object()))
-            return
+        else:
+            self.serve(request)
+
+    def hear(self, method: str, params: Raw | UnsetType) -> None:
+        """Have a notification taken note of, now or again."""
+        self._guarded(self._receiver.on_notification, method, params)
+
+    def serve(self, request: Request) -> None:
+        """Have a request served that is registered, now or again; an error answers it."""
         try:
             self._receiver.on_request(request)
         except WireError as error:

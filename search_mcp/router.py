@@ -16,8 +16,8 @@ from typing import Any
 import jsonschema_rs
 
 from search_mcp import jsonrpc, profiles, tools
-from search_mcp.catalog import Catalog, Item, NamedItems
-from search_mcp.config import ServerConfig, Settings
+from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_admitted
+from search_mcp.config import ServerConfig, Settings, redact
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.errors import (
     ACTED_ON_BY_CLIENTS,
@@ -33,8 +33,9 @@ from search_mcp.errors import (
     invalid_params,
     method_not_found,
 )
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Raw
+from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Raw
 from search_mcp.model import (
+    NOTHING,
     Action,
     Audience,
     Backend,
@@ -42,6 +43,7 @@ from search_mcp.model import (
     Cancel,
     Freshness,
     Kind,
+    Later,
     ListChanged,
     News,
     Opening,
@@ -68,10 +70,9 @@ LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
 REMEMBERED_TASKS = 10_000
 """How many task ids are remembered with their servers; the oldest go first."""
-_ENDED_STATES = frozenset({"backing off", "failed", "disabled"})
+_FAILED = "failed"
+_ENDED_STATES = frozenset({"backing off", _FAILED, "disabled"})
 """States in which a backend has no list to wait for."""
-
-Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +82,8 @@ class _Waiting:
     kinds: frozenset[Kind]
     servers: Sequence[str]
     act: Callable[[], None]
+    patience: float | None
+    """Seconds; `None` waits for as long as it takes, also for lists that others gave up on."""
     stop_timer: Callable[[], None] = lambda: None
 
 
@@ -102,6 +105,7 @@ class Router:
         self._resources = ResourceMap(self._catalog)
         self._opening: Opening | None = None
         self._waiting: list[_Waiting] = []
+        self._overdue: set[tuple[str, Kind]] = set()  # lists that were waited for once, in vain
         self._rendered: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
         self._shown: dict[tuple[Kind, Viewer], Raw] = {}
         self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
@@ -109,6 +113,8 @@ class Router:
         self._tasks: OrderedDict[str, str] = OrderedDict()  # which server issued a task id
         self._problems: set[tuple[str, str]] = set()
         self._examined = -1  # the catalogue's version when its problems were last looked for
+        self._own = tools.OwnTools(self._catalog, {}, self.statuses, settings.description_length)
+        self._indexing = False
         self.configure(servers, settings, {})
 
     def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
@@ -121,7 +127,7 @@ class Router:
         self._backends = backends
         self._catalog.configure([config for config in servers if config.enabled], replaced)
         facts = {config.name: tools.ServerFacts(config.description or "", config.tags) for config in servers}
-        self._own = tools.OwnTools(self._catalog, facts, self.statuses, settings.description_length)
+        self._own.configure(facts, settings.description_length)
         self._on_change()
 
     _backends: Mapping[str, Backend] = MappingProxyType({})
@@ -233,7 +239,7 @@ class Router:
             return self._routes[call.action](self, call)
         except WireError as error:
             call.reply(error)
-            return _nothing
+            return NOTHING
 
     # Calls
 
@@ -244,41 +250,68 @@ class Router:
         item = self._find(Kind.TOOLS, call)
         if item is None:
             return self._call_unlisted(call, Kind.TOOLS, ToolNotFound)
-        return self._forward_tool(call, item)
+        return self._forward(call, item)
 
-    def _forward_tool(self, call: Call, item: Item) -> Cancel:
+    def _forward(self, call: Call, item: Item) -> Cancel:
+        if call.action is not Action.CALL_TOOL:
+            return self._backends[item.server].submit(call, item.key)
         reply, server = call.reply, item.server
         added = self.audience(call.caller.viewer).profile.added_arguments
         if added:
             call.params = _without(added, call, item)
 
         def on_outcome(outcome: Outcome) -> None:
-            if isinstance(outcome, BackendAnswered):
-                reply(_tool_error(server, item.key, outcome.error, call, item.input_schema))
-                return
-            if isinstance(outcome, Result):
-                self._resources.note(server, outcome.body)
-                self._note_task(server, call, outcome)
+            try:
+                if isinstance(outcome, BackendAnswered):
+                    error = _redacted(outcome.error, self._configs[server].secrets)
+                    outcome = _tool_error(server, item.key, error, call, item.input_schema)
+                elif isinstance(outcome, Result):
+                    self._resources.note(server, outcome.body)
+                    self._note_task(server, call, outcome)
+            except Exception:  # whatever is wrong with what we make of it, the client gets an answer
+                log.exception("! bug while reading the answer of %s", item.name)
+                outcome = InternalError()
             reply(outcome)
 
         call.reply = on_outcome
         return self._backends[server].submit(call, item.key)
 
     def _call_own(self, call: Call) -> Cancel:
+        if call.target == tools.CALL:
+            return self._call_by_name(call)
         arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
         if not isinstance(arguments, dict):
             raise invalid_params("Invalid params: arguments must be an object")
-        if call.target == tools.CALL:
-            return self._call_by_name(call)
 
         def run() -> None:
             call.reply(Result(self._own.run(call.target, arguments, self.audience(call.caller.viewer))))
 
         if call.target == tools.LIST_SERVERS:
             run()
-            return _nothing
+            return NOTHING
         patience = self._settings.first_list_seconds
-        return self._when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
+        if call.target != tools.SEARCH:
+            return self._when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
+        return self._search_when_settled(call, _guarded(call, run), patience)
+
+    def _search_when_settled(self, call: Call, run: Callable[[], None], patience: float) -> Cancel:
+        """Search once every tool is known and indexed; what is left to index gets so between other calls."""
+        stop: Callable[[], None] = lambda: None  # noqa: E731
+
+        def search() -> None:
+            nonlocal stop
+            if self._own.advance():
+                stop = self._later(0, _guarded(call, search))
+            else:
+                run()
+
+        forget = self._when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, search), patience)
+
+        def cancel(reason: Raw | None) -> None:
+            forget(reason)
+            stop()
+
+        return cancel
 
     def _call_by_name(self, call: Call) -> Cancel:
         wrapped = jsonrpc.fields(call.params.get("arguments", EMPTY))
@@ -294,7 +327,7 @@ class Router:
         item = self._find(Kind.PROMPTS, call)
         if item is None:
             return self._call_unlisted(call, Kind.PROMPTS, PromptNotFound)
-        return self._backends[item.server].submit(call, item.key)
+        return self._forward(call, item)
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
         shown = self._shown_names(kind, self.audience(call.caller.viewer))
@@ -314,14 +347,19 @@ class Router:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
         for server, own in self._prefixed(call.target):
             status = self._status(server)
-            if status.state in _ENDED_STATES:
+            if status.state in _ENDED_STATES and status.state != _FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
-            if self._catalog.is_unlistable(server, kind):
-                return self._backends[server].submit(call, own)
+            if kind is Kind.TOOLS and not is_admitted(self._configs[server], own):
+                break
+            if self._catalog.is_unlistable(server, kind) or status.state == _FAILED:
+                # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
+                return self._forward(call, Item(server, own, server, own, {}))
             if not self._catalog.is_known(server, kind):
                 return self._submit_when_settled(call, frozenset({kind}), [server])
-        if not self._is_settled(frozenset({kind}), self._enabled):
-            return self._submit_when_settled(call, frozenset({kind}), self._enabled)
+            break  # its list is known, and does not hold this name
+        else:
+            if not self._is_settled(frozenset({kind}), self._enabled):
+                return self._submit_when_settled(call, frozenset({kind}), self._enabled)
         raise not_found(
             call.target, nearest(call.target, self._callable_names(kind, self.audience(call.caller.viewer)))
         )
@@ -330,9 +368,10 @@ class Router:
         """The servers whose prefix a name carries, with what comes behind it."""
         for server, config in self._configs.items():
             prefix = server if config.prefix is None else config.prefix
+            behind = name[len(prefix) :]
             for separator in (".", "__"):
-                if prefix and name.startswith(prefix + separator):
-                    yield server, name[len(prefix) + len(separator) :]
+                if prefix and fold(name[: len(prefix)]) == fold(prefix) and behind.startswith(separator):
+                    yield server, behind[len(separator) :]
 
     def _callable_names(self, kind: Kind, audience: Audience) -> list[str]:
         shown = self._shown_names(kind, audience)
@@ -340,19 +379,20 @@ class Router:
         return [*names, *tools.DEFINITIONS] if kind is Kind.TOOLS else names
 
     def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:
-        cancel: Cancel = _nothing
+        cancel: Cancel = NOTHING
 
         def submit() -> None:
             nonlocal cancel
             cancel = self.submit(call)
 
-        cancel = self._when_settled(kinds, servers, _guarded(call, submit), None)
+        patience = None if len(servers) == 1 else self._settings.first_list_seconds
+        cancel = self._when_settled(kinds, servers, _guarded(call, submit), patience)
         return lambda reason: cancel(reason)  # noqa: PLW0108  # it is another one once the call was submitted
 
     def _use_resource(self, call: Call) -> Cancel:
         kinds = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
         server = self._resources.owner(call.target)
-        if server is None:
+        if server is None or server not in self._backends:
             if not self._is_settled(kinds, self._enabled):
                 return self._submit_when_settled(call, kinds, self._enabled)
             raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
@@ -417,23 +457,32 @@ class Router:
         return items
 
     def _is_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
-        return all(
-            self._catalog.is_known(server, kind) or self._status(server).state in _ENDED_STATES
+        return not self._missing(kinds, servers) - self._overdue
+
+    def _missing(self, kinds: frozenset[Kind], servers: Sequence[str]) -> set[tuple[str, Kind]]:
+        """The lists that may still come."""
+        return {
+            (server, kind)
             for server in servers
             for kind in kinds
-        )
+            if not self._catalog.is_known(server, kind) and self._status(server).state not in _ENDED_STATES
+        }
+
+    def _is_done(self, waiting: _Waiting) -> bool:
+        missing = self._missing(waiting.kinds, waiting.servers)
+        return not (missing if waiting.patience is None else missing - self._overdue)
 
     def _when_settled(
         self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: float | None
     ) -> Cancel:
         """Act when every server's lists of these kinds are known or not to be had, or patience ends."""
-        if self._is_settled(kinds, servers):
+        waiting = _Waiting(kinds, servers, act, patience)
+        if self._is_done(waiting):
             act()
-            return _nothing
-        waiting = _Waiting(kinds, servers, act)
+            return NOTHING
         self._waiting.append(waiting)
         if patience is not None:
-            waiting.stop_timer = self._later(patience, lambda: self._release(waiting))
+            waiting.stop_timer = self._later(patience, lambda: self._lose_patience(waiting))
         return lambda _reason: self._forget(waiting)
 
     def _forget(self, waiting: _Waiting) -> None:
@@ -441,9 +490,17 @@ class Router:
             self._waiting.remove(waiting)
             waiting.stop_timer()
 
+    def _lose_patience(self, waiting: _Waiting) -> None:
+        """Wait no longer, and not again for the same lists, until there is news of them."""
+        self._overdue |= self._missing(waiting.kinds, waiting.servers)
+        self._release(waiting)
+
     def _release(self, waiting: _Waiting) -> None:
         self._forget(waiting)
-        waiting.act()
+        try:
+            waiting.act()
+        except Exception:  # it happens in a timer or in a backend's news, which must go on
+            log.exception("! bug in what waited for lists")
 
     # What backends tell
 
@@ -451,6 +508,7 @@ class Router:
         """Take note of a backend's news, and pass on what concerns the client."""
         match news:
             case ListChanged(server, kind, page):
+                self._overdue.discard((server, kind))
                 self._catalog.put(server, kind, page)
                 self._on_change()
             case StateChanged():
@@ -459,7 +517,7 @@ class Router:
                 self._tell_front(news)
 
     def _on_change(self) -> None:
-        for waiting in [each for each in self._waiting if self._is_settled(each.kinds, each.servers)]:
+        for waiting in [each for each in self._waiting if self._is_done(each)]:
             self._release(waiting)
         if not self._coalescing:
             self._coalescing = True
@@ -468,6 +526,8 @@ class Router:
     def _tell_of_changes(self) -> None:
         """Tell the client of the lists that would look different now from how it was last shown them."""
         self._coalescing = False
+        if not self._indexing:
+            self._index()
         self._log_problems()
         changed: set[Kind] = set()
         for (kind, viewer), shown in self._shown.items():
@@ -477,6 +537,12 @@ class Router:
                 changed.add(kind)
         if changed:
             self._tell_front(CatalogChanged(frozenset(changed)))
+
+    def _index(self) -> None:
+        """Bring the search up to the catalogue in slices, so that no call waits for all of it."""
+        self._indexing = self._own.advance()
+        if self._indexing:
+            self._later(0, self._index)
 
     def _log_problems(self) -> None:
         """Say once of each definition that was repaired or left out, and why."""
@@ -529,7 +595,8 @@ def _without(added: frozenset[str], call: Call, item: Item) -> dict[str, Raw]:
     if "arguments" not in call.params:
         return call.params
     arguments = jsonrpc.object_or_empty(call.params["arguments"])
-    unknown = (added & arguments.keys()) - item.input_schema.get("properties", {}).keys()
+    properties = item.input_schema.get("properties")
+    unknown = (added & arguments.keys()) - (properties.keys() if isinstance(properties, dict) else set())
     if not unknown:
         return call.params
     return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
@@ -541,6 +608,18 @@ def _tool_error(server: str, tool: str, error: ErrorObject, call: Call, schema: 
         return BackendAnswered(error)
     arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
     return BackendToolError(server, tool, error, None if _fits(arguments, schema) else schema)
+
+
+def _redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
+    """Take what the configuration holds secret out of a backend's error; the rest stays to the byte."""
+    if not secrets:
+        return error
+    data = error.data
+    if data is not UNSET:
+        text = bytes(data).decode("utf-8", "replace")
+        clean = redact(text, secrets)
+        data = data if clean == text else Raw(clean.encode())
+    return ErrorObject(error.code, redact(error.message, secrets), data)
 
 
 def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:
@@ -566,7 +645,3 @@ def _guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:
             call.reply(InternalError())
 
     return guarded
-
-
-def _nothing(_reason: Raw | None) -> None:
-    """Nothing is under way, so there is nothing to cancel."""

@@ -140,8 +140,11 @@ def _is_inside_word(text: str, position: int) -> bool:
 
 def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
     """Write a tool as `read_text_file(path: string, head?: number)`: required first, then optional."""
-    parts = _Signature(schema).parameters(schema, 0)
-    written = f"{name}({', '.join(parts)})"
+    for level in range(_DEEPEST + 1):  # nested objects are shortened before a parameter is left out
+        parts = _Signature(schema).parameters(schema, level)
+        written = f"{name}({', '.join(parts)})"
+        if len(written) <= limit:
+            return written
     shown = len(parts)
     while len(written) > limit and shown:
         shown -= 1

@@ -33,6 +33,7 @@ GROUPS = {
         "suggest",
         "search.*",
         "backend.lifecycle",
+        "backend.limit",
         "backend.environment",
         "dialects.names",
         "dialects.detect",

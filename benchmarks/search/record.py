@@ -1,10 +1,10 @@
-"""Record the tools of real servers: install them from npm and PyPI, open them with the official client, write what they list.
+"""Record the tools of real servers: install them from npm and PyPI, open them, write down what they list.
 
     python benchmarks/search/record.py /tmp/recording
 
 Each package is installed in a folder of its own, at the version of `SERVERS`, without its install scripts, and is
-started with an empty environment: no server here needs a key to say what it has. The result is `recorded.tools.jsonl.gz`
-beside this file, one tool a line, in the format that `run.py --data` reads.
+started with the official client and an empty environment: none here needs a key to say what it has. The result is
+`recorded.tools.jsonl.gz` beside this file, one tool a line, in the format that `run.py --data` reads.
 """
 
 import argparse
@@ -15,62 +15,66 @@ import os
 import subprocess
 import sys
 import venv
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 HERE = Path(__file__).parent
 CATALOGUE = HERE / "recorded.tools.jsonl.gz"
+PINS = dict.fromkeys(("sqlite", "powerpoint", "terminal"), ("mcp<2",))  # they do not say that they need it
 INSTALL_SECONDS = 300
 LISTING_SECONDS = 60
 
 
-@dataclass(frozen=True)
-class Server:
-    """A published server: where it comes from, what starts it, what a person would write about it."""
+class Server(NamedTuple):
+    """A published server: where it comes from and what starts it."""
 
-    name: str
     source: str  # npm or pypi
+    name: str
     package: str
     version: str
     command: str  # a script of the package
-    arguments: tuple[str, ...] = ()
+    argument: str = ""
 
 
-SERVERS = (
-    Server("everything", "npm", "@modelcontextprotocol/server-everything", "2026.8.31", "mcp-server-everything"),
-    Server("filesystem", "npm", "@modelcontextprotocol/server-filesystem", "2026.8.31", "mcp-server-filesystem", (".",)),
-    Server("memory", "npm", "@modelcontextprotocol/server-memory", "2026.8.31", "mcp-server-memory"),
-    Server("github", "npm", "@modelcontextprotocol/server-github", "2025.4.8", "mcp-server-github"),
-    Server("sequential-thinking", "npm", "@modelcontextprotocol/server-sequential-thinking", "2026.8.31", "mcp-server-sequential-thinking"),
-    Server("playwright", "npm", "@playwright/mcp", "0.0.83", "playwright-mcp"),
-    Server("chrome-devtools", "npm", "chrome-devtools-mcp", "1.11.0", "chrome-devtools-mcp"),
-    Server("context7", "npm", "@upstash/context7-mcp", "4.1.1", "context7-mcp"),
-    Server("notion", "npm", "@notionhq/notion-mcp-server", "2.5.2", "notion-mcp-server"),
-    Server("desktop-commander", "npm", "@wonderwhy-er/desktop-commander", "0.2.52", "desktop-commander"),
-    Server("mongodb", "npm", "mongodb-mcp-server", "3.0.4", "mongodb-mcp-server"),
-    Server("kubernetes", "npm", "mcp-server-kubernetes", "4.1.7", "mcp-server-kubernetes"),
-    Server("freee", "npm", "freee-mcp", "0.35.2", "freee-mcp"),
-    Server("korean-law", "npm", "korean-law-mcp", "4.14.0", "korean-law-mcp"),
-    Server("howtocook", "npm", "howtocook-mcp", "0.2.2", "howtocook-mcp"),
-    Server("chart", "npm", "@antv/mcp-server-chart", "0.9.10", "mcp-server-chart"),
-    Server("gitlab", "npm", "@zereight/mcp-gitlab", "2.1.64", "mcp-gitlab"),
-    Server("git", "pypi", "mcp-server-git", "2026.10.19", "mcp-server-git"),
-    Server("time", "pypi", "mcp-server-time", "2026.10.19", "mcp-server-time"),
-    Server("fetch", "pypi", "mcp-server-fetch", "2026.10.24", "mcp-server-fetch"),
-    Server("sqlite", "pypi", "mcp-server-sqlite", "2025.4.25", "mcp-server-sqlite"),
-    Server("arxiv", "pypi", "arxiv-mcp-server", "0.8.2", "arxiv-mcp-server"),
-    Server("duckduckgo", "pypi", "duckduckgo-mcp-server", "0.7.0", "duckduckgo-mcp-server"),
-    Server("excel", "pypi", "excel-mcp-server", "2.2.2", "excel-mcp-server", ("stdio",)),
-    Server("word", "pypi", "office-word-mcp-server", "1.1.11", "word_mcp_server"),
-    Server("powerpoint", "pypi", "office-powerpoint-mcp-server", "2.0.7", "ppt_mcp_server"),
-    Server("atlassian", "pypi", "mcp-atlassian", "0.23.1", "mcp-atlassian"),
-    Server("blender", "pypi", "blender-mcp", "2.0.0", "blender-mcp"),
-    Server("wikipedia", "pypi", "wikipedia-mcp", "2.0.1", "wikipedia-mcp"),
-    Server("yahoo-finance", "pypi", "mcp-yahoo-finance", "0.2.0", "mcp-yahoo-finance"),
+SERVERS = tuple(
+    Server(*row.split())
+    for row in """
+npm everything @modelcontextprotocol/server-everything 2026.8.31 mcp-server-everything
+npm filesystem @modelcontextprotocol/server-filesystem 2026.8.31 mcp-server-filesystem .
+npm memory @modelcontextprotocol/server-memory 2026.8.31 mcp-server-memory
+npm sequential-thinking @modelcontextprotocol/server-sequential-thinking 2026.8.31 mcp-server-sequential-thinking
+npm github @modelcontextprotocol/server-github 2025.4.8 mcp-server-github
+npm playwright @playwright/mcp 0.0.83 playwright-mcp
+npm chrome-devtools chrome-devtools-mcp 1.11.0 chrome-devtools-mcp
+npm context7 @upstash/context7-mcp 4.1.1 context7-mcp
+npm notion @notionhq/notion-mcp-server 2.5.2 notion-mcp-server
+npm mongodb mongodb-mcp-server 3.0.4 mongodb-mcp-server
+npm kubernetes mcp-server-kubernetes 4.1.7 mcp-server-kubernetes
+npm chart @antv/mcp-server-chart 0.9.10 mcp-server-chart
+npm korean-law korean-law-mcp 4.14.0 korean-law-mcp
+npm tax-law tax-law-mcp 0.5.4 tax-law-mcp
+npm labor-law labor-law-mcp 0.2.1 labor-law-mcp
+npm hourei hourei-mcp-server 1.0.6 hourei-mcp-server
+npm howtocook howtocook-mcp 0.2.2 howtocook-mcp
+pypi git mcp-server-git 2026.10.19 mcp-server-git
+pypi time mcp-server-time 2026.10.19 mcp-server-time
+pypi fetch mcp-server-fetch 2026.10.24 mcp-server-fetch
+pypi sqlite mcp-server-sqlite 2025.4.25 mcp-server-sqlite
+pypi calculator mcp-server-calculator 0.2.1 mcp-server-calculator
+pypi terminal terminal-controller 0.1.9 terminal_controller
+pypi aws-documentation awslabs.aws-documentation-mcp-server 1.2.3 awslabs.aws-documentation-mcp-server
+pypi arxiv arxiv-mcp-server 0.8.2 arxiv-mcp-server
+pypi duckduckgo duckduckgo-mcp-server 0.7.0 duckduckgo-mcp-server
+pypi excel excel-mcp-server 2.2.2 excel-mcp-server stdio
+pypi word office-word-mcp-server 1.1.11 word_mcp_server
+pypi powerpoint office-powerpoint-mcp-server 2.0.7 ppt_mcp_server
+pypi blender blender-mcp 2.0.0 blender-mcp
+pypi wikipedia wikipedia-mcp 2.0.1 wikipedia-mcp
+pypi yahoo-finance mcp-yahoo-finance 0.2.0 mcp-yahoo-finance
+""".strip().splitlines()
 )
 
 
@@ -82,10 +86,27 @@ def installed(server: Server, place: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if server.source == "npm":
             (folder / "package.json").write_text('{"private": true}')
-            _run("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"{server.package}@{server.version}", cwd=folder)
+            _run(
+                "npm",
+                "install",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+                f"{server.package}@{server.version}",
+                cwd=folder,
+            )
         else:
             venv.create(folder, with_pip=True)
-            _run("bin/python", "-m", "pip", "install", "--quiet", f"{server.package}=={server.version}", cwd=folder)
+            _run(
+                "bin/python",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                f"{server.package}=={server.version}",
+                *PINS.get(server.name, ()),
+                cwd=folder,
+            )
         (folder / "complete").touch()
     return scripts / server.command
 
@@ -99,7 +120,10 @@ async def tools_of(server: Server, script: Path, place: Path) -> list[dict[str, 
     home = place / "home"
     home.mkdir(exist_ok=True)
     parameters = StdioServerParameters(
-        command=str(script), args=list(server.arguments), env={"HOME": str(home), "PATH": os.environ["PATH"]}, cwd=home
+        command=str(script),
+        args=[server.argument] if server.argument else [],
+        env={"HOME": str(home), "PATH": os.environ["PATH"]},
+        cwd=home,
     )
     with (place / f"{server.name}.stderr").open("w") as errors:
         async with Client(stdio_client(parameters, errlog=errors)) as client:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -19,6 +20,7 @@ import anyio
 from search_mcp.backend import lifecycle
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.lifecycle import Backoff, Event, State
+from search_mcp.backend.limit import Limited
 from search_mcp.backend.process import Child, Command, Spawn, Spawner, is_program
 from search_mcp.cache import VERDICT_SECONDS, CatalogCache, Record, fingerprint
 from search_mcp.catalog import fold
@@ -27,17 +29,18 @@ from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
 from search_mcp.errors import BackendAnswered, Lost, NotRunning, WireError
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Invalid, Line, Raw, UnsetType, encode
+from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
 from search_mcp.model import (
+    NOTHING,
     Action,
     Call,
     Cancel,
     Kind,
+    Later,
     ListChanged,
     News,
     Offer,
     Opening,
-    Outcome,
     Page,
     StateChanged,
     Status,
@@ -51,6 +54,10 @@ PROBE_SECONDS = 3.0
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
 IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
+LIST_SECONDS = 60.0
+"""How long a list may take to be read; then it is one that cannot be had."""
+LOGGED_NOISE = 5
+"""How many lines that are no messages are logged of one life; the rest is counted."""
 LAST_WORDS = 1000
 """Characters of a backend's stderr that an error message quotes."""
 EARLY_MESSAGES = 100
@@ -85,7 +92,7 @@ class Supervisor:
         self,
         config: ServerConfig,
         tell: Callable[[News], None],
-        later: Callable[[float, Callable[[], None]], Callable[[], None]],
+        later: Later,
         surroundings: Surroundings,
     ) -> None:
         self._config, self._tell, self._later, self._world = config, tell, later, surroundings
@@ -94,6 +101,7 @@ class Supervisor:
         self._retry_at: float | None = None
         self._offer: Offer | None = None
         self._start_seconds: float | None = None
+        self._ready_at: float | None = None
         self._opening: Opening | None = None
         self._modern: bool | None = None  # the era it was last opened in; None while nothing is proven
         self._child: Child | None = None
@@ -101,16 +109,17 @@ class Supervisor:
         self._dialect: BackDialect | None = None  # only while it is ready
         self._subscriptions: dict[str, Call] = {}  # by URI; made again in every life
         self._held: list[_Held] = []  # calls that came before it was ready
-        self._early: list[Callable[[BackDialect], None]] = []  # what it said before it was ready
+        self._early: list[Callable[[], None]] = []  # what it said before it was ready
         self._wanted = anyio.Event()  # somebody needs it
         self._last_used = 0.0
-        self._listed = False
+        self._unlisted = set(Kind)  # the lists that were never read, nor remembered
         self._pages: dict[Kind, Page] = {}
         self._record_key = ""  # of what was and is to be remembered of it
-        self._stale: set[Kind] = set()
-        self._stale_changed = anyio.Event()
+        self._stale: dict[Kind, anyio.Event] = {}
+        self._noise = 0  # lines on its stdout that were no messages, in this life
         self._log_level: str | None = None
         self._paused = False
+        self._ending: str | None = None  # why it is being stopped, if it is
         self._doomed = False  # its end is our own doing, or ours will be
 
     def __repr__(self) -> str:
@@ -136,6 +145,23 @@ class Supervisor:
     def adopt(self, config: ServerConfig) -> None:
         """Go over to an entry that is started alike."""
         self._config = config
+        if self._opening is not None and config.startup == "eager" and self._state is State.STOPPED:
+            self._wanted.set()
+
+    def succeed(self, predecessor: "Supervisor") -> None:
+        """Take over what the client wants of the backend whose entry was edited."""
+        self._log_level, self._subscriptions, self._held = predecessor.hand_over()
+        if self._held:
+            self._wanted.set()
+
+    def hand_over(self) -> "tuple[str | None, dict[str, Call], list[_Held]]":
+        """Give up what the client wants of it: the log level, subscriptions, and calls that did not start."""
+        held, self._held = self._held, []
+        return self._log_level, self._subscriptions, held
+
+    def retire(self) -> None:
+        """Take note that it is to be stopped because its entry was edited."""
+        self._ending = "the configuration changed"
 
     # From the router
 
@@ -143,12 +169,12 @@ class Supervisor:
         """Get to know the client; start, unless it is lazy and its lists are known."""
         self.recall(opening)
         self._opening = opening
-        if self._config.startup == "eager" or not self._listed:
+        if self._config.startup == "eager" or self._unlisted:
             self._wanted.set()
 
     def recall(self, opening: Opening) -> None:
         """Tell what is remembered of it, as it was for such a client; nothing is started."""
-        if self._world.cache is None or self._record_key or self._config.problem is not None:
+        if self._world.cache is None or self._config.problem is not None:
             return
         try:
             program = self._command().program
@@ -156,6 +182,8 @@ class Supervisor:
             return  # it cannot be started now, so what it once offered cannot be had either
         cache, state = self._world.cache, Path(program).stat()
         key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
+        if key == self._record_key:
+            return
         self._record_key = key
         record = cache.load(key)
         if record is None:
@@ -164,7 +192,7 @@ class Supervisor:
         verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
         if record.offer.modern == opening.modern or verdict_holds:
             self._modern = record.offer.modern
-        self._listed = True
+        self._unlisted.clear()
         for kind in Kind:
             self._tell(ListChanged(self.name, kind, record.pages.get(kind)))
 
@@ -176,11 +204,11 @@ class Supervisor:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
         if self._child is not None and self._child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
-            return _nothing
+            return NOTHING
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
         if seconds is None and at_most is None:
             return self._pass_on(call, target)
-        limited = _Limited(call, seconds, at_most, self._later, self._late)
+        limited = Limited(call, seconds, at_most, self._later, self._late)
         limited.cancel_backend = self._pass_on(limited.call, target)
         return limited.cancel
 
@@ -253,7 +281,7 @@ class Supervisor:
                 self._wanted = anyio.Event()
                 self._retry_at = None
                 self._advance(Event.START)
-                started = self._world.clock()
+                self._ready_at = None
                 try:
                     await self._live()
                 except EndedError as ended:
@@ -267,13 +295,16 @@ class Supervisor:
                     continue
                 if self._doomed:
                     await anyio.sleep_forever()  # until our own end
-                settled = self._world.clock() - started > self._world.backoff.settled_seconds
-                failures = 1 if settled else failures + 1
+                failures = 1 if self._was_settled() else failures + 1
                 failures = await self._back_off(redact(reason, self._config.secrets), failures)
         finally:
             self._advance(Event.STOP)
             self._refuse_held()
             self._advance(Event.STOPPED)
+
+    def _was_settled(self) -> bool:
+        ready_at, settled = self._ready_at, self._world.backoff.settled_seconds
+        return ready_at is not None and self._world.clock() - ready_at > settled
 
     async def _back_off(self, reason: str, failures: int) -> int:
         """Wait for the next try, or give up until it is wanted again; return the failures that count."""
@@ -287,7 +318,7 @@ class Supervisor:
             self._advance(Event.GIVE_UP)
             self._refuse_held()
             self._wanted = anyio.Event()
-            return 0
+            return failures  # asked for again, it gets one more try, not a series of them
         if not was_ready:  # else they came while a dead one was cleared away, and nothing failed them yet
             self._refuse_held()
         await anyio.sleep(delay)
@@ -317,6 +348,8 @@ class Supervisor:
 
     async def _live_once(self, opening: Opening, modern_first: bool) -> None:
         started = self._world.clock()
+        self._early.clear()
+        self._noise = 0
         over = anyio.Event()  # this life ended, or is to end
         child, peer = await self._spawn(over)
         try:
@@ -332,7 +365,7 @@ class Supervisor:
             self._start_seconds = self._world.clock() - started
             await self._serve(peer, child, opening, offer, over)
         except ConnectionEndedError:
-            raise _ExitedOnOpeningError(_how_it_ended(child)) from None
+            raise _ExitedOnOpeningError(self._how_it_ended(child)) from None
         except CannotOpenError as exc:
             self._modern = None
             raise EndedError(str(exc)) from exc
@@ -342,8 +375,9 @@ class Supervisor:
             raise EndedError(f"it did not answer within {seconds:g} s of being started") from None
         finally:
             self._dialect = None
-            self._early.clear()
             peer.end()
+            if self._noise > LOGGED_NOISE:
+                log.warning("! %s: %d lines on its stdout were not JSON-RPC", self.name, self._noise)
             await child.stop()
             self._child = self._peer = None
 
@@ -356,6 +390,7 @@ class Supervisor:
         peer = Peer(self.name, write, self, self._world.max_message_bytes, header=None)
 
         def on_end() -> None:
+            self._dialect = None  # calls from here on are for the next life
             peer.end()
             over.set()
 
@@ -383,11 +418,12 @@ class Supervisor:
 
     async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer, over: anyio.Event) -> None:
         def lost() -> WireError:
-            return Lost(self.name, "ended during the call", redact(_how_it_ended(child), self._config.secrets))
+            return Lost(self.name, "ended during the call", self._ending or self._how_it_ended(child))
 
         dialect = back_dialect(self.name, peer, offer, opening, self._hear_news, self._mark_stale, lost)
         self._dialect = dialect
         self._reason = None
+        self._ready_at = self._world.clock()
         self._advance(Event.OPENED)
         if self._log_level is not None:
             dialect.set_log_level(self._log_level)
@@ -395,17 +431,30 @@ class Supervisor:
             dialect.submit(subscription, uri)
         early, self._early = self._early, []
         for replay in early:
-            replay(dialect)
+            replay()
         held, self._held = self._held, []
         for each in held:
             each.cancel = self._start(dialect, each.call, each.target)
         self._watch_idleness(dialect, over)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._keep_lists, dialect)
+            for kind in Kind:
+                self._stale[kind] = anyio.Event()
+                tasks.start_soon(self._keep_list, dialect, kind)
             await over.wait()
             tasks.cancel_scope.cancel()
         if child.has_ended():
-            raise EndedError(_how_it_ended(child))
+            raise EndedError(self._how_it_ended(child))
+
+    def _how_it_ended(self, child: Child) -> str:
+        code = child.exit_code()
+        if code is None:
+            how = "it closed its input or output"
+        elif code < 0:
+            how = f"it was killed by signal {-code}"
+        else:
+            how = f"it exited with code {code}"
+        words = redact(child.last_words(), self._config.secrets)[-LAST_WORDS:]
+        return f"{how}; its last words: {words}" if words else how
 
     def _watch_idleness(self, dialect: BackDialect, over: anyio.Event) -> None:
         lazy = self._config.startup == "lazy"
@@ -417,8 +466,9 @@ class Supervisor:
             if over.is_set():
                 return
             idle_for = self._world.clock() - self._last_used
-            if dialect.is_idle() and not self._subscriptions and self._listed and idle_for >= seconds:
+            if dialect.is_idle() and not self._subscriptions and not self._unlisted and idle_for >= seconds:
                 log.info("= %s: idle for %g s, stopped", self.name, seconds)
+                self._dialect = None
                 over.set()
             else:
                 self._later(seconds, look)
@@ -426,29 +476,28 @@ class Supervisor:
         self._last_used = self._world.clock()
         self._later(seconds, look)
 
-    async def _keep_lists(self, dialect: BackDialect) -> None:
-        """Read every list, then each again whenever the backend says that it changed."""
-        self._stale = set(Kind)
+    async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
+        """Read a list, then again whenever the backend says that it changed."""
         while True:
-            self._stale_changed = anyio.Event()
-            kinds, self._stale = self._stale, set()
-            async with anyio.create_task_group() as tasks:
-                for kind in sorted(kinds, key=list(Kind).index):
-                    tasks.start_soon(self._read_list, dialect, kind)
-            self._listed = True
-            self._remember(dialect.offer)
-            await self._stale_changed.wait()
+            self._stale[kind] = stale = anyio.Event()
+            await self._read_list(dialect, kind)
+            self._unlisted.discard(kind)
+            if not self._unlisted:
+                self._remember(dialect.offer)
+            await stale.wait()
 
     async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
         if kind not in dialect.offer.kinds:
             self._hear_news(ListChanged(self.name, kind, Page(())))
             return
         try:
-            await dialect.read_list(kind)
+            with anyio.fail_after(LIST_SECONDS):
+                await dialect.read_list(kind)
         except ConnectionEndedError:
             return  # it ended; the next life reads them again
-        except (BackendAnswered, ValueError) as exc:
-            log.warning("! %s: its list of %s cannot be had: %s", self.name, kind.value, exc)
+        except (BackendAnswered, ValueError, TimeoutError) as exc:
+            why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
+            log.warning("! %s: its list of %s cannot be had: %s", self.name, kind.value, why)
             self._hear_news(ListChanged(self.name, kind, None))
 
     def _hear_news(self, news: News) -> None:
@@ -460,8 +509,7 @@ class Supervisor:
         self._tell(news)
 
     def _mark_stale(self, kind: Kind) -> None:
-        self._stale.add(kind)
-        self._stale_changed.set()
+        self._stale[kind].set()
 
     def _advance(self, event: Event) -> None:
         self._state = lifecycle.advance(self._state, event)
@@ -477,21 +525,30 @@ class Supervisor:
     # From the backend
 
     def on_request(self, request: Request) -> None:
-        self._hear(lambda dialect: dialect.on_request(request))
+        if self._dialect is not None:
+            self._dialect.on_request(request)
+        elif self._peer is not None:
+            self._hear_later(partial(self._peer.serve, request))
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        self._hear(lambda dialect: dialect.on_notification(method, params))
-
-    def _hear(self, act: Callable[[BackDialect], None]) -> None:
         if self._dialect is not None:
-            act(self._dialect)
-        elif len(self._early) < EARLY_MESSAGES:
-            self._early.append(act)
+            self._dialect.on_notification(method, params)
+        elif self._peer is not None:
+            self._hear_later(partial(self._peer.hear, method, params))
+
+    def _hear_later(self, replay: Callable[[], None]) -> None:
+        """Keep what it says before it is open, if it does not say too much."""
+        if len(self._early) < EARLY_MESSAGES:
+            self._early.append(replay)
 
     def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
-        """Lines that are no messages are logged and skipped; a server is not told of them."""
-        shown = line if isinstance(line, bytes) else line.head
-        log.warning("! %s: not JSON-RPC on its stdout: %.200r (%s)", self.name, shown, invalid.message)
+        """Lines that are no messages are counted and skipped, the first of them logged; it is not told."""
+        self._noise += 1
+        if self._noise <= LOGGED_NOISE:
+            shown = redact(
+                (line if isinstance(line, bytes) else line.head).decode(errors="replace"), self._config.secrets
+            )
+            log.warning("! %s: not JSON-RPC on its stdout: %.200r (%s)", self.name, shown, invalid.message)
         return None
 
 
@@ -510,69 +567,3 @@ class _Held:
     call: Call
     target: str
     cancel: Cancel = lambda _reason: None
-
-
-class _Limited:
-    """A call with a time limit: restarted by progress, with an end that progress cannot move."""
-
-    def __init__(
-        self,
-        call: Call,
-        seconds: float | None,
-        at_most: float | None,
-        later: Callable[[float, Callable[[], None]], Callable[[], None]],
-        error: Callable[[Call, str], WireError],
-    ) -> None:
-        self.cancel_backend: Cancel = _nothing
-        self.call = replace(call, reply=self._reply, report=self._report if seconds is not None else call.report)
-        self._original, self._seconds, self._later, self._error = call, seconds, later, error
-        self._stop_timer: Callable[[], None] = lambda: None
-        self._stop_last_timer: Callable[[], None] = lambda: None
-        self._restart()
-        if at_most is not None:
-            self._stop_last_timer = later(at_most, lambda: self._expire(f"did not finish within {at_most:g} s"))
-
-    def cancel(self, reason: Raw | None) -> None:
-        self._stop()
-        self.cancel_backend(reason)
-
-    def _restart(self) -> None:
-        self._stop_timer()
-        if self._seconds is not None:
-            how = f"did not answer within {self._seconds:g} s"
-            self._stop_timer = self._later(self._seconds, lambda: self._expire(how))
-
-    def _report(self, params: Fields) -> None:
-        self._restart()
-        if self._original.report is not None:
-            self._original.report(params)
-
-    def _reply(self, outcome: Outcome) -> None:
-        self._stop()
-        self._original.reply(outcome)
-
-    def _expire(self, how: str) -> None:
-        self._stop()
-        error = self._error(self.call, how)
-        self.cancel_backend(encode("timed out"))
-        self._original.reply(error)
-
-    def _stop(self) -> None:
-        self._stop_timer()
-        self._stop_last_timer()
-
-
-def _nothing(_reason: Raw | None) -> None:
-    """Nothing is under way, so there is nothing to cancel."""
-
-
-def _how_it_ended(child: Child) -> str:
-    code = child.exit_code()
-    if code is None:
-        how = "it closed its output"
-    elif code < 0:
-        how = f"it was killed by signal {-code}"
-    else:
-        how = f"it exited with code {code}"
-    words = child.last_words()
-    return f"{how}; its last words: {words[-LAST_WORDS:]}" if words else how

@@ -15,14 +15,12 @@ from search_mcp.dialects.params import with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw, RequestId
-from search_mcp.model import Call, Cancel, InputRequired, Outcome, Question, Result
+from search_mcp.model import Call, Cancel, InputRequired, Later, Outcome, Question, Result
 
 PARKED_SECONDS = 600.0
 """How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
 PARKED_CALLS = 256
 """How many calls may be parked at once; the oldest goes first."""
-
-Later = Callable[[float, Callable[[], None]], Callable[[], None]]
 
 
 class Desk(Protocol):

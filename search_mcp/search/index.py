@@ -99,7 +99,7 @@ class Index:
 
     def explain(self, query: str, name: str) -> Explanation | None:
         """Say what a tool's place for a query is made of; None if there is no such tool."""
-        number = next((n for n, entry in self._entries.items() if entry.document.name == name), None)
+        number = next((n for n in self._names.matches(name) if self._entries[n].document.name == name), None)
         if number is None:
             return None
         asked, named = self._understood(query)

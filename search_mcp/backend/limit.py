@@ -1,0 +1,58 @@
+"""How long one call may take."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from search_mcp.errors import WireError
+from search_mcp.jsonrpc import Fields, Raw, encode
+from search_mcp.model import NOTHING, Call, Cancel, Later, Outcome
+
+
+class Limited:
+    """A call with a time limit: restarted by progress, with an end that progress cannot move."""
+
+    def __init__(
+        self,
+        call: Call,
+        seconds: float | None,
+        at_most: float | None,
+        later: Later,
+        error: Callable[[Call, str], WireError],
+    ) -> None:
+        self.cancel_backend: Cancel = NOTHING
+        self.call = replace(call, reply=self._reply, report=self._report if seconds is not None else call.report)
+        self._original, self._seconds, self._later, self._error = call, seconds, later, error
+        self._stop_timer: Callable[[], None] = lambda: None
+        self._stop_last_timer: Callable[[], None] = lambda: None
+        self._restart()
+        if at_most is not None:
+            self._stop_last_timer = later(at_most, lambda: self._expire(f"did not finish within {at_most:g} s"))
+
+    def cancel(self, reason: Raw | None) -> None:
+        self._stop()
+        self.cancel_backend(reason)
+
+    def _restart(self) -> None:
+        self._stop_timer()
+        if self._seconds is not None:
+            how = f"did not answer within {self._seconds:g} s"
+            self._stop_timer = self._later(self._seconds, lambda: self._expire(how))
+
+    def _report(self, params: Fields) -> None:
+        self._restart()
+        if self._original.report is not None:
+            self._original.report(params)
+
+    def _reply(self, outcome: Outcome) -> None:
+        self._stop()
+        self._original.reply(outcome)
+
+    def _expire(self, how: str) -> None:
+        self._stop()
+        error = self._error(self.call, how)
+        self.cancel_backend(encode("timed out"))
+        self._original.reply(error)
+
+    def _stop(self) -> None:
+        self._stop_timer()
+        self._stop_last_timer()

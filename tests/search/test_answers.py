@@ -1,0 +1,307 @@
+"""What `search_tools` answers a model: habits of asking, bad input, size, and a catalogue that changes."""
+
+import json
+import statistics
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+import recorded
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_samples import TOOLS
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Catalog
+from search_mcp.config import ServerConfig
+from search_mcp.model import Audience, Entry, Kind, Offer, Page, Status
+from search_mcp.profiles import CANONICAL
+from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools, ServerFacts
+
+HERE = Audience(CANONICAL, False)
+LONGEST = 2 * ANSWER_LENGTH  # characters: the text repeats the data
+
+
+def entry(name: str, description: str = "", schema: Mapping[str, Any] | None = None) -> Entry:
+    body = {"description": description, "inputSchema": {"type": "object", **(schema or {})}}
+    return Entry(name, {key: jsonrpc.encode(value) for key, value in body.items()})
+
+
+class Place:
+    """The search tool over a catalogue."""
+
+    def __init__(self, servers: Mapping[str, Iterable[Entry]]) -> None:
+        self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
+        self.statuses = [Status(name, "ready") for name in servers]
+        self.own = OwnTools(self.catalog, self.facts(servers), lambda: self.statuses, 120)
+        for server, entries in servers.items():
+            self.put(server, entries)
+
+    @staticmethod
+    def facts(servers: Iterable[str], description: str = "") -> dict[str, ServerFacts]:
+        return {name: ServerFacts(description, ()) for name in servers}
+
+    def put(self, server: str, entries: Iterable[Entry]) -> None:
+        self.catalog.put(server, Kind.TOOLS, Page(tuple(entries)))
+
+    def answer(self, query: str, **more: Any) -> tuple[str, Any]:
+        """Text and data; an answer to a query is never an error."""
+        result = json.loads(jsonrpc.encode_bytes(self.own.run("search_tools", {"query": query, **more}, HERE)))
+        assert "isError" not in result
+        return result["content"][0]["text"], result["structuredContent"]
+
+    def names(self, query: str, **more: Any) -> list[str]:
+        return [result["name"] for result in self.answer(query, **more)[1]["results"]]
+
+    def steps(self) -> int:
+        """How many times the index had to be advanced until it was whole."""
+        count = 1
+        while self.own.advance():
+            count += 1
+        return count
+
+
+def by_server(tools: Iterable[Mapping[str, Any]]) -> dict[str, list[Entry]]:
+    servers: dict[str, list[Entry]] = {}
+    for tool in tools:
+        servers.setdefault(tool["server"], []).append(entry(tool["tool"], tool["description"], tool["inputSchema"]))
+    return servers
+
+
+SAMPLES = [
+    {"server": each.server, "tool": each.tool, "description": each.description, "inputSchema": each.input_schema}
+    for each in TOOLS
+]
+ASCII = [each for each in SAMPLES if str(each["server"]).isascii()]  # other names are made callable first
+SHARED = Place(by_server(ASCII))
+
+
+# Habits
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("server:github issue", "github.list_issues"),
+        ("server:github create", "github.create_issue"),
+        ("issue server:github -create", "github.list_issues"),
+        ('"pull request"', "github.merge_pull_request"),
+        ('"time zone" convert', "time.convert_time"),
+        ("file -read -write -list -search", "fs.move_file"),
+        ("slack", "slack.add_reaction"),
+        ("SLACK", "slack.add_reaction"),
+        ("github.merge_pull_request", "github.merge_pull_request"),
+        ("github__merge_pull_request", "github.merge_pull_request"),
+        ("github_merge_pull_request", "github.merge_pull_request"),
+        ("githubMergePullRequest", "github.merge_pull_request"),
+        ("mergePullRequest", "github.merge_pull_request"),
+        ("MERGE-PULL-REQUEST", "github.merge_pull_request"),
+        ("merge pull request", "github.merge_pull_request"),
+        ("search_files", "fs.searchFiles"),
+        ("How do I rename a file?", "fs.move_file"),
+        ("rename file", "fs.move_file"),
+        ("wether forcast", "weather.forecast"),
+    ],
+)
+def test_habits_of_asking(query: str, first: str) -> None:
+    assert SHARED.names(query)[0] == first
+
+
+def test_a_pasted_message_of_100_words() -> None:
+    message = (
+        "Hi all, sorry for the wall of text. Yesterday the client called and he was not amused: the page that he had "
+        "been promised for Monday was still not there. I told him that we would look at it first thing in the morning. "
+        "So please take a screenshot of the page as it is now, and then post a message to the channel of the web team "
+        "with what you see. If it is really broken, create an issue about it in the repository, so that we do not "
+        "forget it again. I am on the train until noon and can only read mail. Thank you so much, you save my day!"
+    )
+    assert len(message.split()) > 100
+    assert {"web.take_screenshot", "slack.post_message", "github.create_issue"} <= set(SHARED.names(message))
+
+
+def test_japanese_and_korean_are_found_under_callable_names() -> None:
+    servers = {
+        "books": [
+            entry("create_invoice", "請求書を作成します。"),
+            entry("list_partners", "取引先の一覧を取得します。"),
+        ],
+        "pizza": [entry("order", "피자를 주문합니다."), entry("track", "배달 상태를 조회합니다.")],
+    }
+    place = Place(servers)
+    assert place.names("請求書を発行したい")[0] == "books.create_invoice"
+    assert place.names("取引先 一覧")[0] == "books.list_partners"
+    assert place.names("피자 시켜줘")[0] == "pizza.order"
+    assert place.names("배달상태 조회")[0] == "pizza.track"
+    assert "[請求書を in description]" in place.answer("請求書を発行したい")[0]
+
+
+@pytest.mark.parametrize("spelling", ["slack", "SLACK", " Slack "])
+def test_a_server_is_known_however_it_is_capitalized(spelling: str) -> None:
+    assert {name.split(".")[0] for name in SHARED.names("message channel", server=spelling)} == {"slack"}
+
+
+# What an answer holds
+
+
+def test_every_result_says_why() -> None:
+    text, data = SHARED.answer("create an issue in a repository")
+    assert len(data["results"]) == 5
+    for result in data["results"]:
+        assert result["matched"]
+        assert f"[{result['matched']}]" in text
+    assert data["results"][0]["matched"].startswith("issue, create in name")
+
+
+def test_an_empty_query_needs_no_reason() -> None:
+    assert not any("matched" in result for result in SHARED.answer("")[1]["results"])
+
+
+@pytest.mark.skipif(not recorded.IS_THERE, reason="the recorded catalogue is in the repository only")
+def test_a_typical_answer_is_short() -> None:
+    place = Place(by_server(recorded.tools()))
+    texts = [place.answer(query["query"])[0] for query in recorded.queries()]
+    assert statistics.median(map(len, texts)) < 1_300  # 300 tokens
+    assert statistics.quantiles(map(len, texts), n=20)[-1] < 2_100  # 490 tokens
+
+
+# Bad input
+
+WORDS = [
+    "file",
+    "the",
+    "-a",
+    '"',
+    "server:",
+    "server:fs",
+    '"read file"',
+    "読む",
+    "피자",
+    "\ud800",
+    "\x00",
+    "…",
+    "ß",
+    "🙂",
+]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        " \t\n",
+        "the of and a",
+        "!?… --- ((()))",
+        "-",
+        '""',
+        "server:",
+        "server:nobody",
+        'server:"',
+        "\x00\x01\x7f",
+        "\ud800 file \udfff",
+        "ファイルを read するпрочитать ملف 파일",
+        "file " * 100_000,
+        "x" * 1_000_000,
+        "読む" * 100_000,
+        "🙂" * 10_000,
+        '"' * 5_000,
+        "-file " * 12,
+        "\u202e\u0301\u200b" * 1_000,
+        "SELECT * FROM tools; DROP TABLE tools; --",
+        "(?:(?:a+)+)+$",
+    ],
+    ids=lambda query: f"{query[:12]!a}",
+)
+def test_bad_input_gets_an_answer_in_bounded_time_and_size(query: str) -> None:
+    started = time.process_time()
+    text, data = SHARED.answer(query)
+    assert time.process_time() - started < 2.0  # some ms, measured; a slow machine under load has its time
+    assert len(text) <= LONGEST
+    assert len(json.dumps(data)) <= LONGEST
+    assert data["results"] or data["servers"] == [status.server for status in SHARED.statuses]
+
+
+@given(st.lists(st.sampled_from(WORDS) | st.text(st.characters(codec=None), max_size=8), max_size=30).map(" ".join))
+@settings(max_examples=200, deadline=None)
+def test_any_mixture_gets_an_answer(query: str) -> None:
+    text, data = SHARED.answer(query)
+    assert len(text) <= LONGEST
+    assert len(data["results"]) <= 5
+
+
+@given(
+    st.lists(st.builds(entry, st.text(max_size=20), st.text(max_size=60)), max_size=6, unique_by=lambda each: each.key),
+    st.text(max_size=20),
+)
+@settings(max_examples=100, deadline=None)
+def test_any_catalogue_can_be_searched(entries: list[Entry], query: str) -> None:
+    place = Place({"odd": entries, "fs": [entry("read_file", "Reads a file.")]})
+    place.answer(query)
+    for item in place.catalog.tools():
+        assert place.names(item.name, limit=1) == [item.name]
+
+
+def test_one_name_at_a_thousand_servers() -> None:
+    place = Place({f"s{number}": [entry("same", "The same.")] for number in range(1_000)})
+    text, data = place.answer("same", limit=50)
+    assert len(data["results"]) == 50
+    assert len(text) <= LONGEST
+
+
+def test_a_thousand_servers_are_not_all_named() -> None:
+    text, data = Place({f"s{number}": [] for number in range(1_000)}).answer("nothing of this kind")
+    assert (data["results"], len(data["servers"])) == ([], MOST_NAMED)
+    assert text.endswith(f"s{MOST_NAMED - 1}, … {1_000 - MOST_NAMED} more.")
+
+
+# A catalogue that changes
+
+
+def test_the_index_grows_by_one_server_a_step_and_then_rests() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    assert place.steps() == 3
+    assert place.steps() == 1
+    place.put("b", [entry("cook"), entry("boil")])
+    place.put("c", [entry("fry")])  # listed again, and nothing new
+    assert place.own.advance() is False
+    assert place.names("boil") == ["b.boil"]
+
+
+def test_a_search_makes_up_for_what_the_index_is_behind() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    assert place.own.advance() is True
+    assert [place.names(word) for word in ("bake", "cook", "fry")] == [["a.bake"], ["b.cook"], ["c.fry"]]
+
+
+def test_a_change_between_two_steps_is_followed() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    place.own.advance()
+    for server in "abc":
+        place.put(server, [entry(f"paint_{server}", "Paints.")])
+    assert place.steps() == 3
+    assert place.names("paints") == ["a.paint_a", "b.paint_b", "c.paint_c"]
+    assert place.names("bake") == []
+
+
+def test_a_server_that_leaves_is_not_found() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")]})
+    assert place.names("cook") == ["b.cook"]
+    place.catalog.put("b", Kind.TOOLS, None)
+    assert place.names("cook") == []
+    assert place.names("bake") == ["a.bake"]
+
+
+def test_another_configuration_makes_anew_only_what_it_changed() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    place.steps()
+    place.own.configure({**place.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}, 120)
+    assert place.own.advance() is False  # one server, and done
+    assert place.names("zebra") == ["b.cook"]
+
+
+def test_a_title_that_is_learnt_later_is_searched() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")]})
+    assert place.names("zebra") == []
+    place.statuses[1] = Status("b", "ready", offer=Offer("x", False, frozenset(), title="Zebra"))
+    place.put("b", [entry("cook")])
+    assert place.names("zebra") == ["b.cook"]

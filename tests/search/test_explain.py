@@ -1,0 +1,51 @@
+"""`search-mcp search --explain`, as a person runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVERS = Path(__file__).parents[1] / "cli" / "servers"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "mcp-servers.json"
+    toolbox = {"command": sys.executable, "args": [str(SERVERS / "toolbox.py")]}
+    path.write_text(json.dumps({"mcpServers": {"toolbox": toolbox}}))
+    return path
+
+
+def run(config: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "search_mcp", "search", "--explain", "--config", str(config), *words]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=30, check=False)
+
+
+def test_a_person_sees_what_a_place_is_made_of(config: Path) -> None:
+    ended = run(config, "draw", "picture", "--limit", "1")
+    assert ended.returncode == 0, ended.stderr
+    first, *lines = ended.stdout.splitlines()
+    assert first.startswith("1. toolbox.draw: ")
+    assert any("draw (" in line and "in name" in line for line in lines)
+    assert any("of its name is asked for" in line for line in lines)
+
+
+def test_a_name_is_said_to_be_one(config: Path) -> None:
+    assert "placed first: tool name" in run(config, "draw", "--limit", "1").stdout
+
+
+def test_a_program_gets_the_same(config: Path) -> None:
+    ended = run(config, "draw", "--limit", "1", "--json")
+    (tool,) = json.loads(ended.stdout)["tools"]
+    assert tool["name"] == "toolbox.draw"
+    why = tool["explanation"]
+    assert why["placedFirst"] == "tool_name"
+    assert why["score"] == pytest.approx(sum(term["score"] for term in why["terms"]))
+
+
+def test_nothing_found(config: Path) -> None:
+    ended = run(config, "xyzzyqwfp")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "no tool matches" in ended.stderr
