@@ -53,7 +53,7 @@ class Item:
     own: str
     """The two parts of the canonical name; the prefix may be empty."""
     fields: Fields = field(repr=False)
-    """Its definition as the backend gave it, with the user's overrides, without the name."""
+    """Its definition as the backend gave it, with the user's overrides."""
     pinned: bool = False
 
     @cached_property
@@ -247,7 +247,7 @@ class NamedItems(Sequence[Item]):
         prefix = _REFUSED.sub("_", config.name if config.prefix is None else config.prefix)
         own = _REFUSED.sub("_", shown)
         pinned = key in config.pinned or shown in config.pinned
-        item = Item(config.name, key, prefix, own, jsonrpc.without(fields, "name"), pinned)
+        item = Item(config.name, key, prefix, own, fields, pinned)
         same = self._by_name.get(item.name)
         if same is not None and not prefix:
             problem = f"{item.name} is also the bare name of a tool of {same.server!r}; give one of them a prefix"

@@ -345,7 +345,7 @@ class Router:
 
     def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
-        for server, own in self._prefixed(call.target):
+        for server, own in self._prefixed(call.target, kind):
             status = self._status(server)
             if status.state in _ENDED_STATES and status.state != _FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
@@ -364,10 +364,15 @@ class Router:
             call.target, nearest(call.target, self._callable_names(kind, self.audience(call.caller.viewer)))
         )
 
-    def _prefixed(self, name: str) -> Iterable[tuple[str, str]]:
-        """The servers whose prefix a name carries, with what comes behind it."""
+    def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
+        """The servers whose prefix a name carries, with what comes behind it.
+
+        A bare name may be any server's without a prefix, of which it is not known what it has.
+        """
         for server, config in self._configs.items():
             prefix = server if config.prefix is None else config.prefix
+            if not prefix and self._catalog.is_unlistable(server, kind):
+                yield server, name
             behind = name[len(prefix) :]
             for separator in (".", "__"):
                 if prefix and fold(name[: len(prefix)]) == fold(prefix) and behind.startswith(separator):

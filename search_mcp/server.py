@@ -18,11 +18,11 @@ import anyio
 import anyio.to_thread
 import platformdirs
 
-from search_mcp import stdio
+from search_mcp import logs, stdio
 from search_mcp.aggregate import APP, Aggregate
 from search_mcp.backend.process import without_threads
 from search_mcp.config import Config, candidates, parse
-from search_mcp.errors import ConfigError, ProtocolError
+from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
 from search_mcp.profiles import Profile
 
@@ -30,10 +30,11 @@ log = logging.getLogger(__name__)
 
 LAST_ANSWERS_SECONDS = 5.0
 """How long requests sent right before the end of stdin may still be answered, as in a shell's pipe."""
+SETTLING_SECONDS = 1.0
+"""How long after the start the configuration is read once more: by then edits of it are seen."""
 LAST_BYTES_SECONDS = 1.0
 """How long a client may take to read what was written last."""
 MAX_MESSAGE_BYTES = 64 << 20
-LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
@@ -116,39 +117,43 @@ async def serve(config: Config | ConfigError, path: Path, profile: Profile | Non
     reader, writer = await stdio.connect(*descriptors, client)
     client.reader = reader
     if aggregate is None or not isinstance(config, Config):
-        why = ProtocolError(-32000, f"search-mcp cannot start: {config}")
+        why = ProtocolError(BACKEND_ERROR, f"search-mcp cannot start: {config}")
         client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
         await client.ended.wait()
+        await _close(writer, client)
         return 2
     front = client.front = Front(aggregate.router, writer.write, config.settings.max_message_bytes)
     aggregate.tell_front = front.tell
     with _signals(aggregate, client) as received:
         async with aggregate.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(_keep_up, path, aggregate)
+            tasks.start_soon(_keep_up, path, aggregate, config)
             await client.ended.wait()
             if not received:
                 front.peer.half_close()
                 front.end_subscriptions()
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                     await _first_of(front.peer.answered, client.gone.wait)
+                front.peer.refuse_all(ProtocolError(BACKEND_ERROR, "search-mcp ended before this was answered"))
             front.close()
-            writer.close()
-            with anyio.move_on_after(LAST_BYTES_SECONDS):
-                await client.gone.wait()
+            await _close(writer, client)
             tasks.cancel_scope.cancel()
     return 128 + received[0] if received else 0
 
 
-async def _keep_up(path: Path, aggregate: Aggregate) -> None:
+async def _keep_up(path: Path, aggregate: Aggregate, current: Config) -> None:
     """Follow edits of the configuration; a broken one changes nothing and is reported once."""
     loop = asyncio.get_running_loop()
     complaint = ""
 
     def on_edit() -> None:
-        nonlocal complaint
+        nonlocal complaint, current
         config = _read_again(path)
-        if isinstance(config, Config):
+        if isinstance(config, Config) and config == current:
+            pass  # it was touched, or it is as it was read first
+        elif isinstance(config, Config):
+            current = config
             log.info("= the configuration changed")
+            logging.getLogger().setLevel(config.settings.log_level.upper())
             for warning in config.warnings:
                 log.warning("! %s", warning)
             aggregate.reconfigure(config)
@@ -160,6 +165,8 @@ async def _keep_up(path: Path, aggregate: Aggregate) -> None:
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits", abandon_on_cancel=True)
     stop = edits.follow(path, lambda: loop.call_soon_threadsafe(on_edit))
     try:
+        await anyio.sleep(SETTLING_SECONDS)
+        on_edit()  # what was edited between our reading it and the watch being in place
         await anyio.sleep_forever()
     finally:
         stop()
@@ -170,6 +177,13 @@ def _read_again(path: Path) -> Config | ConfigError:
         return read(path, os.environ)
     except ConfigError as exc:
         return exc
+
+
+async def _close(writer: stdio.Writer, client: Client) -> None:
+    """Write what waits, if the client takes it soon."""
+    writer.close()
+    with anyio.move_on_after(LAST_BYTES_SECONDS):
+        await client.gone.wait()
 
 
 async def _first_of(*waits: Callable[[], Awaitable[None]]) -> None:
@@ -223,16 +237,11 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
     except ConfigError as exc:
         config, path = exc, Path()
     settled = config.settings.log_level if isinstance(config, Config) else "info"
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=(log_level or settled).upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
-    logging.getLogger("watchfiles").setLevel(logging.WARNING)
-    if isinstance(config, ConfigError):
-        log.error("%s", config)
-    else:
-        log.info("= configuration %s", path)
-        for warning in config.warnings:
-            log.warning("! %s", warning)
-    return anyio.run(serve, config, path, profile, descriptors)
+    with logs.to_stderr((log_level or settled).upper()):
+        if isinstance(config, ConfigError):
+            log.error("%s", config)
+        else:
+            log.info("= configuration %s", path)
+            for warning in config.warnings:
+                log.warning("! %s", warning)
+        return anyio.run(serve, config, path, profile, descriptors)

@@ -82,7 +82,7 @@ def prompt_list(catalog: Catalog, audience: Audience) -> Raw:
     """Write the prompts a client is shown, renamed: a JSON array."""
     items = catalog.prompts()
     names = ShownNames(items, audience.profile)
-    return jsonrpc.encode([{"name": jsonrpc.encode(names[item]), **item.fields} for item in items])
+    return jsonrpc.encode([{**item.fields, "name": jsonrpc.encode(names[item])} for item in items])
 
 
 def resource_list(catalog: Catalog, kind: Kind) -> Raw:
@@ -92,7 +92,7 @@ def resource_list(catalog: Catalog, kind: Kind) -> Raw:
 
 def full_definition(item: Item, name: str, audience: Audience) -> Fields:
     """A tool as its backend defines it, only renamed."""
-    fields = {"name": jsonrpc.encode(name), **item.fields}
+    fields = {**item.fields, "name": jsonrpc.encode(name)}
     if audience.object_output_only and "outputSchema" in fields:
         # Legacy revisions know output schemas of objects only, and clients drop the list over another.
         output = jsonrpc.object_or_empty(fields["outputSchema"])

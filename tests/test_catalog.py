@@ -382,9 +382,9 @@ def test_prompts_need_no_schema() -> None:
     assert repaired(Kind.PROMPTS, given_) == (given_.fields, ())
 
 
-def test_items_hold_the_definition_without_the_name() -> None:
+def test_items_hold_the_definition() -> None:
     (item,) = listed({"s": ["a"]})
-    assert shape(item) == {"inputSchema": OBJECT}
+    assert shape(item) == {"name": "a", "inputSchema": OBJECT}
     assert item.input_schema == OBJECT
 
 

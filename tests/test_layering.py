@@ -39,7 +39,7 @@ GROUPS = {
         "dialects.detect",
     ],
     "conversation": ["dialects.*"],
-    "shell": ["peer", "stdio", "cache", "edits", "backend.process", "backend.guardian", "backend.journal"],
+    "shell": ["peer", "stdio", "cache", "edits", "logs", "backend.process", "backend.guardian", "backend.journal"],
     "actors": ["backend.supervisor", "tools", "router", "front"],
     "edge": ["aggregate", "server", "__main__", "cli.*", "clients.*"],
 }

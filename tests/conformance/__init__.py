@@ -1,0 +1,1 @@
+"""The official conformance suite, run against a reference server directly and through search-mcp."""

@@ -1,0 +1,108 @@
+"""One run of the official conformance suite: its scenarios at one revision, against one stdio server.
+
+Starts the bridge in front of the server and the suite in front of the bridge, and reads what the suite wrote down.
+What a result has to be is for the tests to say.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from real import packages
+
+HERE = Path(__file__).parent
+SECONDS = 240  # one run; they take 10 to 40 s on two cores
+
+_FOLDER = re.compile(r"server-(?P<scenario>.+)-\d{4}-\d\d-\d\dT[\d-]+Z")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing a scenario looked at; `nth` tells those of the same name in one scenario apart."""
+
+    scenario: str
+    id: str
+    name: str
+    nth: int
+    status: str
+    message: str
+
+    @property
+    def key(self) -> tuple[str, str, str, int]:
+        return self.scenario, self.id, self.name, self.nth
+
+    def __str__(self) -> str:
+        said = f": {self.message}" if self.message else ""
+        return f"{self.scenario} / {self.name} [{self.id}] {self.status}{said}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of one run: every check of every scenario, what was said on the pipes, and on stderr."""
+
+    revision: str
+    checks: tuple[Check, ...]
+    lines: Path
+    stderr: str
+
+    @property
+    def scenarios(self) -> set[str]:
+        return {check.scenario for check in self.checks}
+
+
+def run(server: list[str], revision: str, folder: Path, environment: Mapping[str, str]) -> Report:
+    """Run every scenario there is for a revision, at that revision, against a server."""
+    errors = folder / "stderr.txt"
+    with errors.open("wb") as stderr, _bridged(server, folder / "lines.txt", environment, stderr) as url:
+        results = folder / "results"
+        options = ["--url", url, "--suite", "all", "--spec-version", revision, "--output-dir", str(results)]
+        suite = subprocess.run(
+            [*packages.conformance(), "server", *options],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env=dict(environment),
+            check=False,  # it fails if a scenario does
+        )
+    checks = tuple(check for path in sorted(results.glob("*/checks.json")) for check in _checks(path))
+    assert checks, f"the suite wrote down nothing:\n{suite.stdout}{suite.stderr}\n{errors.read_text()}"
+    return Report(revision, checks, folder / "lines.txt", errors.read_text(encoding="utf-8", errors="replace"))
+
+
+@contextmanager
+def _bridged(server: list[str], lines: Path, environment: Mapping[str, str], stderr: IO[bytes]) -> Iterator[str]:
+    """Serve a stdio server over HTTP for as long as the context lasts; gives its URL."""
+    bridge = subprocess.Popen(
+        [sys.executable, str(HERE / "bridge.py"), str(lines), *server],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env=dict(environment),
+    )
+    assert bridge.stdin is not None and bridge.stdout is not None
+    with bridge:
+        try:
+            yield f"http://localhost:{int(bridge.stdout.readline())}/mcp"
+        finally:
+            bridge.stdin.close()
+            try:
+                bridge.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                bridge.kill()
+                raise
+
+
+def _checks(path: Path) -> Iterator[Check]:
+    match = _FOLDER.fullmatch(path.parent.name)
+    assert match is not None, path
+    seen: dict[tuple[str, str], int] = {}
+    for check in json.loads(path.read_text(encoding="utf-8")):
+        same = check["id"], check["name"]
+        seen[same] = seen.get(same, 0) + 1
+        yield Check(match["scenario"], *same, seen[same], check["status"], check.get("errorMessage") or "")
