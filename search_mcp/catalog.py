@@ -15,31 +15,12 @@ from typing import Any
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
+from search_mcp.jsonrpc import Fields
 from search_mcp.model import Entry, Freshness, Kind, Page
 
 OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "list_servers")
 """What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
-OPEN_SCHEMA = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
-"""Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
-because models send only `{}` to a schema that names none."""
-
-_SHAPES = {
-    "name": b'"',
-    "title": b'"',
-    "description": b'"',
-    "inputSchema": b"{",
-    "outputSchema": b"{",
-    "annotations": b"{",
-    "execution": b"{",
-    "_meta": b"{",
-    "icons": b"[",
-    "arguments": b"[",
-    "uri": b'"',
-    "uriTemplate": b'"',
-    "mimeType": b'"',
-}
-"""With what the value of a key must begin. One of another shape makes clients drop the whole list."""
 
 
 @dataclass(frozen=True)
@@ -188,46 +169,12 @@ class Catalog:
 
 _NOT_ASKED = Page(())
 _REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
-LEFT_OUT = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
 
 
 def is_admitted(config: ServerConfig, tool: str) -> bool:
     """Whether a server's `allow` and `deny` globs let a tool through; `deny` has the last word."""
     allowed = not config.allow or any(fnmatchcase(tool, glob) for glob in config.allow)
     return allowed and not any(fnmatchcase(tool, glob) for glob in config.deny)
-
-
-def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
-    """Make a definition fit to be shown: what would make a client reject the list goes, or is filled in.
-
-    Returns the fields and a remark for each repair; `LEFT_OUT` among them if it cannot be repaired.
-    """
-    fields = entry.fields
-    remarks: list[str] = []
-    for key, first in _SHAPES.items():
-        if key in fields and memoryview(fields[key])[:1] != first:
-            fields = jsonrpc.without(fields, key)
-            remarks.append(f"its {key} has the wrong type and is left out")
-    if kind is Kind.TOOLS:
-        return _with_object_schema(fields, remarks)
-    if kind in (Kind.RESOURCES, Kind.TEMPLATES) and "name" not in fields:
-        fields = {**fields, "name": jsonrpc.encode(entry.key)}
-        remarks.append("it has no name; its URI stands in")
-    return fields, tuple(remarks)
-
-
-def _with_object_schema(fields: Fields, remarks: list[str]) -> tuple[Fields, tuple[str, ...]]:
-    schema = jsonrpc.object_or_empty(fields.get("inputSchema"))
-    if not schema:
-        remarks.append("it has no inputSchema; any arguments are let through")
-        return {**fields, "inputSchema": OPEN_SCHEMA}, tuple(remarks)
-    if "type" not in schema:
-        remarks.append('its inputSchema has no type; "object" is filled in')
-        typed = {"type": jsonrpc.encode("object"), **schema}
-        return {**fields, "inputSchema": jsonrpc.encode(typed)}, tuple(remarks)
-    if jsonrpc.string(schema["type"]) != "object":
-        remarks.append(LEFT_OUT)
-    return fields, tuple(remarks)
 
 
 class NamedItems(Sequence[Item]):

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import OPEN_SCHEMA, OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix
+from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix
+from search_mcp.definitions import OPEN_SCHEMA
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Kind
 from search_mcp.profiles import Profile

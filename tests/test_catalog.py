@@ -10,18 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import (
-    LEFT_OUT,
-    OPEN_SCHEMA,
-    Catalog,
-    Item,
-    NamedItems,
-    fold,
-    is_admitted,
-    repaired,
-    stable_suffix,
-)
+from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_admitted, stable_suffix
 from search_mcp.config import ServerConfig
+from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
 from search_mcp.jsonrpc import Raw
 from search_mcp.model import Entry, Freshness, Kind, Page
 

@@ -28,6 +28,7 @@ GROUPS = {
         "config",
         "jsonc",
         "catalog",
+        "definitions",
         "views",
         "resources",
         "suggest",
@@ -50,8 +51,8 @@ WITHIN = {
     # inside a group: who may import whom
     "model": ["errors", "profiles"],
     "config": ["jsonc"],
-    "catalog": ["config"],
-    "views": ["catalog"],
+    "catalog": ["config", "definitions"],
+    "views": ["catalog", "definitions"],
     "resources": ["catalog"],
     "search.*": ["search.*"],
     "dialects.detect": ["dialects.names"],

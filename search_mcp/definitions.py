@@ -1,0 +1,120 @@
+"""Whether a backend's definition can be shown, and what has to be mended first.
+
+A single definition of the wrong shape makes most clients drop the whole list. What is of the wrong
+shape goes, or is filled in; what cannot be mended is left out alone. Pure.
+"""
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from search_mcp import jsonrpc
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Entry, Kind
+
+OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
+"""Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
+because models send only `{}` to a schema that names none."""
+LEFT_OUT: Final = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
+
+Shape: TypeAlias = "bytes | Mapping[str, Shape]"
+_TEXT, _OBJECT, _LIST, _TRUTH, _NUMBER = b'"', b"{", b"[", b"tf", b"-0123456789"
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "name": _TEXT,
+    "title": _TEXT,
+    "description": _TEXT,
+    "uri": _TEXT,
+    "uriTemplate": _TEXT,
+    "mimeType": _TEXT,
+    "size": _NUMBER,
+    "inputSchema": _OBJECT,
+    "outputSchema": {"properties": _OBJECT},
+    "annotations": {
+        "title": _TEXT,
+        "readOnlyHint": _TRUTH,
+        "destructiveHint": _TRUTH,
+        "idempotentHint": _TRUTH,
+        "openWorldHint": _TRUTH,
+        "audience": _LIST,
+        "priority": _NUMBER,
+        "lastModified": _TEXT,
+    },
+    "execution": {"taskSupport": _TEXT},
+    "_meta": _OBJECT,
+    "icons": _LIST,
+    "arguments": _LIST,
+}
+"""With what the value of a key must begin; for an object, what is in it."""
+_TASK_SUPPORT: Final = ("required", "optional", "forbidden")
+
+
+def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
+    """Make a definition fit to be shown.
+
+    Returns the fields and a remark for each repair; `LEFT_OUT` among them if it cannot be repaired.
+    """
+    remarks: list[str] = []
+    fields = _fitted(entry.fields, _SHAPES, "its ", remarks)
+    for key, member in (("icons", "src"), ("arguments", "name")):
+        if key in fields and not all(_has_text(item, member) for item in jsonrpc.items(fields[key])):
+            fields = _without(fields, key, f"has an entry without {member}", remarks)
+    if "execution" in fields and _task_support(fields["execution"]) not in (None, *_TASK_SUPPORT):
+        fields = _without(fields, "execution", "has an unknown taskSupport", remarks)
+    if kind is Kind.TOOLS:
+        fields = _with_object_schema(fields, remarks)
+    elif kind in (Kind.RESOURCES, Kind.TEMPLATES) and "name" not in fields:
+        fields = {**fields, "name": jsonrpc.encode(entry.key)}
+        remarks.append("it has no name; its URI stands in")
+    return fields, tuple(remarks)
+
+
+def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: list[str]) -> Fields:
+    """Leave out what has the wrong shape; the rest keeps its bytes."""
+    for key, shape in shapes.items():
+        if key not in fields:
+            continue
+        first = memoryview(fields[key])[0]
+        if first not in (shape if isinstance(shape, bytes) else _OBJECT):
+            fields = jsonrpc.without(fields, key)
+            remarks.append(f"{where}{key} has the wrong type and is left out")
+        elif not isinstance(shape, bytes):
+            inside = jsonrpc.fields(fields[key])
+            fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
+            if fitted is not inside:
+                fields = {**fields, key: jsonrpc.encode(fitted)}
+    return fields
+
+
+def _without(fields: Fields, key: str, why: str, remarks: list[str]) -> Fields:
+    remarks.append(f"its {key} {why} and is left out")
+    return jsonrpc.without(fields, key)
+
+
+def _has_text(raw: Raw, key: str) -> bool:
+    return jsonrpc.string(jsonrpc.object_or_empty(raw).get(key)) is not None
+
+
+def _task_support(execution: Raw) -> str | None:
+    return jsonrpc.string(jsonrpc.object_or_empty(execution).get("taskSupport"))
+
+
+def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
+    schema = jsonrpc.object_or_empty(fields.get("inputSchema"))
+    if not schema:
+        remarks.append("it has no inputSchema; any arguments are let through")
+        return {**fields, "inputSchema": OPEN_SCHEMA}
+    mended = schema
+    if "type" not in schema:
+        remarks.append('its inputSchema has no type; "object" is filled in')
+        mended = {"type": jsonrpc.encode("object"), **schema}
+    elif jsonrpc.string(schema["type"]) != "object":
+        remarks.append(LEFT_OUT)
+        return fields
+    mended = _fitted(mended, {"properties": _OBJECT, "required": _LIST}, "its inputSchema.", remarks)
+    properties = jsonrpc.object_or_empty(mended.get("properties"))
+    vague = [key for key, raw in properties.items() if memoryview(raw)[0] != ord("{")]
+    if vague:
+        # `true` is a schema, and means the same; no client reads it.
+        remarks.append(f"its inputSchema.properties {', '.join(vague)} are no objects; anything is let through there")
+        properties = {key: jsonrpc.EMPTY if key in vague else raw for key, raw in properties.items()}
+        mended = {**mended, "properties": jsonrpc.encode(properties)}
+    return fields if mended is schema else {**fields, "inputSchema": jsonrpc.encode(mended)}

@@ -1,0 +1,82 @@
+"""What makes clients drop a whole list is mended, or left out alone; rows that clients refuse."""
+
+import json
+from typing import Any
+
+import pytest
+
+from search_mcp import jsonrpc
+from search_mcp.definitions import LEFT_OUT, repaired
+from search_mcp.jsonrpc import Raw
+from search_mcp.model import Entry, Kind
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+EMPTY = {"type": "object"}
+OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
+
+
+def mend(kind: Kind, definition: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    fields, remarks = repaired(kind, Entry("x", jsonrpc.fields(jsonrpc.encode(definition))))
+    return json.loads(bytes(jsonrpc.encode(fields))), remarks
+
+
+TOOLS = [
+    pytest.param({}, {"inputSchema": OPEN}, id="no schema"),
+    pytest.param({"inputSchema": {}}, {"inputSchema": OPEN}, id="an empty schema"),
+    pytest.param(
+        {"inputSchema": {"properties": {}}}, {"inputSchema": {"type": "object", "properties": {}}}, id="no type"
+    ),
+    pytest.param(
+        {"inputSchema": {**SCHEMA, "properties": []}}, {"inputSchema": {"type": "object"}}, id="PHP's empty list"
+    ),
+    pytest.param({"inputSchema": {**SCHEMA, "required": None}}, {"inputSchema": SCHEMA}, id="required: null"),
+    pytest.param(
+        {"inputSchema": {"type": "object", "properties": {"a": True, "b": {"type": "string"}}}},
+        {"inputSchema": {"type": "object", "properties": {"a": {}, "b": {"type": "string"}}}},
+        id="a property that is true",
+    ),
+    pytest.param(
+        {"inputSchema": SCHEMA, "annotations": {"title": None, "readOnlyHint": True}},
+        {"inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}},
+        id="annotations as a Python model dumps them",
+    ),
+    pytest.param({"inputSchema": SCHEMA, "annotations": 5}, {"inputSchema": SCHEMA}, id="annotations of a wrong type"),
+    pytest.param(
+        {"inputSchema": SCHEMA, "execution": {"taskSupport": "maybe"}}, {"inputSchema": SCHEMA}, id="execution"
+    ),
+    pytest.param({"inputSchema": SCHEMA, "icons": [{}]}, {"inputSchema": SCHEMA}, id="an icon without src"),
+    pytest.param(
+        {"inputSchema": SCHEMA, "outputSchema": {"type": "object", "properties": []}},
+        {"inputSchema": SCHEMA, "outputSchema": {"type": "object"}},
+        id="an output schema with a list",
+    ),
+    pytest.param({"inputSchema": SCHEMA, "title": 5}, {"inputSchema": SCHEMA}, id="a title that is none"),
+]
+
+
+@pytest.mark.parametrize(("definition", "then"), TOOLS)
+def test_a_tool_is_mended_and_that_is_said(definition: dict[str, Any], then: dict[str, Any]) -> None:
+    mended, remarks = mend(Kind.TOOLS, {"name": "x", **definition})
+    assert mended == {"name": "x", **then}
+    assert len(remarks) == 1
+
+
+def test_a_tool_that_takes_no_object_is_left_out() -> None:
+    assert LEFT_OUT in mend(Kind.TOOLS, {"name": "x", "inputSchema": {"type": "string"}})[1]
+
+
+def test_what_is_well_keeps_its_bytes() -> None:
+    written = (
+        b'{"inputSchema":{ "type":"object", "properties":{"a":{"maximum":1.0}} },"x":[ 1 ],"annotations":{"new":null}}'
+    )
+    fields = jsonrpc.fields(Raw(written))
+    assert repaired(Kind.TOOLS, Entry("x", fields)) == (fields, ())
+
+
+def test_a_prompt_with_an_argument_without_a_name_has_none() -> None:
+    mended, _ = mend(Kind.PROMPTS, {"name": "p", "arguments": [{"description": "?"}]})
+    assert mended == {"name": "p"}
+
+
+def test_a_resource_without_a_name_is_called_by_its_uri() -> None:
+    assert mend(Kind.RESOURCES, {"uri": "x"})[0] == {"uri": "x", "name": "x"}
