@@ -23,7 +23,7 @@ def blocks(language: str) -> list[str]:
     return [textwrap.dedent(text) for _, text in found]
 
 
-SET_UP, TESTS, CHECK, *FOR_PEOPLE = [line for block in blocks("sh") for line in block.splitlines()]
+SET_UP, TESTS, CHECK, BENCHMARK, *FOR_PEOPLE = [line for block in blocks("sh") for line in block.splitlines()]
 SERVERS, CLAUDE_DESKTOP = blocks("json")
 
 
@@ -68,6 +68,16 @@ def test_ci_runs_the_command_that_passes_the_tests() -> None:
 def test_the_servers_start(home: Path) -> None:
     done = run(CHECK, home)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_figures_are_the_benchmarks(home: Path) -> None:
+    """The README's row of ours, to the last digit; FastMCP is not installed here, so its row is left out."""
+    done = run(BENCHMARK, home, ROOT)
+    assert done.returncode == 0, done.stderr
+    figures = re.search(r"^\| search-mcp \| (.*?) \| (.*?) \| (.*?) \|$", README, re.MULTILINE)
+    assert figures is not None
+    measured = re.findall(r"^\| \*\*macro average\*\* \| 231 \| ([\d.]+) ", done.stdout, re.MULTILINE)
+    assert measured == list(figures.groups())
 
 
 @pytest.mark.parametrize("command", FOR_PEOPLE)
