@@ -216,7 +216,7 @@ class WireLog:
         if request.method == "initialize":
             self._agree(request, result)
         revision = self._revision_of(request)
-        is_task = "task" in request.params and "task" in result or result.get("resultType") == "task"
+        is_task = ("task" in request.params and "task" in result) or result.get("resultType") == "task"
         if request.method.startswith("tasks/") or is_task:
             # The official types leave tasks out: experimental in 2025-11-25, an extension from 2026-07-28 on.
             if revision not in ("2025-11-25", *MODERN_PROTOCOL_VERSIONS):
