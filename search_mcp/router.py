@@ -6,23 +6,18 @@ versions are the dialects'.
 """
 
 import logging
-import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
-import jsonschema_rs
-
-from search_mcp import jsonrpc, profiles, tools
+from search_mcp import arguments, jsonrpc, profiles, tools
+from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_admitted
-from search_mcp.config import ServerConfig, Settings, redact
+from search_mcp.config import ServerConfig, Settings
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.errors import (
-    ACTED_ON_BY_CLIENTS,
     BackendAnswered,
-    BackendToolError,
     InternalError,
     NotRunning,
     PromptNotFound,
@@ -33,7 +28,7 @@ from search_mcp.errors import (
     invalid_params,
     method_not_found,
 )
-from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Raw
+from search_mcp.jsonrpc import EMPTY, Raw
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -70,21 +65,9 @@ LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
 REMEMBERED_TASKS = 10_000
 """How many task ids are remembered with their servers; the oldest go first."""
-_FAILED = "failed"
-_ENDED_STATES = frozenset({"backing off", _FAILED, "disabled"})
+FAILED = "failed"
+ENDED_STATES = frozenset({"backing off", FAILED, "disabled"})
 """States in which a backend has no list to wait for."""
-
-
-@dataclass(slots=True, eq=False)
-class _Waiting:
-    """Something that waits until lists are known, or until it has waited long enough."""
-
-    kinds: frozenset[Kind]
-    servers: Sequence[str]
-    act: Callable[[], None]
-    patience: float | None
-    """Seconds; `None` waits for as long as it takes, also for lists that others gave up on."""
-    stop_timer: Callable[[], None] = lambda: None
 
 
 class Router:
@@ -104,8 +87,7 @@ class Router:
         self._catalog = Catalog(())
         self._resources = ResourceMap(self._catalog)
         self._opening: Opening | None = None
-        self._waiting: list[_Waiting] = []
-        self._overdue: set[tuple[str, Kind]] = set()  # lists that were waited for once, in vain
+        self._lists = AwaitedLists(self._may_come, later)
         self._rendered: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
         self._shown: dict[tuple[Kind, Viewer], Raw] = {}
         self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
@@ -184,7 +166,7 @@ class Router:
         statuses = [backend.status for backend in self._backends.values()]
         offers = [status.offer for status in statuses]
         known = [offer for offer in offers if offer is not None]
-        hopeful = any(status.offer is None and status.state not in _ENDED_STATES for status in statuses)
+        hopeful = any(status.offer is None and status.state not in ENDED_STATES for status in statuses)
         return Offered(
             kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(offer.kinds for offer in known))),
             logging=hopeful or any(offer.logging for offer in known),
@@ -216,11 +198,11 @@ class Router:
         def give() -> None:
             items = self._render(kind, self.audience(viewer))
             self._shown[kind, viewer] = items
-            settled = self._is_settled(frozenset({kind}), self._enabled)
+            settled = self._lists.are_settled(frozenset({kind}), self._enabled)
             reply(Listing(items, self._catalog.freshness(kind) if settled else Freshness()))
 
         patience = min(self._settings.first_list_seconds, self.audience(viewer).profile.patience_seconds * IMPATIENCE)
-        return self._when_settled(frozenset({kind}), self._enabled, give, patience)
+        return self._lists.when_settled(frozenset({kind}), self._enabled, give, patience)
 
     def set_log_level(self, level: str) -> None:
         for backend in self._backends.values():
@@ -244,7 +226,7 @@ class Router:
     # Calls
 
     def _call_tool(self, call: Call) -> Cancel:
-        call.params = _with_object_arguments(call)
+        call.params = arguments.with_object(call)
         if call.target in tools.NAMES:
             return self._call_own(call)
         item = self._find(Kind.TOOLS, call)
@@ -258,13 +240,13 @@ class Router:
         reply, server = call.reply, item.server
         added = self.audience(call.caller.viewer).profile.added_arguments
         if added:
-            call.params = _without(added, call, item)
+            call.params = arguments.without_added(added, call, item)
 
         def on_outcome(outcome: Outcome) -> None:
             try:
                 if isinstance(outcome, BackendAnswered):
-                    error = _redacted(outcome.error, self._configs[server].secrets)
-                    outcome = _tool_error(server, item.key, error, call, item.input_schema)
+                    error = arguments.redacted(outcome.error, self._configs[server].secrets)
+                    outcome = arguments.tool_error(server, item.key, error, call, item.input_schema)
                 elif isinstance(outcome, Result):
                     self._resources.note(server, outcome.body)
                     self._note_task(server, call, outcome)
@@ -279,19 +261,19 @@ class Router:
     def _call_own(self, call: Call) -> Cancel:
         if call.target == tools.CALL:
             return self._call_by_name(call)
-        arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
-        if not isinstance(arguments, dict):
+        given = jsonrpc.value(call.params.get("arguments", EMPTY))
+        if not isinstance(given, dict):
             raise invalid_params("Invalid params: arguments must be an object")
 
         def run() -> None:
-            call.reply(Result(self._own.run(call.target, arguments, self.audience(call.caller.viewer))))
+            call.reply(Result(self._own.run(call.target, given, self.audience(call.caller.viewer))))
 
         if call.target == tools.LIST_SERVERS:
             run()
             return NOTHING
         patience = self._settings.first_list_seconds
         if call.target != tools.SEARCH:
-            return self._when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
+            return self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
         return self._search_when_settled(call, _guarded(call, run), patience)
 
     def _search_when_settled(self, call: Call, run: Callable[[], None], patience: float) -> Cancel:
@@ -305,7 +287,7 @@ class Router:
             else:
                 run()
 
-        forget = self._when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, search), patience)
+        forget = self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, search), patience)
 
         def cancel(reason: Raw | None) -> None:
             forget(reason)
@@ -347,18 +329,18 @@ class Router:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
         for server, own in self._prefixed(call.target, kind):
             status = self._status(server)
-            if status.state in _ENDED_STATES and status.state != _FAILED:
+            if status.state in ENDED_STATES and status.state != FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
             if kind is Kind.TOOLS and not is_admitted(self._configs[server], own):
                 break
-            if self._catalog.is_unlistable(server, kind) or status.state == _FAILED:
+            if self._catalog.is_unlistable(server, kind) or status.state == FAILED:
                 # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
                 return self._forward(call, Item(server, own, server, own, {}))
             if not self._catalog.is_known(server, kind):
                 return self._submit_when_settled(call, frozenset({kind}), [server])
             break  # its list is known, and does not hold this name
         else:
-            if not self._is_settled(frozenset({kind}), self._enabled):
+            if not self._lists.are_settled(frozenset({kind}), self._enabled):
                 return self._submit_when_settled(call, frozenset({kind}), self._enabled)
         raise not_found(
             call.target, nearest(call.target, self._callable_names(kind, self.audience(call.caller.viewer)))
@@ -391,14 +373,14 @@ class Router:
             cancel = self.submit(call)
 
         patience = None if len(servers) == 1 else self._settings.first_list_seconds
-        cancel = self._when_settled(kinds, servers, _guarded(call, submit), patience)
+        cancel = self._lists.when_settled(kinds, servers, _guarded(call, submit), patience)
         return lambda reason: cancel(reason)  # noqa: PLW0108  # it is another one once the call was submitted
 
     def _use_resource(self, call: Call) -> Cancel:
         kinds = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
         server = self._resources.owner(call.target)
         if server is None or server not in self._backends:
-            if not self._is_settled(kinds, self._enabled):
+            if not self._lists.are_settled(kinds, self._enabled):
                 return self._submit_when_settled(call, kinds, self._enabled)
             raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
@@ -461,51 +443,9 @@ class Router:
             self._rendered[kind, audience] = (self._catalog.version, items)
         return items
 
-    def _is_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
-        return not self._missing(kinds, servers) - self._overdue
-
-    def _missing(self, kinds: frozenset[Kind], servers: Sequence[str]) -> set[tuple[str, Kind]]:
-        """The lists that may still come."""
-        return {
-            (server, kind)
-            for server in servers
-            for kind in kinds
-            if not self._catalog.is_known(server, kind) and self._status(server).state not in _ENDED_STATES
-        }
-
-    def _is_done(self, waiting: _Waiting) -> bool:
-        missing = self._missing(waiting.kinds, waiting.servers)
-        return not (missing if waiting.patience is None else missing - self._overdue)
-
-    def _when_settled(
-        self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: float | None
-    ) -> Cancel:
-        """Act when every server's lists of these kinds are known or not to be had, or patience ends."""
-        waiting = _Waiting(kinds, servers, act, patience)
-        if self._is_done(waiting):
-            act()
-            return NOTHING
-        self._waiting.append(waiting)
-        if patience is not None:
-            waiting.stop_timer = self._later(patience, lambda: self._lose_patience(waiting))
-        return lambda _reason: self._forget(waiting)
-
-    def _forget(self, waiting: _Waiting) -> None:
-        if waiting in self._waiting:
-            self._waiting.remove(waiting)
-            waiting.stop_timer()
-
-    def _lose_patience(self, waiting: _Waiting) -> None:
-        """Wait no longer, and not again for the same lists, until there is news of them."""
-        self._overdue |= self._missing(waiting.kinds, waiting.servers)
-        self._release(waiting)
-
-    def _release(self, waiting: _Waiting) -> None:
-        self._forget(waiting)
-        try:
-            waiting.act()
-        except Exception:  # it happens in a timer or in a backend's news, which must go on
-            log.exception("! bug in what waited for lists")
+    def _may_come(self, server: str, kind: Kind) -> bool:
+        """Whether a list is not known and may still be."""
+        return not self._catalog.is_known(server, kind) and self._status(server).state not in ENDED_STATES
 
     # What backends tell
 
@@ -513,7 +453,7 @@ class Router:
         """Take note of a backend's news, and pass on what concerns the client."""
         match news:
             case ListChanged(server, kind, page):
-                self._overdue.discard((server, kind))
+                self._lists.came(server, kind)
                 self._catalog.put(server, kind, page)
                 self._on_change()
             case StateChanged():
@@ -522,8 +462,7 @@ class Router:
                 self._tell_front(news)
 
     def _on_change(self) -> None:
-        for waiting in [each for each in self._waiting if self._is_done(each)]:
-            self._release(waiting)
+        self._lists.look()
         if not self._coalescing:
             self._coalescing = True
             self._later(COALESCE_SECONDS, self._tell_of_changes)
@@ -557,86 +496,6 @@ class Router:
         for problem in set(self._catalog.problems()) - self._problems:
             self._problems.add(problem)
             log.warning("! %s: %s", *problem)
-
-
-def _with_object_arguments(call: Call) -> dict[str, Raw]:
-    """Read a call's `arguments` as what was meant: some models send them as JSON text, or wrapped again.
-
-    Raises:
-        ProtocolError: they are not an object.
-    """
-    raw = call.params.get("arguments")
-    if raw is None:
-        return call.params
-    first = memoryview(raw)[0]
-    if first == ord("{"):
-        wrapped = _unwrapped(call.target, raw)
-        return call.params if wrapped is None else {**call.params, "arguments": wrapped}
-    if first == ord("n"):  # null: some clients write what they mean to leave out
-        return jsonrpc.without(call.params, "arguments")
-    text = jsonrpc.string(raw)
-    if text is not None:
-        inner = Raw(text.strip().encode("utf-8", "replace"))
-        if isinstance(jsonrpc.value(inner), dict):
-            return {**call.params, "arguments": inner}
-    raise invalid_params("Invalid params: arguments must be an object")
-
-
-_WRAPPED = re.compile(rb'\s*\{\s*"(?:name|arguments)"')
-
-
-def _unwrapped(target: str, raw: Raw) -> Raw | None:
-    """The inner arguments of `{"name": the tool's own, "arguments": {...}}`, which says the same twice."""
-    if target == tools.CALL or not _WRAPPED.match(memoryview(raw)):
-        return None
-    wrapped = jsonrpc.object_or_empty(raw)
-    if wrapped.keys() == {"name", "arguments"} and jsonrpc.string(wrapped["name"]) == target:
-        return wrapped["arguments"]
-    return None
-
-
-def _without(added: frozenset[str], call: Call, item: Item) -> dict[str, Raw]:
-    """Drop arguments that a client adds to every call on its own, unless the tool knows them."""
-    if "arguments" not in call.params:
-        return call.params
-    arguments = jsonrpc.object_or_empty(call.params["arguments"])
-    properties = item.input_schema.get("properties")
-    unknown = (added & arguments.keys()) - (properties.keys() if isinstance(properties, dict) else set())
-    if not unknown:
-        return call.params
-    return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
-
-
-def _tool_error(server: str, tool: str, error: ErrorObject, call: Call, schema: Mapping[str, Any]) -> WireError:
-    """Wrap a backend's error for a model; with the schema if the arguments do not fit it."""
-    if error.code in ACTED_ON_BY_CLIENTS:
-        return BackendAnswered(error)
-    arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
-    return BackendToolError(server, tool, error, None if _fits(arguments, schema) else schema)
-
-
-def _redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
-    """Take what the configuration holds secret out of a backend's error; the rest stays to the byte."""
-    if not secrets:
-        return error
-    data = error.data
-    if data is not UNSET:
-        text = bytes(data).decode("utf-8", "replace")
-        clean = redact(text, secrets)
-        data = data if clean == text else Raw(clean.encode())
-    return ErrorObject(error.code, redact(error.message, secrets), data)
-
-
-def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:
-    try:
-        # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
-        return jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments)
-    except ValueError:  # the schema is none; then nothing can be said of the arguments
-        return True
-
-
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is not fetched")
 
 
 def _guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:

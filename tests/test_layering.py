@@ -29,6 +29,7 @@ GROUPS = {
         "jsonc",
         "catalog",
         "definitions",
+        "arguments",
         "views",
         "resources",
         "suggest",
@@ -41,7 +42,7 @@ GROUPS = {
     ],
     "conversation": ["dialects.*"],
     "shell": ["peer", "stdio", "cache", "edits", "logs", "backend.process", "backend.guardian", "backend.journal"],
-    "actors": ["backend.supervisor", "tools", "router", "front"],
+    "actors": ["backend.supervisor", "tools", "awaited", "router", "front"],
     "edge": ["aggregate", "server", "__main__", "cli.*", "clients.*"],
 }
 ORDER = list(GROUPS)
@@ -52,6 +53,7 @@ WITHIN = {
     "model": ["errors", "profiles"],
     "config": ["jsonc"],
     "catalog": ["config", "definitions"],
+    "arguments": ["catalog", "config"],
     "views": ["catalog", "definitions"],
     "resources": ["catalog"],
     "search.*": ["search.*"],
@@ -71,7 +73,7 @@ WITHIN = {
     "dialects.back_modern": ["dialects.back", "dialects.params"],
     "dialects.opening": ["dialects", "dialects.back_legacy", "dialects.back_modern"],
     "backend.process": ["backend.guardian", "backend.journal"],
-    "router": ["tools"],
+    "router": ["awaited", "tools"],
     "server": ["aggregate"],
     "clients.*": ["clients.*"],
     "cli.*": ["cli.*", "clients.*", "server", "aggregate"],

@@ -1,0 +1,104 @@
+"""The arguments of a tool call: what was meant by them, and whether they fit.
+
+Decides what models and clients get wrong without meaning to, and what a model is told when a backend
+refuses its arguments. Pure.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jsonschema_rs
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import OWN_NAMES, Item
+from search_mcp.config import redact
+from search_mcp.errors import (
+    ACTED_ON_BY_CLIENTS,
+    BackendAnswered,
+    BackendToolError,
+    WireError,
+    invalid_params,
+)
+from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw
+from search_mcp.model import Call
+
+
+def with_object(call: Call) -> Fields:
+    """Read a call's `arguments` as what was meant: some models send them as JSON text, or wrapped again.
+
+    Raises:
+        ProtocolError: they are not an object.
+    """
+    raw = call.params.get("arguments")
+    if raw is None:
+        return call.params
+    first = memoryview(raw)[0]
+    if first == ord("{"):
+        wrapped = _unwrapped(call.target, raw)
+        return call.params if wrapped is None else {**call.params, "arguments": wrapped}
+    if first == ord("n"):  # null: some clients write what they mean to leave out
+        return jsonrpc.without(call.params, "arguments")
+    text = jsonrpc.string(raw)
+    if text is not None:
+        inner = Raw(text.strip().encode("utf-8", "replace"))
+        if isinstance(jsonrpc.value(inner), dict):
+            return {**call.params, "arguments": inner}
+    raise invalid_params("Invalid params: arguments must be an object")
+
+
+_WRAPPED = re.compile(rb'\s*\{\s*"(?:name|arguments)"')
+
+
+def _unwrapped(target: str, raw: Raw) -> Raw | None:
+    """The inner arguments of `{"name": the tool's own, "arguments": {...}}`, which says the same twice."""
+    if target in OWN_NAMES or not _WRAPPED.match(memoryview(raw)):
+        return None
+    wrapped = jsonrpc.object_or_empty(raw)
+    if wrapped.keys() == {"name", "arguments"} and jsonrpc.string(wrapped["name"]) == target:
+        return wrapped["arguments"]
+    return None
+
+
+def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
+    """Drop arguments that a client adds to every call on its own, unless the tool knows them."""
+    if "arguments" not in call.params:
+        return call.params
+    arguments = jsonrpc.object_or_empty(call.params["arguments"])
+    properties = item.input_schema.get("properties")
+    unknown = (added & arguments.keys()) - (properties.keys() if isinstance(properties, dict) else set())
+    if not unknown:
+        return call.params
+    return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
+
+
+def tool_error(server: str, tool: str, error: ErrorObject, call: Call, schema: Mapping[str, Any]) -> WireError:
+    """Wrap a backend's error for a model; with the schema if the arguments do not fit it."""
+    if error.code in ACTED_ON_BY_CLIENTS:
+        return BackendAnswered(error)
+    arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
+    return BackendToolError(server, tool, error, None if _fits(arguments, schema) else schema)
+
+
+def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
+    """Take what the configuration holds secret out of a backend's error; the rest stays to the byte."""
+    if not secrets:
+        return error
+    data = error.data
+    if data is not UNSET:
+        text = bytes(data).decode("utf-8", "replace")
+        clean = redact(text, secrets)
+        data = data if clean == text else Raw(clean.encode())
+    return ErrorObject(error.code, redact(error.message, secrets), data)
+
+
+def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:
+    try:
+        # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
+        return jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments)
+    except (ValueError, jsonschema_rs.ReferencingError):  # it is no schema: nothing can be said of the arguments
+        return True
+
+
+def _refuse(uri: str) -> Any:
+    raise ValueError(f"{uri} is not fetched")

@@ -1,0 +1,86 @@
+"""What waits until lists are known: a client's first list, a search, a call to a tool not listed yet.
+
+Decides how long; it does not know what the lists are for. A list that was waited for once in vain is
+not waited for again until there is news of it.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from search_mcp.jsonrpc import Raw
+from search_mcp.model import NOTHING, Cancel, Kind, Later
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    kinds: frozenset[Kind]
+    servers: Sequence[str]
+    act: Callable[[], None]
+    patience: float | None
+    """Seconds; `None` waits for as long as it takes, also for lists that others gave up on."""
+    stop_timer: Callable[[], None] = lambda: None
+
+
+class AwaitedLists:
+    """Everything that waits. `may_come` tells of one server's list whether it is unknown and may still be known."""
+
+    def __init__(self, may_come: Callable[[str, Kind], bool], later: Later) -> None:
+        self._may_come, self._later = may_come, later
+        self._waiting: list[_Waiting] = []
+        self._overdue: set[tuple[str, Kind]] = set()
+
+    def are_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
+        """Whether every one of these lists is known, not to be had, or not worth waiting for."""
+        return not self._missing(kinds, servers) - self._overdue
+
+    def when_settled(
+        self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: float | None
+    ) -> Cancel:
+        """Act once these lists are settled, or patience ends; at once if they are."""
+        waiting = _Waiting(kinds, servers, act, patience)
+        if self._is_done(waiting):
+            act()
+            return NOTHING
+        self._waiting.append(waiting)
+        if patience is not None:
+            waiting.stop_timer = self._later(patience, lambda: self._lose_patience(waiting))
+
+        def cancel(_reason: Raw | None) -> None:
+            self._forget(waiting)
+
+        return cancel
+
+    def came(self, server: str, kind: Kind) -> None:
+        """Take note that there is news of a list."""
+        self._overdue.discard((server, kind))
+
+    def look(self) -> None:
+        """Let go of whatever has nothing to wait for any more."""
+        for waiting in [each for each in self._waiting if self._is_done(each)]:
+            self._release(waiting)
+
+    def _missing(self, kinds: frozenset[Kind], servers: Sequence[str]) -> set[tuple[str, Kind]]:
+        return {(server, kind) for server in servers for kind in kinds if self._may_come(server, kind)}
+
+    def _is_done(self, waiting: _Waiting) -> bool:
+        missing = self._missing(waiting.kinds, waiting.servers)
+        return not (missing if waiting.patience is None else missing - self._overdue)
+
+    def _forget(self, waiting: _Waiting) -> None:
+        if waiting in self._waiting:
+            self._waiting.remove(waiting)
+            waiting.stop_timer()
+
+    def _lose_patience(self, waiting: _Waiting) -> None:
+        self._overdue |= self._missing(waiting.kinds, waiting.servers)
+        self._release(waiting)
+
+    def _release(self, waiting: _Waiting) -> None:
+        self._forget(waiting)
+        try:
+            waiting.act()
+        except Exception:  # it happens in a timer or in a backend's news, which must go on
+            log.exception("! bug in what waited for lists")
