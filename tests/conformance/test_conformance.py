@@ -170,6 +170,8 @@ def unasked(conversation: Conversation) -> list[str]:
 
 def essence(method: str, answer: dict[str, Any]) -> dict[str, Any]:
     """Leave out of an answer what is search-mcp's own by its contract: who it is, its tools, its errors' form."""
+    if method == "subscriptions/listen":
+        return {}  # how a stream ends depends on who was first to notice that the client is gone
     if "error" in answer:
         error = answer["error"]
         if error["code"] == -32000 and error["message"].startswith("Backend MCP server error: "):
