@@ -390,7 +390,8 @@ class Supervisor:
         peer = Peer(self.name, write, self, self._world.max_message_bytes, header=None)
 
         def on_end() -> None:
-            self._dialect = None  # calls from here on are for the next life
+            if self._peer is peer:
+                self._dialect = None  # calls from here on are for the next life
             peer.end()
             over.set()
 
