@@ -1,6 +1,7 @@
-"""What every test starts from: properties that repeat themselves in CI, and one event loop."""
+"""What every test starts from: properties that repeat themselves in CI, folders of its own, one event loop."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -8,6 +9,15 @@ from hypothesis import settings
 settings.register_profile("here", deadline=None)
 settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Neither read nor write the catalogue cache and the logs of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        yield
 
 
 @pytest.fixture(scope="session")
