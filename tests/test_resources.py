@@ -1,7 +1,5 @@
 """Whose a URI is: listed, mentioned, matched or the only one's with its scheme, in this order."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -196,8 +194,5 @@ def test_whatever_a_backend_calls_a_template_can_be_matched(pieces: list[str], u
 
 
 def test_a_hostile_template_does_not_stall_us() -> None:
-    """A backend lists the template and a client the URI; matching them must not take minutes for everybody."""
-    template, uri = "x://" + "{+a}a" * 6 + "!", "x://" + "a" * 80
-    began = time.perf_counter()
-    assert not matches(template, uri)
-    assert time.perf_counter() - began < 0.5
+    """A backend lists the template and a client the URI. Matching by trying every way would never end here."""
+    assert not matches("x://" + "{+a}a" * 60 + "!", "x://" + "a" * 1000)

@@ -8,7 +8,6 @@ import json
 import signal
 import subprocess
 import threading
-import time
 from dataclasses import dataclass
 from queue import Empty, Queue
 from types import TracebackType
@@ -107,13 +106,11 @@ class Conversation:
         if kind is None:
             self._drain()
 
-    def leave(self) -> float:
-        """Close stdin, as a client does that leaves; the seconds the server took to end."""
+    def leave(self) -> int:
+        """Close stdin, as a client does that leaves; the exit code of a server that ends by itself."""
         assert self._process.stdin is not None
-        started = time.monotonic()
         self._process.stdin.close()
-        self._process.wait(SECONDS)
-        return time.monotonic() - started
+        return self._process.wait(SECONDS)
 
     def ask(self, method: str, **params: Any) -> Reply:
         """Send a request and wait for its response; what comes in between is in `others`."""

@@ -1,0 +1,97 @@
+"""What was meant by a call's arguments, and what a model is told when they do not fit."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from search_mcp import arguments, jsonrpc
+from search_mcp.catalog import Item
+from search_mcp.errors import BackendAnswered, BackendToolError, ProtocolError
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw
+from search_mcp.model import NOTHING, Action, Call, Question, Viewer
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+
+
+class Somebody:
+    capabilities: Fields = {}  # noqa: RUF012  # nobody changes it
+    info: Raw | None = None
+    log_level: str | None = None
+    viewer = Viewer(None, object_output_only=True)
+
+    def ask(self, question: Question, call: Call | None) -> Callable[[Raw | None], None]:
+        return NOTHING
+
+
+def call(given: str | None, target: str = "s.t") -> Call:
+    params = {} if given is None else {"arguments": Raw(given.encode())}
+    return Call(Action.CALL_TOOL, target, params, {}, Somebody(), reply=lambda _outcome: None)
+
+
+MEANT = [
+    pytest.param(None, None, id="none"),
+    pytest.param("null", None, id="null"),
+    pytest.param('{ "a" : 1.0 }', '{ "a" : 1.0 }', id="an object, to the byte"),
+    pytest.param('"{\\"a\\": 1}"', '{"a": 1}', id="an object as JSON text"),
+    pytest.param('{"name":"s.t","arguments":{"a": 1}}', '{"a": 1}', id="wrapped again"),
+    pytest.param('{"name":"other","arguments":{}}', '{"name":"other","arguments":{}}', id="another tool's name"),
+    pytest.param('{"name":"s.t","arguments":{},"x":1}', '{"name":"s.t","arguments":{},"x":1}', id="more than that"),
+]
+
+
+@pytest.mark.parametrize(("given", "then"), MEANT)
+def test_arguments_are_read_as_what_was_meant(given: str | None, then: str | None) -> None:
+    read = arguments.with_object(call(given)).get("arguments")
+    assert (None if read is None else bytes(read).decode()) == then
+
+
+@pytest.mark.parametrize("given", ["[]", "5", "true", '"text"', '"[1]"'])
+def test_what_cannot_be_meant_is_refused_by_name(given: str) -> None:
+    with pytest.raises(ProtocolError, match="arguments must be an object"):
+        arguments.with_object(call(given))
+
+
+@pytest.mark.parametrize(
+    ("properties", "then"),
+    [({"a": {}}, {"a": 1}), ({"a": {}, "wait": {}}, {"a": 1, "wait": True}), ([], {"a": 1})],
+    ids=["unknown to the tool", "the tool's own", "no properties to speak of"],
+)
+def test_what_a_client_adds_goes_unless_the_tool_knows_it(properties: Any, then: dict[str, Any]) -> None:
+    item = Item("s", "t", "s", "t", {"inputSchema": jsonrpc.encode({"type": "object", "properties": properties})})
+    kept = arguments.without_added(frozenset({"wait"}), call('{"a":1,"wait":true}'), item)
+    assert json.loads(bytes(kept["arguments"])) == then
+
+
+@pytest.mark.parametrize(
+    ("given", "schema", "attached"),
+    [
+        ('{"a": 1}', SCHEMA, False),
+        ('{"a": "x"}', SCHEMA, True),
+        (None, SCHEMA, True),
+        ('{"a": 1}', {"type": "object", "properties": {"a": {"$ref": "https://example.com/x.json"}}}, False),
+        ('{"a": 1}', {"type": "nonsense"}, False),
+    ],
+    ids=["they fit", "they do not", "none where one is required", "a schema elsewhere is not fetched", "no schema"],
+)
+def test_the_schema_is_attached_when_arguments_do_not_fit_it(given: str | None, schema: Any, attached: bool) -> None:
+    error = arguments.tool_error("s", "t", ErrorObject(-1, "no"), call(given), schema)
+    assert isinstance(error, BackendToolError)
+    assert ("inputSchema" in error.data()) is attached
+
+
+@pytest.mark.parametrize("code", [-32042, -32021])
+def test_errors_that_clients_act_on_pass_through(code: int) -> None:
+    error = ErrorObject(code, "act", Raw(b'{"x":1}'))
+    wrapped = arguments.tool_error("s", "t", error, call(None), {})
+    assert isinstance(wrapped, BackendAnswered)
+    assert wrapped.error_object() == error
+
+
+def test_a_backends_error_shows_no_secret_and_is_else_the_same() -> None:
+    error = ErrorObject(-1, "401 for hunter22", Raw(b'{ "token" : "hunter22", "n" : 1.0 }'))
+    clean = arguments.redacted(error, frozenset({"hunter22"}))
+    assert "hunter22" not in clean.message
+    assert bytes(clean.data) == b'{ "token" : "***", "n" : 1.0 }'  # type: ignore[arg-type]
+    assert arguments.redacted(error, frozenset({"another"})) == error
