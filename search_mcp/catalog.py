@@ -1,8 +1,8 @@
 """All backends' lists merged into one, and what each name in it means.
 
-Decides names, order, uniqueness, what the user's filters let through, and which definitions are fit to
-be shown at all. Pure: it is told what the backends listed and asked what that comes to. What one
-client is shown of it is `views`' business.
+Decides names, order, uniqueness, and what the user's filters let through. Pure: it is told what the
+backends listed and asked what that comes to. Which definitions are fit to be shown is `definitions`'
+business, what one client is shown of them `views`'.
 """
 
 import hashlib
