@@ -193,6 +193,7 @@ class Supervisor:
         if record.offer.modern == opening.modern or verdict_holds:
             self._modern = record.offer.modern
         self._unlisted.clear()
+        self._pages = dict(record.pages)
         for kind in Kind:
             self._tell(ListChanged(self.name, kind, record.pages.get(kind)))
 
@@ -481,21 +482,27 @@ class Supervisor:
         """Read a list, then again whenever the backend says that it changed."""
         while True:
             self._stale[kind] = stale = anyio.Event()
-            await self._read_list(dialect, kind)
+            try:
+                await self._read_list(dialect, kind)
+            except ConnectionEndedError:
+                return  # the next life reads it
             self._unlisted.discard(kind)
             if not self._unlisted:
                 self._remember(dialect.offer)
             await stale.wait()
 
     async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
+        """Tell of a list, or that it cannot be had.
+
+        Raises:
+            ConnectionEndedError: the backend ended, which says nothing of its list.
+        """
         if kind not in dialect.offer.kinds:
             self._hear_news(ListChanged(self.name, kind, Page(())))
             return
         try:
             with anyio.fail_after(LIST_SECONDS):
                 await dialect.read_list(kind)
-        except ConnectionEndedError:
-            return  # it ended; the next life reads them again
         except (BackendAnswered, ValueError, TimeoutError) as exc:
             why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
             log.warning("! %s: its list of %s cannot be had: %s", self.name, kind.value, why)

@@ -128,12 +128,17 @@ class Back:
             "notifications/initialized": stays_silent,
             "subscriptions/listen": Back._listen,
             "logging/setLevel": answers({}),
-            **dict.fromkeys(LISTS, Back._list),
+            **dict.fromkeys(LISTS, Back.lists),
         }
 
     @property
     def is_modern(self) -> bool:
         return self.revision == MODERN
+
+    @property
+    def opening(self) -> str:
+        """The method that a client of its era opens it by."""
+        return "server/discover" if self.is_modern else "initialize"
 
     @property
     def life(self) -> Life:
@@ -293,6 +298,11 @@ class Back:
         answer: Json = {"protocolVersion": version, "capabilities": self.capabilities(), "serverInfo": info}
         self.answer(said.id, {**answer, **({"instructions": self.instructions} if self.instructions else {})})
 
+    def opens(self) -> None:
+        """Answer the opening that was left to the test."""
+        (self.discovers if self.is_modern else self.initializes)(self.next())
+        self.pair.settle()
+
     def discovers(self, said: Said) -> None:
         if not self.is_modern:
             refuses(-32601, "Method not found")(self, said)
@@ -300,7 +310,7 @@ class Back:
         answer: Json = {"supportedVersions": [MODERN], "capabilities": self.capabilities(), **CACHED}
         self.answer(said.id, {**answer, **({"instructions": self.instructions} if self.instructions else {})})
 
-    def _list(self, said: Said) -> None:
+    def lists(self, said: Said) -> None:
         key = LISTS[said.method or ""]
         entries = {"resourceTemplates": self.templates}.get(key) if key == "resourceTemplates" else getattr(self, key)
         self.answer(said.id, {key: entries, **(CACHED if self.is_modern else {})})

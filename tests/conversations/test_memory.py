@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from conversations.back import Habit, exits, leaves_to_the_test, stays_silent
+from conversations.back import Back, Habit, exits, leaves_to_the_test, stays_silent
 from conversations.eras import legacy_client, modern_client, modern_legacy
 from conversations.pair import Pair
+from conversations.test_lists import NOTE
 from conversations.words import ECHO, GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, names, text
 
 # The catalogue
@@ -24,14 +25,11 @@ def test_a_call_of_a_remembered_tool_waits_for_its_server(pair: Pair, tmp_path: 
     pair.remembers_in(tmp_path)
     pair.front.opens()
     pair.comes_back()
-    method = "initialize" if not pair.alpha.is_modern else "server/discover"
-    pair.alpha.on(method, leaves_to_the_test)
+    pair.alpha.on(pair.alpha.opening, leaves_to_the_test)
     pair.front.opens()
     call = pair.front.calls("alpha.echo")
     pair.front.hears_nothing()
-    opening = pair.alpha.next()
-    (pair.alpha.initializes if method == "initialize" else pair.alpha.discovers)(opening)
-    pair.settle()
+    pair.alpha.opens()
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
 
@@ -71,6 +69,34 @@ def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
         pair.front.opens()
         assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
         pair.comes_back()
+
+
+def test_a_list_that_broke_off_is_not_remembered_as_one_that_cannot_be_had(pair: Pair, tmp_path: Path) -> None:
+    """A client that left early once made the next one's resources unknown until its server had answered."""
+    pair.alpha.resources = [NOTE]
+    pair.remembers_in(tmp_path)
+    pair.front.opens()
+    pair.comes_back()
+    pair.alpha.on("resources/list", stays_silent)
+    pair.front.opens()
+    pair.comes_back()
+    pair.alpha.on("resources/list", Back.lists)
+    pair.alpha.on(pair.alpha.opening, leaves_to_the_test)
+    pair.front.opens()
+    read = pair.front.asks("resources/read", {"uri": NOTE["uri"]})
+    pair.front.hears_nothing()
+    pair.alpha.opens()
+    pair.alpha.receives("resources/read", uri=NOTE["uri"]).returns({"contents": []})
+    read.gets({"contents": []})
+
+
+def test_a_server_that_dies_before_it_has_listed_all_is_not_remembered(pair: Pair, tmp_path: Path) -> None:
+    pair.alpha.resources = [NOTE]
+    pair.remembers_in(tmp_path)
+    pair.alpha.on("resources/list", stays_silent)
+    pair.front.opens()
+    pair.alpha.exits(1)
+    assert not list(tmp_path.iterdir())
 
 
 # The verdict
