@@ -22,11 +22,17 @@ from search_mcp.dialects import CatalogChanged
 from search_mcp.model import News
 from search_mcp.profiles import Profile
 from search_mcp.router import Router
+from search_mcp.trust import TrustStore
 
 log = logging.getLogger(__name__)
 
 APP = "search-mcp"
 """What the per-user folders are called."""
+
+
+def trust_folder() -> Path:
+    """Where it is remembered what each server's tools were when first seen."""
+    return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "tools"
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +65,7 @@ class Aggregate:
         self._world = surroundings or Surroundings(
             max_message_bytes=config.settings.max_message_bytes,
             cache=CatalogCache(Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"),
+            trust=TrustStore(trust_folder()),
             log_folder=Path(platformdirs.user_log_dir(APP, appauthor=False)),
         )
         self.router = Router(config.servers, config.settings, profile, later, self._on_news)
@@ -124,6 +131,16 @@ class Aggregate:
 
     def _tell_router(self, news: News) -> None:
         self.router.tell(news)
+
+    def look_at_trust(self) -> None:
+        """Take note of what the user accepted meanwhile."""
+        for backend in self.backends:
+            backend.look_at_trust()
+
+    def tidy(self) -> None:
+        """Delete what is remembered of servers that nobody started in months; may be called in any thread."""
+        if self._world.cache is not None:
+            self._world.cache.prune(self._world.wall_clock())
 
     def signal(self, number: int) -> None:
         """Send a signal to every backend's process tree."""

@@ -8,8 +8,6 @@ share the folder.
 import contextlib
 import hashlib
 import logging
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
+from search_mcp.files import write_whole
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Entry, Kind, Offer, Opening, Page
 
@@ -25,6 +24,8 @@ log = logging.getLogger(__name__)
 VERSION = 2
 VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
+KEPT_SECONDS = 180 * 86_400.0
+"""How long a record is kept that nothing has changed since; then it is made anew, if anybody still needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +79,16 @@ class CatalogCache:
             if path.read_bytes() == data:
                 return
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            descriptor, temporary = tempfile.mkstemp(dir=self._folder, prefix=f".{key}-")
-            try:
-                with os.fdopen(descriptor, "wb") as file:
-                    file.write(data)
-                Path(temporary).replace(path)
-            except OSError:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_whole(path, data)
         except OSError as exc:
             log.warning("! the catalogue cannot be cached in %s: %s", self._folder, exc)
+
+    def prune(self, now: float) -> None:
+        """Delete what is too old: records of servers that are gone, and what a killed process left half-written."""
+        for path in self._folder.glob("*"):
+            with contextlib.suppress(OSError):  # another process was faster, or the folder is not ours to tidy
+                if now - path.stat().st_mtime > KEPT_SECONDS:
+                    path.unlink()
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"

@@ -96,6 +96,16 @@ class Catalog:
         """Whether a server's list was read, or found out not to be readable."""
         return (server, kind) in self._pages
 
+    def is_admitted(self, server: str, tool: str) -> bool:
+        """Whether a server's filters, and the user's trust, let a tool through."""
+        config = self._servers[server]
+        return is_allowed(config, tool) and not (config.pin_tools and tool in self.changed(server))
+
+    def changed(self, server: str) -> frozenset[str]:
+        """The tools of a server that are not what they were when first seen."""
+        page = self._pages.get((server, Kind.TOOLS))
+        return page.changed if page is not None else frozenset()
+
     def is_unlistable(self, server: str, kind: Kind) -> bool:
         """Whether a server's list could not be had."""
         return self._pages.get((server, kind), _NOT_ASKED) is None
@@ -139,6 +149,10 @@ class Catalog:
             for entry in page.entries:
                 for remark in repaired(kind, entry)[1]:
                     yield server, f"{kind.value}: {entry.key}: {remark}"
+                if entry.key in page.changed:
+                    withheld = " and is withheld" if self._servers[server].pin_tools else ""
+                    remedy = f"`search-mcp check --accept {server}` accepts it"
+                    yield server, f"{entry.key} is not defined as it was when first seen{withheld}; {remedy}"
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self._items(kind).collisions
         for kind in (Kind.RESOURCES, Kind.TEMPLATES):
@@ -156,7 +170,7 @@ class Catalog:
         """What the filters and the repair let through: server, the backend's name, ours, the definition."""
         for config in self._servers.values():
             for entry in self._entries(config.name, kind):
-                if kind is Kind.TOOLS and not is_admitted(config, entry.key):
+                if kind is Kind.TOOLS and not self.is_admitted(config.name, entry.key):
                     continue
                 fields, remarks = repaired(kind, entry)
                 if LEFT_OUT in remarks:
@@ -171,7 +185,7 @@ _NOT_ASKED = Page(())
 _REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-def is_admitted(config: ServerConfig, tool: str) -> bool:
+def is_allowed(config: ServerConfig, tool: str) -> bool:
     """Whether a server's `allow` and `deny` globs let a tool through; `deny` has the last word."""
     allowed = not config.allow or any(fnmatchcase(tool, glob) for glob in config.allow)
     return allowed and not any(fnmatchcase(tool, glob) for glob in config.deny)

@@ -107,6 +107,7 @@ class ServerDefaults(_Model):
     idle_stop_seconds: _Seconds | None = _key(None, *_LIMIT)
     protocol: _Protocol = _choice("auto", _Protocol)
     inherit_env: bool | _Strings = _key(False, "true, false or a list of names", '["SSH_AUTH_SOCK"]')
+    pin_tools: bool = _key(False, "true or false", "true without quotes")
 
 
 class Settings(ServerDefaults):
@@ -153,6 +154,8 @@ class ServerConfig:
     idle_stop_seconds: float | None = None
     protocol: str = "auto"
     inherit_env: bool | tuple[str, ...] = False
+    pin_tools: bool = False
+    """Whether a tool that is not what it was when first seen is withheld until it is accepted."""
     secrets: frozenset[str] = frozenset()
     """What messages must not show: see `redact`."""
 

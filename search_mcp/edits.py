@@ -1,4 +1,4 @@
-"""Edits of one file, as they happen; also those of editors that write another file and rename it."""
+"""Edits of files, as they happen; also those of editors that write another file and rename it."""
 
 import threading
 from collections.abc import Callable
@@ -11,20 +11,21 @@ STEP_MS = 300
 _DAY_MS = 86_400_000
 
 
-def follow(path: Path, on_edit: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_edit`, in another thread, after every burst of changes to a file; return what stops it.
+def follow(file: Path, folder: Path, on_edit: Callable[[], None]) -> Callable[[], None]:
+    """Call `on_edit`, in another thread, after every burst of changes to a file or in a folder; return what stops it.
 
     Symbolic links are followed. The thread is a daemon: nobody has to wait for it.
     """
-    names = {path.absolute(), path.resolve()}
+    names = {file.absolute(), file.resolve()}
     stopped = threading.Event()
 
     def concerns(_change: Change, changed: str) -> bool:
-        return Path(changed) in names
+        return Path(changed) in names or Path(changed).parent == folder
 
     def run() -> None:
         changes = watch(
             *{name.parent for name in names},
+            *filter(Path.is_dir, [folder]),
             watch_filter=concerns,
             debounce=STEP_MS,
             step=STEP_MS,

@@ -84,6 +84,7 @@ _error = msgspec.json.Decoder(ErrorObject)
 _id = msgspec.json.Decoder(int | str)
 _anything = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
+_sorting_encoder = msgspec.json.Encoder(order="sorted")
 
 
 class LineDecoder:
@@ -364,6 +365,12 @@ def _without_surrogates(payload: object) -> object:
 def encode_bytes(payload: object) -> bytes:
     """Encode anything, as plain bytes."""
     return bytes(encode(payload))
+
+
+def canonical(raw: Raw) -> bytes:
+    """Write a payload as all that mean the same are written: keys in order, no spaces; as it is if too deep."""
+    decoded = value(raw)
+    return bytes(raw) if decoded is None else _sorting_encoder.encode(decoded)
 
 
 def request(message_id: RequestId, method: str, params: Raw | None) -> bytes:

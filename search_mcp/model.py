@@ -199,6 +199,8 @@ class Page:
     entries: tuple[Entry, ...]
     freshness: Freshness = Freshness()
     rejected: tuple[str, ...] = ()
+    changed: frozenset[str] = frozenset()
+    """The tools that are not what they were when first seen, and were not accepted since."""
 
 
 @dataclass(frozen=True, slots=True)

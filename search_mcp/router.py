@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from search_mcp import arguments, jsonrpc, profiles, tools
 from search_mcp.awaited import AwaitedLists
-from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_admitted
+from search_mcp.catalog import Catalog, Item, NamedItems, fold
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.errors import (
@@ -331,7 +331,7 @@ class Router:
             status = self._status(server)
             if status.state in ENDED_STATES and status.state != FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
-            if kind is Kind.TOOLS and not is_admitted(self._configs[server], own):
+            if kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
                 break
             if self._catalog.is_unlistable(server, kind) or status.state == FAILED:
                 # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
@@ -379,15 +379,28 @@ class Router:
     def _use_resource(self, call: Call) -> Cancel:
         kinds = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
         server = self._resources.owner(call.target)
-        if server is None or server not in self._backends:
+        if server not in self._backends:
             if not self._lists.are_settled(kinds, self._enabled):
                 return self._submit_when_settled(call, kinds, self._enabled)
+            server = self._only_server_for(call)
+        if server is None:
             raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
             offer = self._status(server).offer
             if offer is not None and not offer.subscribe:
                 raise method_not_found(f"server {server!r} has no subscriptions")
         return self._backends[server].submit(call, call.target)
+
+    def _only_server_for(self, call: Call) -> str | None:
+        """The only server that can have what no list holds: lists of resources need not be complete."""
+        offers = {name: self._status(name).offer for name in self._enabled}
+        completing = call.action is Action.COMPLETE_RESOURCE
+        having = [
+            name
+            for name, offer in offers.items()
+            if offer is None or (offer.completions if completing else Kind.RESOURCES in offer.kinds)
+        ]
+        return having[0] if len(having) == 1 and offers[having[0]] is not None else None
 
     def _note_task(self, server: str, call: Call, result: Result) -> None:
         """Remember whose task was made, if one was: by `task` in the call, or as another type of result."""

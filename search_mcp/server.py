@@ -19,7 +19,7 @@ import anyio.to_thread
 import platformdirs
 
 from search_mcp import logs, stdio
-from search_mcp.aggregate import APP, Aggregate
+from search_mcp.aggregate import APP, Aggregate, trust_folder
 from search_mcp.backend.process import without_threads
 from search_mcp.config import Config, candidates, parse
 from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
@@ -147,6 +147,7 @@ async def _keep_up(path: Path, aggregate: Aggregate, current: Config) -> None:
 
     def on_edit() -> None:
         nonlocal complaint, current
+        aggregate.look_at_trust()
         config = _read_again(path)
         if isinstance(config, Config) and config == current:
             pass  # it was touched, or it is as it was read first
@@ -161,9 +162,13 @@ async def _keep_up(path: Path, aggregate: Aggregate, current: Config) -> None:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
 
+    folder = trust_folder()
+    with contextlib.suppress(OSError):  # it is not followed then; nothing can be accepted in it either
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Loaded beside the first answers, not before them.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits", abandon_on_cancel=True)
-    stop = edits.follow(path, lambda: loop.call_soon_threadsafe(on_edit))
+    await anyio.to_thread.run_sync(aggregate.tidy, abandon_on_cancel=True)
+    stop = edits.follow(path, folder, lambda: loop.call_soon_threadsafe(on_edit))
     try:
         await anyio.sleep(SETTLING_SECONDS)
         on_edit()  # what was edited between our reading it and the watch being in place

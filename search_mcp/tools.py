@@ -321,13 +321,19 @@ class OwnTools:
                 server["description"] = self._facts[status.server].description
             if status.reason is not None:
                 server["lastError"] = status.reason
+            if changed := sorted(self._catalog.changed(status.server)):
+                server["changedTools"] = changed
             servers.append(server)
-        lines = [
-            f"{server['name']}: {server['state']}, {server['tools']} tools"
-            + (f" ({server['lastError']})" if "lastError" in server else "")
-            for server in servers
-        ]
-        return {"servers": servers, "text": "\n".join(lines) or "No servers are configured."}
+        return {"servers": servers, "text": "\n".join(map(_server_text, servers)) or "No servers are configured."}
+
+
+def _server_text(server: Mapping[str, Any]) -> str:
+    text = f"{server['name']}: {server['state']}, {server['tools']} tools"
+    if "lastError" in server:
+        text += f" ({server['lastError']})"
+    if "changedTools" in server:
+        text += f"; not defined as when first seen: {', '.join(server['changedTools'][:MOST_NAMED])}"
+    return text
 
 
 def _argument(arguments: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

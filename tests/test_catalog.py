@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_admitted, stable_suffix
+from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_allowed, stable_suffix
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
 from search_mcp.jsonrpc import Raw
@@ -241,7 +241,7 @@ GLOBS = [
 @pytest.mark.parametrize(("allow", "deny", "name", "then"), GLOBS)
 def test_filters(allow: list[str], deny: list[str], name: str, then: bool) -> None:
     config = server("s", allow=tuple(allow), deny=tuple(deny))
-    assert is_admitted(config, name) is then
+    assert is_allowed(config, name) is then
     assert names(catalog((config, tools(name))).tools()) == ([f"s.{name}"] if then else [])
 
 

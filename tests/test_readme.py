@@ -109,13 +109,11 @@ def test_what_goes_into_claude_desktop_serves(home: Path) -> None:
 def test_every_key_of_the_table_is_one() -> None:
     """The table names no key that the configuration would warn of."""
     keys = re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", README, re.MULTILINE)))
-    values = {"enabled": True, "disabled": False, "env": {}, "rename": {}, "describe": {}, "tools": {}}
+    switches = dict.fromkeys(("enabled", "disabled", "inheritEnv", "pinTools"), False)
+    values = {**switches, **dict.fromkeys(("env", "rename", "describe", "tools"), {})}
     lists = {"args", "pinned", "tags"}
     words = {"command": "x", "cwd": "~", "prefix": "p", "description": "d", "startup": "lazy", "protocol": "auto"}
-    server = {
-        key: values.get(key, [] if key in lists else words.get(key, False if key == "inheritEnv" else 5))
-        for key in keys
-    }
+    server = {key: values.get(key, [] if key in lists else words.get(key, 5)) for key in keys}
     assert len(server) > 15
     text = json.dumps({"mcpServers": {"s": server}})
     config = parse(text, source="x", variables={}, home="/h", config_dir="/c", python="/p")

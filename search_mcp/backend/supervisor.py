@@ -46,6 +46,7 @@ from search_mcp.model import (
     Status,
 )
 from search_mcp.peer import ConnectionEndedError, Peer
+from search_mcp.trust import TrustStore
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +80,7 @@ class Surroundings:
     probe_seconds: float = PROBE_SECONDS
     max_message_bytes: int = 64 << 20
     cache: CatalogCache | None = None
+    trust: TrustStore | None = None
     log_folder: Path | None = None
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
@@ -194,8 +196,21 @@ class Supervisor:
             self._modern = record.offer.modern
         self._unlisted.clear()
         self._pages = dict(record.pages)
+        self._mark_changed_tools()
         for kind in Kind:
-            self._tell(ListChanged(self.name, kind, record.pages.get(kind)))
+            self._tell(ListChanged(self.name, kind, self._pages.get(kind)))
+
+    def look_at_trust(self) -> None:
+        """Take note of what the user accepted meanwhile."""
+        if self._mark_changed_tools():
+            self._tell(ListChanged(self.name, Kind.TOOLS, self._pages[Kind.TOOLS]))
+
+    def _mark_changed_tools(self) -> bool:
+        page = self._pages.get(Kind.TOOLS)
+        if page is None or self._world.trust is None:
+            return False
+        self._pages[Kind.TOOLS] = marked = _marked(page, self._world.trust.changed(self._config))
+        return marked.changed != page.changed
 
     def _remember(self, offer: Offer) -> None:
         if self._world.cache is not None and self._record_key:
@@ -510,10 +525,14 @@ class Supervisor:
 
     def _hear_news(self, news: News) -> None:
         if isinstance(news, ListChanged):
-            if news.page is None:
+            page, trust = news.page, self._world.trust
+            if page is not None and news.kind is Kind.TOOLS and trust is not None and self._offer is not None:
+                page = _marked(page, trust.examine(self._config, self._offer.revision, page))
+                news = replace(news, page=page)
+            if page is None:
                 self._pages.pop(news.kind, None)
             else:
-                self._pages[news.kind] = news.page
+                self._pages[news.kind] = page
         self._tell(news)
 
     def _mark_stale(self, kind: Kind) -> None:
@@ -562,6 +581,10 @@ class Supervisor:
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
 """What of an entry needs a new process when it changes."""
+
+
+def _marked(page: Page, changed: frozenset[str]) -> Page:
+    return replace(page, changed=changed & {entry.key for entry in page.entries})
 
 
 class _ExitedOnOpeningError(EndedError):

@@ -34,6 +34,7 @@ from search_mcp.cache import CatalogCache
 from search_mcp.config import Config, ServerConfig, Settings
 from search_mcp.front import Front as Face
 from search_mcp.server import LAST_ANSWERS_SECONDS
+from search_mcp.trust import TrustStore
 
 
 class Pair:
@@ -49,6 +50,7 @@ class Pair:
         self.aggregate: Aggregate | None = None
         self._face: Face | None = None
         self._cache: CatalogCache | None = None
+        self.trust: TrustStore | None = None
         self._ended = anyio.Event()
         self._over = False
 
@@ -67,6 +69,18 @@ class Pair:
     def remembers_in(self, folder: Path) -> None:
         """Have a cache; without one nothing outlives a process of search-mcp."""
         self._cache = CatalogCache(folder)
+
+    def distrusts_in(self, folder: Path) -> None:
+        """Remember what tools were when first seen."""
+        self.trust = TrustStore(folder)
+
+    def accepts(self, name: str, *tools: str) -> None:
+        """The user accepts these tools of a server as they are now."""
+        assert self.trust is not None
+        assert self.aggregate is not None
+        self.trust.accept(next(each for each in self._config().servers if each.name == name), tools)
+        self.loop.call_soon(self.aggregate.look_at_trust)
+        self.settle()
 
     # What happens
 
@@ -137,6 +151,7 @@ class Pair:
             jitter=lambda: 1.0,
             wall_clock=lambda: time.time() + self.loop.time(),
             cache=self._cache,
+            trust=self.trust,
             variables={},
             home="/home/test",
         )

@@ -1,0 +1,129 @@
+"""What each server's tools were when first seen, and which of them are others now.
+
+Decides what counts as a change and remembers it, one file a server, until the user accepts it. A server
+that is updated, or taken over, may describe an old tool anew; a model reads that as instructions. What
+to do about it is not decided here: the catalogue reports such a tool, or withholds it.
+"""
+
+import hashlib
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import fold
+from search_mcp.config import ServerConfig
+from search_mcp.files import write_whole
+from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Page
+
+log = logging.getLogger(__name__)
+
+VERSION = 1
+MOST_TOOLS = 10_000
+"""How many tools of one server are remembered: a server that invents names without end fills no disk."""
+
+Digests = dict[str, dict[str, str]]
+"""By tool, then by protocol revision: servers leave out what an older one does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    accepted: Digests = field(default_factory=dict)
+    changed: Digests = field(default_factory=dict)
+
+
+class TrustStore:
+    """A folder of records. One that is damaged, or cannot be written, is said to be and counts as none."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def examine(self, config: ServerConfig, revision: str, page: Page) -> frozenset[str]:
+        """Compare a list of tools with what was first seen; return those that are not what was accepted."""
+        record = self._load(config)
+        before = _encode(record)
+        for entry in page.entries:
+            if entry.key not in record.accepted and len(record.accepted) >= MOST_TOOLS:
+                continue
+            seen = digest(entry.fields)
+            if record.accepted.setdefault(entry.key, {}).setdefault(revision, seen) != seen:
+                record.changed.setdefault(entry.key, {})[revision] = seen
+            else:
+                _forget(record.changed, entry.key, revision)
+        self._store(config, record, before)
+        return frozenset(record.changed)
+
+    def changed(self, config: ServerConfig) -> frozenset[str]:
+        """Tell which tools were found changed when last listed, and were not accepted since."""
+        return frozenset(self._load(config).changed)
+
+    def accept(self, config: ServerConfig, tools: Collection[str]) -> None:
+        """Take these tools as they were when last listed for what they should be."""
+        record = self._load(config)
+        before = _encode(record)
+        for tool in tools:
+            record.accepted.setdefault(tool, {}).update(record.changed.pop(tool, {}))
+        self._store(config, record, before)
+
+    def _path(self, config: ServerConfig) -> Path:
+        identity = jsonrpc.encode_bytes([config.name, config.command, config.args, config.cwd])
+        return self.folder / f"{fold(config.name)[:40]}-{hashlib.sha256(identity).hexdigest()[:16]}.json"
+
+    def _load(self, config: ServerConfig) -> _Record:
+        path = self._path(config)
+        try:
+            return _decode(path.read_bytes())
+        except FileNotFoundError:
+            return _Record()
+        except (OSError, ValueError) as exc:
+            log.warning("! what %s's tools were when first seen is not known any more: %s: %s", config.name, path, exc)
+            return _Record()
+
+    def _store(self, config: ServerConfig, record: _Record, before: bytes) -> None:
+        data = _encode(record)
+        if data == before:
+            return
+        try:
+            write_whole(self._path(config), data)
+        except OSError as exc:
+            log.warning("! what %s's tools are now cannot be remembered in %s: %s", config.name, self.folder, exc)
+
+
+def digest(definition: Fields) -> str:
+    """Sum up a definition, whatever the order of its keys; `_meta` may hold anything, a clock included."""
+    summed = hashlib.sha256()
+    for key in sorted(definition.keys() - {"_meta"}):
+        summed.update(jsonrpc.encode_bytes(key))
+        summed.update(jsonrpc.canonical(definition[key]))
+    return summed.hexdigest()
+
+
+def _forget(digests: Digests, tool: str, revision: str) -> None:
+    by_revision = digests.get(tool, {})
+    by_revision.pop(revision, None)
+    if not by_revision:
+        digests.pop(tool, None)
+
+
+def _encode(record: _Record) -> bytes:
+    return jsonrpc.encode_bytes({"version": VERSION, "accepted": record.accepted, "changed": record.changed})
+
+
+def _decode(data: bytes) -> _Record:
+    body: Any = jsonrpc.value(Raw(data))
+    if not isinstance(body, dict) or body.get("version") != VERSION:
+        raise ValueError("it is damaged, or of another version")
+    accepted, changed = body.get("accepted"), body.get("changed")
+    if not _is_digests(accepted) or not _is_digests(changed):
+        raise ValueError("it is damaged")
+    return _Record(accepted, changed)
+
+
+def _is_digests(part: Any) -> TypeGuard[Digests]:
+    return isinstance(part, dict) and all(
+        isinstance(by_revision, dict) and all(isinstance(each, str) for each in by_revision.values())
+        for by_revision in part.values()
+    )
