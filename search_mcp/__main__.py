@@ -1,11 +1,17 @@
 """The command line: `serve` is found here, so that it loads nothing it does not need; the rest in `cli`."""
 
 import argparse
+import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from search_mcp import __version__, profiles
+
+OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
+COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
+"""How a shell says that it wants a line completed, instead of run."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,14 +20,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     serves = (
         not arguments
         or arguments[0] == "serve"
-        or (arguments[0].startswith("--") and arguments[0] not in ("--help", "--version"))
+        or (arguments[0].startswith("--") and not arguments[0].startswith(OPTIONS_FOR_PEOPLE))
     )
-    if not serves:
+    if not serves or COMPLETION_VARIABLE in os.environ:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
     options = _serve_parser().parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
     profile = profiles.BY_NAME[options.client] if options.client else None
-    code = import_module("search_mcp.server").run(options.config, profile, options.log_level)
+    gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
+    server = import_module("search_mcp.server")
+    gc.freeze()
+    gc.enable()
+    code = server.run(options.config, profile, options.log_level)
     return code  # noqa: RET504  # it has a type here
 
 

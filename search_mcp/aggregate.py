@@ -30,6 +30,16 @@ APP = "search-mcp"
 """What the per-user folders are called."""
 
 
+def cache_folder() -> Path:
+    """Where it is remembered what each server offers."""
+    return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"
+
+
+def log_folder() -> Path:
+    """Where each server's stderr is written to."""
+    return Path(platformdirs.user_log_dir(APP, appauthor=False))
+
+
 def trust_folder() -> Path:
     """Where it is remembered what each server's tools were when first seen."""
     return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "tools"
@@ -64,14 +74,15 @@ class Aggregate:
         self.tell_front = tell_front
         self._world = surroundings or Surroundings(
             max_message_bytes=config.settings.max_message_bytes,
-            cache=CatalogCache(Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"),
+            cache=CatalogCache(cache_folder()),
             trust=TrustStore(trust_folder()),
-            log_folder=Path(platformdirs.user_log_dir(APP, appauthor=False)),
+            log_folder=log_folder(),
         )
         self.router = Router(config.servers, config.settings, profile, later, self._on_news)
         self._running: dict[str, _Running] = {}
         self._retiring: dict[str, _Running] = {}  # stopped by an edit, and perhaps still stopping
         self._tasks: anyio.abc.TaskGroup | None = None
+        self._paused = False
         self._put_in_place(config)
 
     @property
@@ -125,7 +136,10 @@ class Aggregate:
                 running.backend.adopt(server)
                 self._running[server.name] = before.pop(server.name)
             else:
-                self._running[server.name] = _Running(Supervisor(server, self._tell_router, later, self._world))
+                backend = Supervisor(server, self._tell_router, later, self._world)
+                if self._paused:
+                    backend.pause_reading()
+                self._running[server.name] = _Running(backend)
         self.router.configure(config.servers, config.settings, {each.name: each for each in self.backends})
         return before
 
@@ -141,6 +155,17 @@ class Aggregate:
         """Delete what is remembered of servers that nobody started in months; may be called in any thread."""
         if self._world.cache is not None:
             self._world.cache.prune(self._world.wall_clock())
+
+    def pause_reading(self) -> None:
+        """Take nothing in from any backend, an edit's new ones included: the client does not take it from us."""
+        self._paused = True
+        for backend in self.backends:
+            backend.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._paused = False
+        for backend in self.backends:
+            backend.resume_reading()
 
     def signal(self, number: int) -> None:
         """Send a signal to every backend's process tree."""

@@ -6,9 +6,8 @@ refuses its arguments. Pure.
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
-
-import jsonschema_rs
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item
@@ -93,9 +92,10 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
 
 
 def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:
+    jsonschema_rs: Any = import_module("jsonschema_rs")  # for the first refused call, not for every start
     try:
         # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
-        return jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments)
+        return bool(jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments))
     except (ValueError, jsonschema_rs.ReferencingError):  # it is no schema: nothing can be said of the arguments
         return True
 

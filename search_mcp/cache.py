@@ -8,6 +8,7 @@ share the folder.
 import contextlib
 import hashlib
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,8 @@ class CatalogCache:
         path = self._path(key)
         with contextlib.suppress(OSError):
             if path.read_bytes() == data:
+                if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
+                    path.touch()  # the verdict was found out anew
                 return
         try:
             write_whole(path, data)

@@ -47,14 +47,24 @@ class Item:
         return jsonrpc.string(self.fields.get("description")) or jsonrpc.string(self.fields.get("title")) or ""
 
     @cached_property
+    def is_for_models(self) -> bool:
+        """Whether a model should know of it; an MCP App may keep tools for its own page."""
+        app = jsonrpc.object_or_empty(jsonrpc.object_or_empty(self.fields.get("_meta")).get("ui"))
+        visibility = jsonrpc.value(app["visibility"]) if "visibility" in app else None
+        return not isinstance(visibility, list) or "model" in visibility
+
+    @cached_property
     def input_schema(self) -> Mapping[str, Any]:
         schema = jsonrpc.value(self.fields.get("inputSchema", OPEN_SCHEMA))
         return schema if isinstance(schema, dict) else {}
 
 
+_FOLDED = re.compile(r"[^A-Za-z0-9]")
+
+
 def fold(name: str) -> str:
     """Spell a name as the clients do that know only letters, digits and underscores."""
-    return re.sub(r"[^A-Za-z0-9]", "_", name)
+    return _FOLDED.sub("_", name)
 
 
 def stable_suffix(*parts: str) -> str:
@@ -68,6 +78,7 @@ class Catalog:
     def __init__(self, servers: Sequence[ServerConfig]) -> None:
         self._servers = {server.name: server for server in servers}
         self._pages: dict[tuple[str, Kind], Page | None] = {}
+        self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
         self.version = 0
@@ -81,13 +92,18 @@ class Catalog:
             for (server, kind), page in self._pages.items()
             if server in self._servers and server not in replaced
         }
+        self._repaired.clear()
         self._named.clear()
         self._merged.clear()
         self.version += 1
 
     def put(self, server: str, kind: Kind, page: Page | None) -> None:
         """Take note of a server's list; `None` if it cannot be had."""
+        before = self._pages.get((server, kind))
         self._pages[server, kind] = page
+        if page is not None and before is not None and jsonrpc.altered(before, freshness=page.freshness) == page:
+            return  # as it was remembered, most often
+        self._repaired.pop((server, kind), None)
         self._named.pop(kind, None)
         self._merged.pop(kind, None)
         self.version += 1
@@ -133,8 +149,8 @@ class Catalog:
         if kind not in self._merged:
             merged: dict[str, tuple[str, Entry]] = {}
             for server in self._servers:
-                for entry in self._entries(server, kind):
-                    merged.setdefault(entry.key, (server, Entry(entry.key, repaired(kind, entry)[0])))
+                for entry, _ in self._entries(server, kind):
+                    merged.setdefault(entry.key, (server, entry))
             self._merged[kind] = merged
         return self._merged[kind]
 
@@ -146,8 +162,8 @@ class Catalog:
                 continue
             for reason in page.rejected:
                 yield server, reason
-            for entry in page.entries:
-                for remark in repaired(kind, entry)[1]:
+            for entry, remarks in self._entries(server, kind):
+                for remark in remarks:
                     yield server, f"{kind.value}: {entry.key}: {remark}"
                 if entry.key in page.changed:
                     withheld = " and is withheld" if self._servers[server].pin_tools else ""
@@ -157,24 +173,30 @@ class Catalog:
             yield from self._items(kind).collisions
         for kind in (Kind.RESOURCES, Kind.TEMPLATES):
             for server in self._servers:
-                for entry in self._entries(server, kind):
+                for entry, _ in self._entries(server, kind):
                     first = self.by_uri(kind)[entry.key][0]
                     if first != server:
                         yield server, f"{kind.value}: {entry.key} is also listed by {first!r}, which comes first"
 
-    def _entries(self, server: str, kind: Kind) -> Iterable[Entry]:
+    def _entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
+        """A server's definitions, fit to be shown, with a remark for each repair."""
         page = self._pages.get((server, kind))
-        return page.entries if page is not None else ()
+        if page is None:
+            return ()
+        if (server, kind) not in self._repaired:
+            fitted = [(entry.key, *repaired(kind, entry)) for entry in page.entries]
+            self._repaired[server, kind] = [(Entry(key, fields), remarks) for key, fields, remarks in fitted]
+        return self._repaired[server, kind]
 
     def _admitted(self, kind: Kind) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
         """What the filters and the repair let through: server, the backend's name, ours, the definition."""
         for config in self._servers.values():
-            for entry in self._entries(config.name, kind):
+            for entry, remarks in self._entries(config.name, kind):
                 if kind is Kind.TOOLS and not self.is_admitted(config.name, entry.key):
                     continue
-                fields, remarks = repaired(kind, entry)
                 if LEFT_OUT in remarks:
                     continue
+                fields = entry.fields
                 if kind is Kind.TOOLS and entry.key in config.describe:
                     fields = {**fields, "description": jsonrpc.encode(config.describe[entry.key])}
                 shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key

@@ -8,18 +8,18 @@ come from: all are passed in. A fault of one server is that server's `problem`, 
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from functools import cache
+from importlib import import_module
 from pathlib import Path, PurePath
-from typing import Annotated, Any, Literal, get_args
+from sys import float_info
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
-from pydantic.fields import FieldInfo
-
-from search_mcp import jsonc
+from search_mcp import jsonc, jsonrpc
 from search_mcp.errors import ConfigError
 from search_mcp.jsonc import Document, KeyPath
+from search_mcp.jsonrpc import Bounds
 
 FILE_NAME = "mcp-servers.json"
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
@@ -53,9 +53,28 @@ _TILDE = r"\A~(?=[/\\]|\Z)"
 # Other things in braces, such as `${name%.*}` in a shell's script, are no placeholders and stay.
 _PLACEHOLDER = re.compile(_TILDE + r"|\$\{((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?\}")
 
-_Strings = Annotated[tuple[str, ...], Field(strict=False)]  # strict would refuse a JSON list
-_Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Number = Annotated[int, Field(gt=0)]
+_NO_VARIABLES = ("home", "userHome", "configDir", "python")
+"""Placeholders that search-mcp itself knows; `userHome` is Cursor's word for `home`."""
+
+_SEPARATOR = "^(auto|[._-]{1,4})$"
+
+
+class _Bounded:
+    """The same bounds for pydantic, which asks for them in this way and need not be loaded for it."""
+
+    def __init__(self, **bounds: object) -> None:
+        self._bounds = bounds
+
+    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Any]) -> Any:
+        return {**handler(source), **self._bounds}
+
+
+_Strings = tuple[str, ...]
+_Seconds = Annotated[float, Bounds(gt=0, le=float_info.max), _Bounded(gt=0, le=float_info.max)]
+_Number = Annotated[int, Bounds(gt=0), _Bounded(gt=0)]
+_NameLength = Annotated[int, Bounds(ge=16), _Bounded(ge=16)]
+_Separator = Annotated[str, Bounds(pattern=_SEPARATOR), _Bounded(pattern=_SEPARATOR)]
+_Name = Annotated[str, Bounds(min_length=1), _Bounded(min_length=1)]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 _Startup = Literal["eager", "lazy"]
 _Listing = Literal["auto", "light", "full", "search"]
@@ -69,7 +88,10 @@ _TEXTS = ("an object of strings", '{"itsName": "yours"}')
 
 def _key(default: object, must_be: str, write: str) -> Any:
     """Declare a key of the file: what its value must be, and what somebody who got it wrong should write."""
-    return Field(default, description=must_be, examples=[write])
+    metadata = {"description": must_be, "examples": [write]}
+    if isinstance(default, dict):
+        return field(default_factory=dict, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def _choice(default: str, kind: Any) -> Any:
@@ -78,27 +100,19 @@ def _choice(default: str, kind: Any) -> Any:
     return _key(default, f"{', '.join(words)} or {last}", f'"{default}"')
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel,
-        strict=True,
-        frozen=True,
-        validate_by_name=True,
-        validate_by_alias=True,
-        hide_input_in_errors=True,
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _null_is_absent(cls, data: object) -> object:
-        """Treat null as other clients do; only of a limit it says something: none, whatever the default."""
-        if not isinstance(data, dict):
-            return data
-        return {key: value for key, value in data.items() if value is not None or key in _LIMITS}
+def camel(name: str) -> str:
+    """Spell a field's name as the file does."""
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
-class ServerDefaults(_Model):
+_FOR_PYDANTIC: Final = {"alias_generator": camel, "strict": True, "hide_input_in_errors": True}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerDefaults:
     """What a server may say for itself and `settings` for all."""
+
+    __pydantic_config__: ClassVar = _FOR_PYDANTIC
 
     startup: _Startup = _choice("eager", _Startup)
     call_timeout_seconds: _Seconds | None = _key(None, *_LIMIT)
@@ -110,16 +124,13 @@ class ServerDefaults(_Model):
     pin_tools: bool = _key(False, "true or false", "true without quotes")
 
 
+@dataclass(frozen=True, kw_only=True)
 class Settings(ServerDefaults):
     """The `settings` of the file; may also be built from Python, by field names."""
 
     listing: _Listing = _choice("auto", _Listing)
-    separator: Annotated[str, Field(pattern=r"^(auto|[._-]{1,4})$")] = _key(
-        "auto", '"auto" or one to four of the characters . _ -', '"__"'
-    )
-    max_name_length: Literal["auto"] | Annotated[int, Field(ge=16)] = _key(
-        "auto", '"auto" or a whole number, 16 or more', "64"
-    )
+    separator: _Separator = _key("auto", '"auto" or one to four of the characters . _ -', '"__"')
+    max_name_length: Literal["auto"] | _NameLength = _key("auto", '"auto" or a whole number, 16 or more', "64")
     description_length: _Number = _key(120, "a positive whole number", "120")
     max_message_bytes: _Number = _key(64 * 1024 * 1024, "a positive whole number", "67108864 for 64 MiB")
     log_level: _Level = _choice("info", _Level)
@@ -184,9 +195,13 @@ def parse(
         ConfigError: the file as a whole cannot be used.
     """
     document = jsonc.parse(text, source=source)
-    file = _validate(document)
+    words = _in_our_words(document)
+    file = _read(document, words)
     places = _Places(variables, home, config_dir, python)
-    servers = tuple(_resolve(name, entry, file.settings, places) for name, entry in file.mcp_servers.items())
+    servers = tuple(
+        _resolve(name, entry, _defaults(entry, words["mcp_servers"][name], file.settings), places)
+        for name, entry in file.mcp_servers.items()
+    )
     _refuse_equal_prefixes(document, servers)
     return Config(servers, file.settings, tuple(_warnings(document, file)))
 
@@ -200,6 +215,13 @@ def candidates(explicit: str | None, variables: Mapping[str, str], cwd: Path, us
     return (cwd / "config" / FILE_NAME, user_dir / FILE_NAME)
 
 
+def references(text: str) -> Iterator[str]:
+    """Yield the environment variables that the placeholders of a text name, and need."""
+    for match in _PLACEHOLDER.finditer(text):
+        if match["name"] is not None and match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
+            yield match["name"]
+
+
 def redact(text: str, secrets: Iterable[str]) -> str:
     """Blot out secrets; the longest first, so that no part of one is left where another begins it."""
     for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
@@ -210,17 +232,20 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 # From JSON to models.
 
 
-def _as_tool_filter(value: object) -> object:
-    """Accept Copilot CLI's `"tools": ["*"]`, a plain list of what is allowed."""
-    return {"allow": value} if isinstance(value, list) else value
+@dataclass(frozen=True, kw_only=True)
+class ToolFilter:
+    """Globs over the names of a server's tools."""
 
+    __pydantic_config__: ClassVar = _FOR_PYDANTIC
 
-class _ToolFilter(_Model):
     allow: _Strings | None = None
     deny: _Strings = ()
 
 
-class _Entry(ServerDefaults):
+@dataclass(frozen=True, kw_only=True)
+class Entry(ServerDefaults):
+    """What the file says of one server."""
+
     command: str = _key("", "a string", '"npx", and what follows it in "args"')
     args: _Strings = _key((), "a list of strings", '["-y", "pkg"]')
     env: dict[str, str] = _key({}, "an object of strings", '{"NAME": "value"}, numbers in quotes too')
@@ -231,8 +256,8 @@ class _Entry(ServerDefaults):
     description: str | None = _key(None, "a string", '"What the server is for"')
     tags: _Strings = _key((), *_STRINGS)
     prefix: str | None = _key(None, "a string", '"fs", or "" for bare names')
-    tools: Annotated[_ToolFilter, BeforeValidator(_as_tool_filter)] = _key(
-        _ToolFilter(), "an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'
+    tools: ToolFilter = _key(
+        ToolFilter(), "an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'
     )
     pinned: _Strings = _key((), *_STRINGS)
     rename: dict[str, str] = _key({}, *_TEXTS)
@@ -249,19 +274,67 @@ class _Entry(ServerDefaults):
         return kind in _REMOTE_TYPES or (has_url and kind not in _LOCAL_TYPES)
 
 
-class _File(_Model):
-    mcp_servers: dict[Annotated[str, Field(min_length=1)], _Entry]
+@dataclass(frozen=True, kw_only=True)
+class File:
+    """A whole file, as it is written."""
+
+    __pydantic_config__: ClassVar = _FOR_PYDANTIC
+
+    mcp_servers: dict[_Name, Entry]
     settings: Settings = Settings()
 
 
-def _validate(document: Document) -> _File:
-    if isinstance(document.value, dict) and document.value.get("mcpServers") is None:
-        raise _without_servers(document, document.value)
+def _read(document: Document, words: object) -> File:
     try:
-        return _File.model_validate(document.value, by_alias=True, by_name=False)
-    except ValidationError as exc:
-        path = exc.errors(include_url=False, include_input=False)[0]["loc"]
+        return jsonrpc.convert(words, File)
+    except ValueError as exc:
+        # Pydantic knows where the fault is; it takes longer to load than all the rest, so only a wrong file pays.
+        path = _in_the_files_words(*import_module("search_mcp.diagnosis").first_fault(words, File))
         raise document.error(path, *_expectation(path)) from exc
+
+
+def _in_our_words(document: Document) -> Any:
+    """Name the keys of a file as the models do, and leave out what they do not know."""
+    if not isinstance(document.value, dict):
+        return document.value
+    if document.value.get("mcpServers") is None:
+        raise _without_servers(document, document.value)
+    file = _renamed(document.value, File)
+    if isinstance(file["mcp_servers"], dict):
+        file["mcp_servers"] = {name: _entry_in_our_words(entry) for name, entry in file["mcp_servers"].items()}
+    if "settings" in file:
+        file["settings"] = _renamed(file["settings"], Settings)
+    return file
+
+
+def _in_the_files_words(*path: str | int) -> KeyPath:
+    """Undo it for the path to a fault."""
+    match path:
+        case ("mcp_servers", name, str(key), *rest):
+            return ("mcpServers", name, camel(key), *rest)
+        case (str(section), str(key), *rest):
+            return (camel(section), camel(key) if section == "settings" else key, *rest)
+        case _:
+            return tuple(map(camel, map(str, path)))
+
+
+def _entry_in_our_words(entry: Any) -> Any:
+    entry = _renamed(entry, Entry)
+    if isinstance(entry, dict) and "tools" in entry:
+        tools = entry["tools"]
+        # Copilot CLI's `"tools": ["*"]` is a plain list of what is allowed.
+        entry["tools"] = {"allow": tools} if isinstance(tools, list) else _renamed(tools, ToolFilter)
+    return entry
+
+
+def _renamed(value: Any, model: type) -> Any:
+    """Treat null as other clients do, as absent; only of a limit it says something: none, whatever the default."""
+    if not isinstance(value, dict):
+        return value
+    known = _keys(model)
+    return {
+        known[key].name: each for key, each in value.items() if key in known and (each is not None or key in _LIMITS)
+    }
 
 
 def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigError:
@@ -278,9 +351,9 @@ def _expectation(path: KeyPath) -> tuple[str, str]:
         case ("mcpServers", "", "[key]"):
             return "a server's name must not be empty", 'write a name, such as "files"'
         case ("mcpServers", _, str(key), *_):
-            return _form(key, _fields(_Entry)[key])
+            return _form(key, _keys(Entry)[key])
         case ("settings", str(key), *_):
-            return _form(key, _fields(Settings)[key])
+            return _form(key, _keys(Settings)[key])
         case ("mcpServers", _):
             return "a server must be an object", 'write {"command": "npx", "args": ["-y", "pkg"]}'
         case (str(key),):
@@ -289,13 +362,18 @@ def _expectation(path: KeyPath) -> tuple[str, str]:
             return "the file must hold one object", 'write {"mcpServers": {}}'
 
 
-def _form(key: str, field: FieldInfo) -> tuple[str, str]:
-    return f'"{key}" must be {field.description}', f"write {(field.examples or [''])[0]}"
+def _form(key: str, declared: Field[Any]) -> tuple[str, str]:
+    return f'"{key}" must be {declared.metadata["description"]}', f"write {declared.metadata['examples'][0]}"
 
 
-def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+@cache
+def _keys(model: type) -> Mapping[str, Field[Any]]:
     """Give the fields of a model by their keys in the file."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+    return {camel(each.name): each for each in fields(model)}
+
+
+SERVER_KEYS = frozenset(_keys(Entry))
+"""The keys of a server's entry that mean something here."""
 
 
 # From an entry of the file to a server that can be started.
@@ -317,12 +395,8 @@ class _Expansion:
         self.secrets: set[str] = set()
         self._home = places.home
         self._variables = places.variables
-        self._fixed = {
-            "home": places.home,
-            "userHome": places.home,  # Cursor's word
-            "configDir": places.config_dir,
-            "python": places.python,
-        }
+        values = (places.home, places.home, places.config_dir, places.python)
+        self._fixed = dict(zip(_NO_VARIABLES, values, strict=True))
 
     def expand(self, text: str, key: str) -> str:
         return _PLACEHOLDER.sub(lambda match: self._value(match, key), text)
@@ -351,15 +425,18 @@ class _Expansion:
         return match[0]
 
 
-def _resolve(name: str, entry: _Entry, settings: Settings, places: _Places) -> ServerConfig:
+def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[str, Any]:
+    """What an entry may leave to `settings`: whatever it did not say."""
+    names = [each.name for each in fields(ServerDefaults)]
+    return {name: getattr(entry if name in said else settings, name) for name in names}
+
+
+def _resolve(name: str, entry: Entry, defaults: Mapping[str, Any], places: _Places) -> ServerConfig:
     expansion = _Expansion(places)
     command = expansion.expand(entry.command, "command")
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, f"env.{key}") for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
-    defaults: dict[str, Any] = {
-        key: getattr(entry if key in entry.model_fields_set else settings, key) for key in ServerDefaults.model_fields
-    }
     return ServerConfig(
         name=name,
         command=command,
@@ -381,7 +458,7 @@ def _resolve(name: str, entry: _Entry, settings: Settings, places: _Places) -> S
     )
 
 
-def _problem(entry: _Entry, command: str, unresolved: list[str]) -> str | None:
+def _problem(entry: Entry, command: str, unresolved: list[str]) -> str | None:
     if entry.is_remote:
         return (
             "this version runs stdio servers only; bridge to this one with "
@@ -414,11 +491,11 @@ def _refuse_equal_prefixes(document: Document, servers: Iterable[ServerConfig]) 
 # What deserves a word but stops nothing.
 
 
-def _warnings(document: Document, file: _File) -> Iterator[str]:
-    known: dict[KeyPath, set[str]] = {(): {"$schema", *_fields(_File)}, ("settings",): {*_fields(Settings)}}
+def _warnings(document: Document, file: File) -> Iterator[str]:
+    known: dict[KeyPath, set[str]] = {(): {"$schema", *_keys(File)}, ("settings",): {*_keys(Settings)}}
     for name in file.mcp_servers:
-        known["mcpServers", name] = {*_fields(_Entry)}
-        known["mcpServers", name, "tools"] = {*_fields(_ToolFilter)}
+        known["mcpServers", name] = {*_keys(Entry)}
+        known["mcpServers", name, "tools"] = {*_keys(ToolFilter)}
     for path in document.lines:
         parent, key = path[:-1], str(path[-1])
         if parent in known and key not in known[parent]:

@@ -1,7 +1,6 @@
 """Files that others read while they are written: whole or not at all."""
 
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -12,11 +11,15 @@ def write_whole(path: Path, data: bytes) -> None:
         OSError: it cannot be written; what was there before is still there.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-")
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "wb", opener=_private) as file:  # a path's own `open` has no opener
             file.write(data)
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except OSError:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

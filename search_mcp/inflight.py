@@ -9,8 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, RequestId, UnsetType
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, RequestId, UnsetType
 from search_mcp.model import Cancel
+
+RECEIVED_REQUESTS = 65_536
+"""How many requests of the other side may be open at once: an open call costs some 3 kB."""
+RECEIVED_BYTES = 256 << 20
+"""How long the parameters of all of them may be; the last of them may exceed it."""
+SENT_REQUESTS = 16_384
+"""How many requests of ours may be unanswered at once: one server that never answers leaves room for others."""
 
 Answer: TypeAlias = Raw | ErrorObject | None
 """What ended a request of ours: its result, its error, or `None` where the connection ended first."""
@@ -43,6 +50,7 @@ class Inflight:
 
     _sent: dict[int, Sent] = field(default_factory=dict)
     _received: dict[tuple[type, RequestId], Request] = field(default_factory=dict)  # 1 and "1" differ
+    _received_bytes: int = 0  # of the parameters of those: they are kept until the answer
     _last_id: int = 0
 
     def __len__(self) -> int:
@@ -65,7 +73,18 @@ class Inflight:
     def receive(self, request: Request) -> bool:
         """Register a request of theirs; false if its id is already in use."""
         key = (type(request.id), request.id)
-        return self._received.setdefault(key, request) is request
+        if self._received.setdefault(key, request) is not request:
+            return False
+        self._received_bytes += _size(request)
+        return True
+
+    def is_full(self) -> bool:
+        """Whether so many requests of theirs are open that no more can be kept."""
+        return len(self._received) >= RECEIVED_REQUESTS or self._received_bytes >= RECEIVED_BYTES
+
+    def is_waiting_for_many(self) -> bool:
+        """Whether so many requests of ours are unanswered that there is no use in sending more."""
+        return len(self._sent) >= SENT_REQUESTS
 
     def received(self, message_id: RequestId | None) -> Request | None:
         """The unanswered request of theirs with this id."""
@@ -88,13 +107,24 @@ class Inflight:
         if not self.is_open(request):
             raise RuntimeError(f"request {request.id!r} retired twice")
         del self._received[type(request.id), request.id]
+        self._received_bytes -= _size(request)
 
     def drain_sent(self) -> Iterator[Sent]:
         """Retire every request of ours, for a connection that ended."""
-        while self._sent:
-            yield self._sent.pop(next(iter(self._sent)))
+        while self._sent:  # one that ends may bring new ones, and retire others
+            for message_id in list(self._sent):
+                sent = self._sent.pop(message_id, None)
+                if sent is not None:
+                    yield sent
 
     def drain_received(self) -> Iterator[Request]:
         """Retire every request of theirs, for a connection that ended."""
         while self._received:
-            yield self._received.pop(next(iter(self._received)))
+            for request in self.open_requests():
+                if self.is_open(request):
+                    self.retire(request)
+                    yield request
+
+
+def _size(request: Request) -> int:
+    return len(memoryview(request.params)) if request.params is not UNSET else 0

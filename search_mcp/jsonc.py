@@ -55,7 +55,7 @@ def parse(text: str | bytes, *, source: str) -> Document:
     Raises:
         ConfigError: it is not UTF-8 or not JSON, or an object has the same key twice.
     """
-    decoded = _decode(text, source) if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    decoded = decode(text, source) if isinstance(text, bytes) else text.removeprefix("\ufeff")
     try:
         plain = blank(decoded)
         value: object = json.loads(plain) if plain.strip() else {}
@@ -72,23 +72,12 @@ def parse(text: str | bytes, *, source: str) -> Document:
     return Document(source, value, _lines(plain, source))
 
 
-def blank(text: str) -> str:
-    """Replace comments and trailing commas by spaces; all else, and every line, stays where it is.
+def decode(data: bytes, source: str) -> str:
+    """Read a file's bytes as UTF-8, without its byte order mark.
 
     Raises:
-        json.JSONDecodeError: a comment is never closed.
+        ConfigError: it is in another encoding.
     """
-
-    def without_comment(match: re.Match[str]) -> str:
-        if match["unclosed"]:
-            raise json.JSONDecodeError("Comment is never closed", text, match.start())
-        return re.sub(r"[^\r\n]", " ", match[0]) if match["comment"] else match[0]
-
-    plain = _COMMENTS.sub(without_comment, text)
-    return _COMMAS.sub(lambda match: " " if match["trailing"] else match[0], plain)
-
-
-def _decode(data: bytes, source: str) -> str:
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ConfigError(source, "the file is UTF-16", "save it as UTF-8", line=1)
     data = data.removeprefix(codecs.BOM_UTF8)
@@ -97,6 +86,30 @@ def _decode(data: bytes, source: str) -> str:
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         raise ConfigError(source, "the file is not UTF-8", "save it as UTF-8", line=line) from exc
+
+
+def blank(text: str) -> str:
+    """Replace comments and trailing commas by spaces; all else, and every line, stays where it is.
+
+    Raises:
+        json.JSONDecodeError: a comment is never closed.
+    """
+    return _COMMAS.sub(lambda match: " " if match["trailing"] else match[0], without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """Replace comments by spaces, as `blank` does; trailing commas stay.
+
+    Raises:
+        json.JSONDecodeError: a comment is never closed.
+    """
+
+    def blanked(match: re.Match[str]) -> str:
+        if match["unclosed"]:
+            raise json.JSONDecodeError("Comment is never closed", text, match.start())
+        return re.sub(r"[^\r\n]", " ", match[0]) if match["comment"] else match[0]
+
+    return _COMMENTS.sub(blanked, text)
 
 
 def _remedy(message: str) -> str:

@@ -9,13 +9,16 @@ the JSON library.
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
+import msgspec.structs
 from msgspec import UNSET as UNSET
 from msgspec import Raw as Raw
+from msgspec import Struct as Struct  # what a dataclass is, but made in a tenth of the time
 from msgspec import UnsetType as UnsetType
+from msgspec import field as field
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -27,10 +30,19 @@ RequestId: TypeAlias = int | str
 Fields: TypeAlias = dict[str, Raw]
 """A JSON object one level deep: its keys in order, its values untouched."""
 
+T = TypeVar("T")
+
+altered = msgspec.structs.replace
+"""Copy a `Struct` with some of its fields changed."""
+Bounds = msgspec.Meta
+"""Of a value, in an annotation that `convert` reads."""
 EMPTY = Raw(b"{}")
 CONTENT_LENGTH = b"content-length:"
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces so that a large line is never copied whole
+BATCH_MESSAGES = 16_384
+"""How many messages a batch may hold; nobody is owed more answers than that."""
+_SMALL_PIECE = 4096  # bytes; a line that comes in crumbs is kept in pieces of this size, not of theirs
 _GLIMPSE = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
 
 
@@ -137,7 +149,10 @@ class LineDecoder:
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
-        self._pending.append(piece)
+        if self._pending and len(self._pending[-1]) < _SMALL_PIECE:
+            self._pending[-1] += piece
+        else:
+            self._pending.append(piece)
         if self._size > self._limit:
             for kept in self._pending:
                 self._head += kept[: _GLIMPSE - len(self._head)]
@@ -181,6 +196,8 @@ def decode(line: bytes) -> Decoded:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     if not elements:
         return Invalid(INVALID_REQUEST, "Invalid Request: an empty batch")
+    if len(elements) > BATCH_MESSAGES:
+        return Invalid(INVALID_REQUEST, f"Invalid Request: a batch of {len(elements):,}; {BATCH_MESSAGES:,} are taken")
     return [_decode_one(bytes(element)) for element in elements]
 
 
@@ -199,7 +216,8 @@ def _decode_one(line: bytes) -> Message | Invalid:
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     except RecursionError:
-        return Invalid(PARSE_ERROR, "Parse error: nested too deeply")
+        # It may well be JSON, so whoever sent it waits under its id.
+        return replace(glimpsed(line), message="Parse error: nested too deeply")
     if message.method is UNSET and message.result is UNSET and message.error is UNSET:
         return _invalid("Invalid Request: no method, result or error", line)
     if message.method is not UNSET and message.id is None:
@@ -262,19 +280,19 @@ def _invalid(message: str, line: bytes) -> Invalid:
     return Invalid(INVALID_REQUEST, message, request_id(members.get("id")), "method" not in members)
 
 
-_ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18})\s*[,}]')
+_ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*[,}]')
 _FIRST_MEMBER = re.compile(rb'"(result|error|method|params)"\s*:')
 
 
 def glimpsed(line: Line) -> Invalid:
-    """Tell what a line that could not be read may have been: look for an integer id near its ends."""
+    """Tell what a line that could not be read may have been: look for an id near its ends."""
     head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:_GLIMPSE], line[-_GLIMPSE:])
     first = _FIRST_MEMBER.search(head)
     is_answer = first is None or first[1] in (b"result", b"error")
     found = _ID_AT_AN_END.search(head)
     if found is None:
         *_, found = [None, *_ID_AT_AN_END.finditer(tail)]
-    return Invalid(PARSE_ERROR, "Parse error", int(found[1]) if found else None, is_answer)
+    return Invalid(PARSE_ERROR, "Parse error", request_id(Raw(found[1])) if found else None, is_answer)
 
 
 def fields(raw: Raw | UnsetType) -> Fields:
@@ -365,6 +383,15 @@ def _without_surrogates(payload: object) -> object:
 def encode_bytes(payload: object) -> bytes:
     """Encode anything, as plain bytes."""
     return bytes(encode(payload))
+
+
+def convert(decoded: object, kind: type[T]) -> T:
+    """Read decoded JSON as a typed value, such as a dataclass; nothing is taken for what it is not.
+
+    Raises:
+        ValueError: it does not fit.
+    """
+    return msgspec.convert(decoded, kind)
 
 
 def canonical(raw: Raw) -> bytes:

@@ -7,11 +7,10 @@ Decides nothing. It knows no method name, no `_meta` key and no protocol version
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct, field, object_or_empty
 from search_mcp.profiles import Profile
 
 
@@ -38,6 +37,9 @@ class Action(enum.Enum):
     GET_TASK_RESULT = "get a task's result"
     UPDATE_TASK = "answer what a task asks"
     CANCEL_TASK = "cancel a task"
+    LIST_TASKS = "list the tasks"
+    FOLLOW_TASK = "hear of a task's changes"
+    UNFOLLOW_TASK = "hear no more of a task's changes"
 
 
 class Ask(enum.Enum):
@@ -46,6 +48,9 @@ class Ask(enum.Enum):
     ELICIT = "elicitation"
     SAMPLE = "sampling"
     ROOTS = "roots"
+    TASK = "task"
+    TASK_RESULT = "task result"
+    TASK_CANCEL = "task cancellation"
 
 
 Cancel: TypeAlias = Callable[[Raw | None], None]
@@ -60,16 +65,14 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Do something after that many seconds; the answer prevents it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A finished answer: its bytes as they came, or its fields where a hop's own keys were taken out."""
 
     body: Raw | Fields
     type: str = "complete"
 
 
-@dataclass(frozen=True, slots=True)
-class InputRequired:
+class InputRequired(Struct, frozen=True):
     """An unfinished answer: the server wants these requests answered and the call made again."""
 
     requests: Fields | None
@@ -80,16 +83,14 @@ class InputRequired:
 Outcome: TypeAlias = Result | InputRequired | WireError
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """What a repeated call brings along: the answers, and the server's own state, byte-exact."""
 
     responses: Raw | None
     request_state: Raw | None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """A server's request to the client. `answer` is called once, with a result or with an error."""
 
     server: str
@@ -99,18 +100,18 @@ class Question:
     answer: Callable[[Result | WireError], None]
     report: Callable[[Fields], None] | None = None
     """Takes the client's progress on this question, where the server asked for it."""
+    follow: Callable[[Fields], None] | None = None
+    """Takes the changes of the task that the client makes of this question, where the server asked for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Viewer:
+class Viewer(Struct, frozen=True):
     """Who looks at a list: what the client calls itself, and what its revision can read."""
 
     client_name: str | None
     object_output_only: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Audience:
+class Audience(Struct, frozen=True):
     """For whom a list is made: the client's profile, and whether output schemas must be objects."""
 
     profile: Profile
@@ -137,8 +138,7 @@ class Caller(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False)
-class Call:
+class Call(Struct, eq=False):
     """One request of a client for one backend, free of either side's ids and era.
 
     `reply` is called exactly once unless the call is cancelled, then never. `report` takes progress,
@@ -156,16 +156,14 @@ class Call:
     inputs: Inputs | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One definition of a backend's list: its key there (a name or a URI), and its fields untouched."""
 
     key: str
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """What one backend said of itself when it was opened, and what of it matters here."""
 
     revision: str
@@ -183,17 +181,20 @@ class Offer:
     """Whether it has tasks of any kind, the extension's included."""
     notifies: frozenset[Kind] = frozenset()
 
+    @property
+    def lists_tasks(self) -> bool:
+        """Whether it can be asked for a list of its tasks: the extension has none."""
+        return not self.modern and "list" in object_or_empty(self.tasks)
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+
+class Freshness(Struct, frozen=True):
     """How long a list may be kept, in milliseconds, and whether it may be shared between users."""
 
     ttl_ms: int = 0
     public: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """One kind of a backend, whole: every page of it, and what was left out, with the reason."""
 
     entries: tuple[Entry, ...]
@@ -203,8 +204,7 @@ class Page:
     """The tools that are not what they were when first seen, and were not accepted since."""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     """A backend's state, for people, models and error messages."""
 
     server: str
@@ -235,6 +235,10 @@ class Backend(Protocol):
         """Carry out a call under the backend's own name for it, now or when it has started."""
         ...
 
+    def look_again(self, kind: Kind) -> None:
+        """Take note that the client looks at a list: one that changes unannounced is read again."""
+        ...
+
     def set_log_level(self, level: str) -> None: ...
     def roots_changed(self) -> None: ...
 
@@ -242,8 +246,7 @@ class Backend(Protocol):
 # News: what a backend says unasked, as values.
 
 
-@dataclass(frozen=True, slots=True)
-class ListChanged:
+class ListChanged(Struct, frozen=True):
     """A backend's list of one kind is known, for the first time or anew; `None` if it cannot be had."""
 
     server: str
@@ -251,15 +254,13 @@ class ListChanged:
     page: Page | None
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceUpdated:
+class ResourceUpdated(Struct, frozen=True):
     server: str
     uri: str
     params: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class LogMessage:
+class LogMessage(Struct, frozen=True):
     """`call` is the one it most likely belongs to; the protocol does not say."""
 
     server: str
@@ -267,20 +268,17 @@ class LogMessage:
     call: Call | None
 
 
-@dataclass(frozen=True, slots=True)
-class ElicitationComplete:
+class ElicitationComplete(Struct, frozen=True):
     server: str
     params: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class TaskChanged:
+class TaskChanged(Struct, frozen=True):
     server: str
     params: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class StateChanged:
+class StateChanged(Struct, frozen=True):
     """A backend entered another state."""
 
     server: str
@@ -290,8 +288,7 @@ class StateChanged:
 News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComplete | TaskChanged | StateChanged
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """The client's era and capabilities, which decide how backends are opened."""
 
     modern: bool

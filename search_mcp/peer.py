@@ -6,17 +6,21 @@ ours is abandoned. Everything happens inside `feed`, in the order the bytes came
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
 import anyio
 
 from search_mcp import jsonrpc
-from search_mcp.errors import BackendAnswered, InternalError, WireError, invalid_request
+from search_mcp.errors import BACKEND_ERROR, BackendAnswered, InternalError, ProtocolError, WireError, invalid_request
 from search_mcp.inflight import Answer, Inflight, Request, Sent
 from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, Message, Raw, RequestId, UnsetType
 
 log = logging.getLogger(__name__)
+
+BATCH_REQUESTS = 256
+"""How many requests of one batch are served: its answers are gathered, and each may be a whole list."""
 
 
 class Receiver(Protocol):
@@ -54,6 +58,8 @@ class Peer:
         self._limit = limit
         self._lines = jsonrpc.LineDecoder(limit, header)
         self._inflight = Inflight()
+        self._paused = False
+        self._unread: deque[Line] = deque()  # lines that came while paused
         self._ended = False
         self._half_closed = False
         self._all_answered: anyio.Event | None = None  # set and forgotten once no request of theirs is open
@@ -65,15 +71,30 @@ class Peer:
 
     def feed(self, chunk: bytes) -> None:
         """Take in bytes and act on every message they complete; what comes after the end is not heard."""
-        for line in self._lines.feed(chunk):
-            if self._ended:
-                return
-            self._on_line(line)
+        if not self._ended:
+            self._unread.extend(self._lines.feed(chunk))
+            self._read()
 
     def flush(self) -> None:
         """Act on a last line that came without a line ending."""
-        for line in self._lines.flush():
-            self._on_line(line)
+        self._unread.extend(self._lines.flush())
+        self._read()
+
+    def pause(self) -> None:
+        """Act on nothing more until `resume`: what the next message is answered with has nowhere to go.
+
+        The lines of one chunk are kept; whoever feeds is to feed no more.
+        """
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._read()
+        self._tell_if_all_answered()
+
+    def _read(self) -> None:
+        while self._unread and not self._paused and not self._ended:
+            self._on_line(self._unread.popleft())
 
     def end(self) -> None:
         """Take note that the connection ended: nobody is left waiting, nothing more is written."""
@@ -81,6 +102,7 @@ class Peer:
             return
         self.flush()
         self._ended = True
+        self._unread.clear()
         for sent in self._inflight.drain_sent():
             self._guarded(sent.settle, None)
         for request in self._inflight.drain_received():
@@ -98,12 +120,7 @@ class Peer:
 
     def request(self, method: str, params: Raw | None, settle: Callable[[Answer], None]) -> int:
         """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
-        if self._ended or self._half_closed:
-            settle(None)
-            return 0
-        message_id = self._inflight.send(Sent(settle))
-        self._write(jsonrpc.request(message_id, method, params))
-        return message_id
+        return self._send(method, lambda _message_id: params, Sent(settle))
 
     def request_with_token(
         self,
@@ -113,10 +130,16 @@ class Peer:
         report: Callable[[Fields], None] | None,
     ) -> int:
         """Send a request whose parameters carry its own id, as a progress token."""
+        return self._send(method, params_for, Sent(settle, report))
+
+    def _send(self, method: str, params_for: Callable[[int], Raw | None], sent: Sent) -> int:
         if self._ended or self._half_closed:
-            settle(None)
+            sent.settle(None)
             return 0
-        message_id = self._inflight.send(Sent(settle, report))
+        if self._inflight.is_waiting_for_many():
+            sent.settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
+            return 0
+        message_id = self._inflight.send(sent)
         self._write(jsonrpc.request(message_id, method, params_for(message_id)))
         return message_id
 
@@ -198,7 +221,7 @@ class Peer:
 
     async def answered(self) -> None:
         """Wait until no request of theirs waits for its answer."""
-        while self._inflight.owes():
+        while self._owes():
             if self._all_answered is None:
                 self._all_answered = anyio.Event()
             await self._all_answered.wait()
@@ -213,9 +236,12 @@ class Peer:
             request.write.skip()
 
     def _tell_if_all_answered(self) -> None:
-        if self._all_answered is not None and not self._inflight.owes():
+        if self._all_answered is not None and not self._owes():
             self._all_answered.set()
             self._all_answered = None
+
+    def _owes(self) -> bool:
+        return bool(self._unread) or self._inflight.owes()
 
     def refuse_all(self, error: WireError) -> None:
         """Answer every open request with an error, because nothing else will."""
@@ -264,9 +290,18 @@ class Peer:
 
     def _on_batch(self, elements: list[Message | Invalid], line: Line) -> None:
         batch = _Batch(self._write)
+        requests = 0
         for element in elements:
-            wants_answer = isinstance(element, Invalid) or (element.method is not UNSET and element.id is not UNSET)
-            self._on_message(element, line, batch.slot() if wants_answer else self._write)
+            if isinstance(element, Invalid):
+                self._on_message(element, line, batch.slot())
+            elif element.method is UNSET or element.id is UNSET:
+                self._on_message(element, line, self._write)
+            elif requests < BATCH_REQUESTS:
+                requests += 1
+                self._on_message(element, line, batch.slot())
+            else:
+                error = invalid_request(f"Invalid Request: behind {BATCH_REQUESTS} others in its batch")
+                batch.slot()(jsonrpc.failure(element.id, error.error_object()))
         batch.close()
 
     def _on_message(self, message: Message | Invalid, line: Line, write: Callable[[bytes], None]) -> None:
@@ -297,7 +332,10 @@ class Peer:
             write.skip()
 
     def _on_request(self, request: Request) -> None:
-        if not self._inflight.receive(request):
+        if self._inflight.is_full():
+            busy = ProtocolError(BACKEND_ERROR, "Too many requests wait for their answers; ask again when some came")
+            request.write(jsonrpc.failure(request.id, busy.error_object()))
+        elif not self._inflight.receive(request):
             error = invalid_request(f"Invalid Request: id {request.id!r} is already in use")
             request.write(jsonrpc.failure(request.id, error.error_object()))
         else:

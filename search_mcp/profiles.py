@@ -29,6 +29,8 @@ class Profile:
     """Arguments the client puts into every call on its own; dropped unless the tool declares them."""
     patience_seconds: float = 30.0
     """How long the client waits for its first list; beyond that it goes on without us."""
+    most_tools: int | None = None
+    """How many tools the client takes in one request, where it has a limit."""
 
     def shown_name(self, server: str, tool: str) -> str:
         """Spell a tool's name for this client, before shortening; an empty server means a bare name."""
@@ -45,7 +47,7 @@ PROFILES: Final = (
     Profile("claude-code", ("claude-code",), max_length=128 - len(f"mcp__{REGISTERED_AS}__"), listing="full"),
     Profile("codex", ("codex-mcp-client",), listing="full", patience_seconds=5),
     Profile(
-        "vscode", ("Visual Studio Code", "Visual-Studio-Code"), "__", _UNDERSCORES, 64, listing="full"
+        "vscode", ("Visual Studio Code", "Visual-Studio-Code"), "__", _UNDERSCORES, 64, listing="full", most_tools=128
     ),  # warns of dots and maps them back; the spelling it does not warn of is as good
     # server + tool <= 60; `-` is flagged by some versions
     Profile("cursor", ("cursor-vscode",), "__", r"[^A-Za-z0-9_]", 60 - len(REGISTERED_AS), listing="full"),
@@ -58,7 +60,7 @@ PROFILES: Final = (
     Profile("copilot-cli", ("copilot-cli",), max_length=64 - len(f"{REGISTERED_AS}-")),
     Profile("opencode", ("opencode",)),
     Profile("cline", ("@cline/core", "Cline"), max_length=64, patience_seconds=3),
-    Profile("windsurf", ("windsurf-client", "Windsurf"), "__", _UNDERSCORES, 60),
+    Profile("windsurf", ("windsurf-client", "Windsurf"), "__", _UNDERSCORES, 60, most_tools=100),
     Profile("zed", ("Zed",), max_length=64),
     Profile("goose", ("goose",), "__", _UNDERSCORES, 60),
     Profile("antigravity", ("antigravity-client",), "__", _UNDERSCORES, 60),

@@ -1,16 +1,16 @@
 """Which server a resource URI belongs to.
 
-Decides from what the servers listed and what they mentioned in their results, in the order of DESIGN:
-the exact URI of a list, a URI seen in a result, a template that matches, the only server with the
-scheme. Pure.
+Decides from what the servers listed and what they mentioned, in this order: the exact URI of a list, the
+one that shows a tool as an app, a URI seen in a result, a template that matches, the only server with
+the scheme. Pure.
 """
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from search_mcp.catalog import Catalog
-from search_mcp.jsonrpc import Fields, Raw, object_or_empty, value
+from search_mcp.jsonrpc import Fields, Raw, object_or_empty, string, value
 from search_mcp.model import Entry, Kind
 
 SEEN_URIS = 10_000
@@ -30,6 +30,9 @@ class ResourceMap:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._seen: OrderedDict[str, str] = OrderedDict()
+        self._apps: dict[str, str] = {}
+        self._app_servers: set[str] = set()
+        self._apps_version = -1  # of the catalogue that both were taken from
         self._templates: dict[str, UriTemplate] = {}
 
     def owner(self, uri: str) -> str | None:
@@ -37,12 +40,20 @@ class ResourceMap:
         listed = self._catalog.by_uri(Kind.RESOURCES).get(uri) or self._catalog.by_uri(Kind.TEMPLATES).get(uri)
         if listed is not None:
             return listed[0]
+        self._look_at_tools()
+        if uri in self._apps:
+            return self._apps[uri]
         if uri in self._seen:
             return self._seen[uri]
         for template, (server, _) in self._catalog.by_uri(Kind.TEMPLATES).items():
             if self._template(template).matches(uri):
                 return server
         return self._only_server_with_scheme(uri)
+
+    def servers_with_apps(self) -> Collection[str]:
+        """The servers that have a tool with an app."""
+        self._look_at_tools()
+        return self._app_servers
 
     def note(self, server: str, result: Raw | Fields) -> None:
         """Remember the URIs that a server's tool result links to or embeds."""
@@ -65,6 +76,16 @@ class ResourceMap:
         """Every URI and template that is listed, for suggestions."""
         return [*self._catalog.by_uri(Kind.RESOURCES), *self._catalog.by_uri(Kind.TEMPLATES)]
 
+    def _look_at_tools(self) -> None:
+        """Find the URIs that tools name as what shows them, if the tools are others now; they need not be listed."""
+        if self._apps_version == self._catalog.version:
+            return
+        self._apps_version, self._apps, self._app_servers = self._catalog.version, {}, set()
+        for item in self._catalog.tools():
+            for uri in _app(object_or_empty(item.fields.get("_meta"))):
+                self._apps.setdefault(uri, item.server)
+                self._app_servers.add(item.server)
+
     def _template(self, text: str) -> "UriTemplate":
         if text not in self._templates:
             self._templates[text] = UriTemplate(text)
@@ -78,6 +99,12 @@ class ResourceMap:
         ]
         owners = {server for known in lists for key, (server, _) in known.items() if key.partition(":")[0] == scheme}
         return owners.pop() if len(owners) == 1 else None
+
+
+def _app(meta: Fields) -> list[str]:
+    """The URI of a tool's MCP App, in either spelling of the extension."""
+    spellings = (object_or_empty(meta.get("ui")).get("resourceUri"), meta.get("ui/resourceUri"))
+    return [uri for uri in map(string, spellings) if uri is not None]
 
 
 class UriTemplate:

@@ -6,9 +6,7 @@ versions are the dialects'.
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 
 from search_mcp import arguments, jsonrpc, profiles, tools
@@ -51,6 +49,7 @@ from search_mcp.model import (
 from search_mcp.profiles import Profile
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
+from search_mcp.tasks import TaskLists, TaskMap
 from search_mcp.views import ShownNames, brief, prompt_list, resource_list, tool_list
 
 log = logging.getLogger(__name__)
@@ -63,8 +62,6 @@ INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""
 LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
-REMEMBERED_TASKS = 10_000
-"""How many task ids are remembered with their servers; the oldest go first."""
 FAILED = "failed"
 ENDED_STATES = frozenset({"backing off", FAILED, "disabled"})
 """States in which a backend has no list to wait for."""
@@ -92,7 +89,7 @@ class Router:
         self._shown: dict[tuple[Kind, Viewer], Raw] = {}
         self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
         self._coalescing = False
-        self._tasks: OrderedDict[str, str] = OrderedDict()  # which server issued a task id
+        self._tasks = TaskMap()
         self._problems: set[tuple[str, str]] = set()
         self._examined = -1  # the catalogue's version when its problems were last looked for
         self._own = tools.OwnTools(self._catalog, {}, self.statuses, settings.description_length)
@@ -173,7 +170,7 @@ class Router:
             completions=hopeful or any(offer.completions for offer in known),
             subscribe=hopeful or any(offer.subscribe for offer in known),
             extensions={name: raw for offer in known for name, raw in offer.extensions.items()},
-            tasks=next((offer.tasks for offer in known if offer.tasks is not None), None),
+            tasks=tuple(offer.tasks for offer in known if offer.tasks is not None),
         )
 
     def instructions(self) -> str:
@@ -198,8 +195,10 @@ class Router:
         def give() -> None:
             items = self._render(kind, self.audience(viewer))
             self._shown[kind, viewer] = items
-            settled = self._lists.are_settled(frozenset({kind}), self._enabled)
-            reply(Listing(items, self._catalog.freshness(kind) if settled else Freshness()))
+            filling = any(self._may_come(server, kind) for server in self._enabled)  # however long that takes
+            reply(Listing(items, Freshness() if filling else self._catalog.freshness(kind)))
+            for backend in self._backends.values():
+                backend.look_again(kind)
 
         patience = min(self._settings.first_list_seconds, self.audience(viewer).profile.patience_seconds * IMPATIENCE)
         return self._lists.when_settled(frozenset({kind}), self._enabled, give, patience)
@@ -249,7 +248,7 @@ class Router:
                     outcome = arguments.tool_error(server, item.key, error, call, item.input_schema)
                 elif isinstance(outcome, Result):
                     self._resources.note(server, outcome.body)
-                    self._note_task(server, call, outcome)
+                    self._tasks.note_result(server, call, outcome)
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
                 log.exception("! bug while reading the answer of %s", item.name)
                 outcome = InternalError()
@@ -303,7 +302,7 @@ class Router:
         params = jsonrpc.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
-        return self._call_tool(replace(call, target=name, params=params))
+        return self._call_tool(jsonrpc.altered(call, target=name, params=params))
 
     def _get_prompt(self, call: Call) -> Cancel:
         item = self._find(Kind.PROMPTS, call)
@@ -313,7 +312,14 @@ class Router:
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
         shown = self._shown_names(kind, self.audience(call.caller.viewer))
-        return shown.find(call.target) or self._items(kind).find(call.target)
+        item = shown.find(call.target) or self._items(kind).find(call.target)
+        return self._tool_of_an_app(call.target) if item is None and kind is Kind.TOOLS else item
+
+    def _tool_of_an_app(self, name: str) -> Item | None:
+        """Find the tool that an app calls by its server's own name for it: its page knows no other."""
+        servers = self._resources.servers_with_apps()
+        found = [item for item in self._items(Kind.TOOLS) if item.key == name and item.server in servers]
+        return found[0] if len(found) == 1 else None
 
     def _items(self, kind: Kind) -> NamedItems:
         return self._catalog.tools() if kind is Kind.TOOLS else self._catalog.prompts()
@@ -402,19 +408,8 @@ class Router:
         ]
         return having[0] if len(having) == 1 and offers[having[0]] is not None else None
 
-    def _note_task(self, server: str, call: Call, result: Result) -> None:
-        """Remember whose task was made, if one was: by `task` in the call, or as another type of result."""
-        if "task" not in call.params and result.type == "complete":
-            return
-        body = result.body if isinstance(result.body, dict) else jsonrpc.object_or_empty(result.body)
-        task = jsonrpc.string(body.get("taskId") or jsonrpc.object_or_empty(body.get("task")).get("taskId"))
-        if task is not None:
-            self._tasks[task] = server
-            while len(self._tasks) > REMEMBERED_TASKS:
-                self._tasks.popitem(last=False)
-
     def _use_task(self, call: Call) -> Cancel:
-        server = self._tasks.get(call.target)
+        server = self._tasks.owner(call.target)
         if server is None:
             # A task outlives us; if only one server has any, it is that one's.
             offers = {name: self._status(name).offer for name in self._enabled}
@@ -426,6 +421,11 @@ class Router:
             status = self._status(server)
             raise NotRunning(server, status.state, status.reason)
         return self._backends[server].submit(call, call.target)
+
+    def _list_tasks(self, call: Call) -> Cancel:
+        offers = {name: self._status(name).offer for name in self._backends}
+        having = [self._backends[name] for name, offer in offers.items() if offer is not None and offer.lists_tasks]
+        return TaskLists(call, having, self._tasks.note).gather()
 
     _routes: Mapping[Action, Callable[["Router", Call], Cancel]] = {
         Action.CALL_TOOL: _call_tool,
@@ -439,6 +439,9 @@ class Router:
         Action.GET_TASK_RESULT: _use_task,
         Action.UPDATE_TASK: _use_task,
         Action.CANCEL_TASK: _use_task,
+        Action.LIST_TASKS: _list_tasks,
+        Action.FOLLOW_TASK: _use_task,
+        Action.UNFOLLOW_TASK: _use_task,
     }
 
     # Lists

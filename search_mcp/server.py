@@ -43,13 +43,18 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
     Raises:
         ConfigError: there is none, it cannot be read, or it is wrong.
     """
-    user_dir = Path(platformdirs.user_config_dir(APP, appauthor=False))
-    places = candidates(explicit, variables, Path.cwd(), user_dir)
-    path = next((place for place in places if place.is_file()), None)
+    looked_in = places(explicit, variables)
+    path = next((place for place in looked_in if place.is_file()), None)
     if path is None:
-        looked = " and ".join(map(str, places))
+        looked = " and ".join(map(str, looked_in))
         raise ConfigError(looked, "there is no such file", "write one, or name yours with --config PATH")
     return read(path, variables), path
+
+
+def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where the configuration is looked for, best first; the last is the user's own."""
+    user_dir = Path(platformdirs.user_config_dir(APP, appauthor=False))
+    return candidates(explicit, variables, Path.cwd(), user_dir)
 
 
 def read(path: Path, variables: Mapping[str, str]) -> Config:
@@ -97,16 +102,20 @@ class Client:
 
     def on_congested(self) -> None:
         log.debug("= the client does not read; nobody is read until it does")
+        if self.front is not None:
+            self.front.peer.pause()
         if self.reader is not None:
             self.reader.pause_reading()
-        for backend in self._aggregate.backends if self._aggregate is not None else ():
-            backend.pause_reading()
+        if self._aggregate is not None:
+            self._aggregate.pause_reading()
 
     def on_clear(self) -> None:
         if self.reader is not None:
             self.reader.resume_reading()
-        for backend in self._aggregate.backends if self._aggregate is not None else ():
-            backend.resume_reading()
+        if self._aggregate is not None:
+            self._aggregate.resume_reading()
+        if self.front is not None:
+            self.front.peer.resume()
 
 
 async def serve(config: Config | ConfigError, path: Path, profile: Profile | None, descriptors: tuple[int, int]) -> int:

@@ -62,18 +62,18 @@ async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tu
     """Start reading and get ready to write."""
     reader: Reader
     writer: Writer
-    if _is_pollable(sys.platform, os.fstat(protocol_out).st_mode):
+    if is_pollable(sys.platform, os.fstat(protocol_out).st_mode):
         writer = await _PipeWriter.connect(protocol_out, listener)
     else:
         writer = ThreadWriter(protocol_out, listener)
-    if _is_pollable(sys.platform, os.fstat(protocol_in).st_mode):
+    if is_pollable(sys.platform, os.fstat(protocol_in).st_mode):
         reader = await _PipeReader.connect(protocol_in, listener)
     else:
         reader = ThreadReader(protocol_in, listener)
     return reader, writer
 
 
-def _is_pollable(platform: str, mode: int) -> bool:
+def is_pollable(platform: str, mode: int) -> bool:
     """Whether the event loop can wait for this descriptor: for pipes and sockets, and for nothing on Windows.
 
     A terminal would be left non-blocking for the shell it belongs to, and `/dev/null` cannot be waited for.
@@ -147,11 +147,15 @@ class _PipeWriter(asyncio.BaseProtocol):
 
 
 class ThreadReader:
-    """Read in a thread, for files and for Windows; the thread dies with the process."""
+    """Read in a thread, for files and for Windows; the thread dies with the process.
+
+    It reads on when its last chunk was taken in, so that no more than one ever waits.
+    """
 
     def __init__(self, descriptor: int, listener: Listener) -> None:
         self._loop = asyncio.get_running_loop()
         self._descriptor, self._listener = descriptor, listener
+        self._paused = False
         self._may_read = threading.Event()
         self._may_read.set()
         threading.Thread(target=self._run, name="stdin", daemon=True).start()
@@ -166,12 +170,20 @@ class ThreadReader:
                 if not chunk:
                     self._loop.call_soon_threadsafe(self._listener.on_eof)
                     return
-                self._loop.call_soon_threadsafe(self._listener.on_bytes, chunk)
+                self._may_read.clear()
+                self._loop.call_soon_threadsafe(self._take, chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        self._listener.on_bytes(chunk)
+        if not self._paused:
+            self._may_read.set()
 
     def pause_reading(self) -> None:
+        self._paused = True
         self._may_read.clear()
 
     def resume_reading(self) -> None:
+        self._paused = False
         self._may_read.set()
 
 

@@ -7,18 +7,20 @@ defined here; carrying it out is the router's.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Catalog, Item
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Status
 from search_mcp.profiles import Profile
-from search_mcp.search import Document, Explanation, Index
-from search_mcp.search.analysis import Analyzer
-from search_mcp.search.reasons import reason
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, brief, full_definition, signature
+
+if TYPE_CHECKING:
+    from search_mcp.search import Explanation
 
 SEARCH, DESCRIBE, CALL, LIST_SERVERS = OWN_NAMES
 NAMES = frozenset(OWN_NAMES)
@@ -95,89 +97,13 @@ class ServerFacts:
     tags: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
-    """What one server's place in the index is made of."""
+class Finder(Protocol):
+    """What tools are found with."""
 
-    items: list[Item]
-    title: str
-    facts: ServerFacts
-
-    def document(self, item: Item) -> Document:
-        return Document(
-            name=item.name,
-            server=item.server,
-            tool=item.own,
-            description=item.description,
-            input_schema=item.input_schema,
-            server_title=self.title,
-            server_description=self.facts.description,
-            tags=self.facts.tags,
-        )
-
-
-class _FollowingIndex:
-    """The search index, made to follow a catalogue one server at a time; what did not change is left as it is."""
-
-    def __init__(
-        self, catalog: Catalog, facts: Mapping[str, ServerFacts], statuses: Callable[[], Iterable[Status]]
-    ) -> None:
-        self._catalog, self._facts, self._statuses = catalog, facts, statuses
-        self._index = Index()
-        self._analyzer = Analyzer()
-        self._seen = -1  # the catalogue's version that `_wanted` and `_items` are of
-        self._items: dict[str, Item] = {}
-        self._wanted: dict[str, _Listed] = {}
-        self._held: dict[str, _Listed] = {}
-        self._due: list[str] = []
-
-    def configure(self, facts: Mapping[str, ServerFacts]) -> None:
-        self._facts = facts
-        self._seen = -1
-
-    def advance(self) -> bool:
-        """Take one server in or out, if the catalogue changed; return whether another is due."""
-        if self._seen != self._catalog.version:
-            self._look_again()
-        if self._due:
-            self._follow(self._due.pop())
-        return bool(self._due)
-
-    def search(self, query: str, limit: int, server: str | None) -> list[Item]:
-        """Rank tools for a query; first make up for what the index is behind."""
-        while self.advance():
-            pass
-        return [self._items[hit.name] for hit in self._index.search(query, limit, server=server)]
-
-    def explain(self, query: str, item: Item) -> Explanation | None:
-        return self._index.explain(query, item.name)
-
-    def reason(self, query: str, item: Item) -> str:
-        """Say in a few words why a query found a tool."""
-        explanation = self._index.explain(query, item.name)
-        return reason(explanation, self._held[item.server].document(item), self._analyzer) if explanation else ""
-
-    def _look_again(self) -> None:
-        self._seen = self._catalog.version
-        self._items = {item.name: item for item in self._catalog.tools()}
-        by_server: dict[str, list[Item]] = {}
-        for item in self._items.values():
-            by_server.setdefault(item.server, []).append(item)
-        titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
-        self._wanted = {
-            server: _Listed(items, titles.get(server, ""), self._facts[server]) for server, items in by_server.items()
-        }
-        servers = sorted(self._wanted.keys() | self._held.keys())
-        self._due = [server for server in servers if self._wanted.get(server) != self._held.get(server)]
-
-    def _follow(self, server: str) -> None:
-        listed = self._wanted.get(server)
-        if listed is None:
-            del self._held[server]
-            self._index.remove(server)
-        else:
-            self._held[server] = listed
-            self._index.add(server, map(listed.document, listed.items))
+    def advance(self) -> bool: ...
+    def search(self, query: str, limit: int, server: str | None) -> list[Item]: ...
+    def explain(self, query: str, item: Item) -> "Explanation | None": ...
+    def reason(self, query: str, item: Item) -> str: ...
 
 
 class OwnTools:
@@ -192,7 +118,6 @@ class OwnTools:
     ) -> None:
         self._catalog, self._facts, self._statuses = catalog, facts, statuses
         self._description_length = description_length
-        self._index = _FollowingIndex(catalog, facts, statuses)
         self._shown: dict[Profile, tuple[int, ShownNames]] = {}
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], dict[str, Any]]] = {
             SEARCH: self._search,
@@ -204,7 +129,14 @@ class OwnTools:
         """Go over to another configuration; of the index, only what it changed is made anew."""
         self._facts = facts
         self._description_length = description_length
-        self._index.configure(facts)
+
+    @cached_property
+    def _index(self) -> Finder:
+        # The search takes as long to load as all the rest of ours, and nobody searches before the first list.
+        index: Finder = import_module("search_mcp.tool_index").ToolIndex(
+            self._catalog, lambda: self._facts, self._statuses
+        )
+        return index
 
     def advance(self) -> bool:
         """Bring the search up to the catalogue by one server; return whether another is due.
@@ -256,10 +188,13 @@ class OwnTools:
     def found(self, query: str, limit: int, server: str | None) -> list[Item]:
         """Rank tools for a query; an empty one lists them in order."""
         if not query.strip():
-            return [item for item in self._catalog.tools() if server in (None, item.server)][:limit]
+            return [item for item in self._for_models() if server in (None, item.server)][:limit]
         return self._index.search(query, limit, server)
 
-    def explained(self, query: str, limit: int, server: str | None) -> list[tuple[Item, Explanation]]:
+    def _for_models(self) -> list[Item]:
+        return [item for item in self._catalog.tools() if item.is_for_models]
+
+    def explained(self, query: str, limit: int, server: str | None) -> "list[tuple[Item, Explanation]]":
         """Rank tools for a query, each with what its place is made of."""
         found = [(item, self._index.explain(query, item)) for item in self._index.search(query, limit, server)]
         return [(item, why) for item, why in found if why is not None]
@@ -278,7 +213,7 @@ class OwnTools:
     def _nothing_found(
         self, query: str, server: str | None, servers: Sequence[str], shown: ShownNames
     ) -> dict[str, Any]:
-        names = [shown[item] for item in self._catalog.tools() if server in (None, item.server)]
+        names = [shown[item] for item in self._for_models() if server in (None, item.server)]
         close = nearest(query, names)
         text = f"No tool matches {query[:200]!r}." if query.strip() else "There are no tools."
         if close:

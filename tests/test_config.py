@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path, PurePath
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from search_mcp import config
 from search_mcp.config import Config, ServerConfig, Settings
@@ -515,3 +518,34 @@ SEARCHES = [
 @pytest.mark.parametrize(("explicit", "variables", "candidates"), SEARCHES)
 def test_candidates(explicit: str | None, variables: dict[str, str], candidates: tuple[Path, ...]) -> None:
     assert config.candidates(explicit, variables, CWD, USER) == candidates
+
+
+# The models are read by two libraries: one that is fast, one that says where a fault is.
+
+VALUES = st.recursive(
+    st.booleans() | st.integers(-1, 2**70) | st.floats() | st.sampled_from(["", "auto", "lazy", "light", "__", "x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["A", "allow", "deny"]), inner),
+    max_leaves=4,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(sorted(config.SERVER_KEYS - {"tools", "url", "serverUrl", "httpUrl"})), VALUES),
+    st.dictionaries(st.sampled_from(["startup", "separator", "maxNameLength", "logLevel", "maxCallSeconds"]), VALUES),
+)
+def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], settings: dict[str, object]) -> None:
+    text = json.dumps({"mcpServers": {"s": entry}, "settings": settings}).replace("NaN", "1e999")
+    try:
+        TypeAdapter(config.File).validate_json(text.replace("Infinity", "1e999"))
+    except ValidationError:
+        with pytest.raises(ConfigError):
+            parse(text.replace("Infinity", "1e999"))
+    else:
+        parse(text)
+
+
+def test_a_file_that_is_right_does_not_load_pydantic() -> None:
+    """It takes longer to load than all the rest of `serve`."""
+    code = 'import sys, search_mcp.config as c; c.parse(\'{"mcpServers": {"s": {"command": "x"}}}\', '
+    code += "source='f', variables={}, home='', config_dir='', python=''); sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

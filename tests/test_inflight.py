@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.inflight import Answer, Inflight, Request, Sent
+from search_mcp.inflight import (
+    RECEIVED_BYTES,
+    RECEIVED_REQUESTS,
+    SENT_REQUESTS,
+    Answer,
+    Inflight,
+    Request,
+    Sent,
+)
 from search_mcp.jsonrpc import UNSET, Raw, RequestId
 
 
@@ -112,6 +120,42 @@ def test_owes_while_a_request_of_theirs_is_open() -> None:
     assert inflight.owes()
     inflight.retire(request)
     assert not inflight.owes()
+
+
+# What would be too many
+
+
+def test_many_requests_of_theirs_are_too_many() -> None:
+    inflight = Inflight()
+    requests = [asked(number) for number in range(RECEIVED_REQUESTS)]
+    for request in requests:
+        assert not inflight.is_full()
+        inflight.receive(request)
+    assert inflight.is_full()
+    inflight.retire(requests[7])
+    assert not inflight.is_full()
+
+
+def test_long_requests_of_theirs_are_too_many_sooner() -> None:
+    inflight, params = Inflight(), Raw(b"x" * (RECEIVED_BYTES // 2))
+    requests = [Request(number, "m", params, nobody) for number in range(2)]
+    for request in requests:
+        assert not inflight.is_full()
+        inflight.receive(request)
+        assert not inflight.receive(Request(request.id, "m", params, nobody))  # in use already: not counted
+    assert inflight.is_full()
+    inflight.retire(requests[0])
+    assert not inflight.is_full()
+
+
+def test_there_is_an_end_to_asking_who_does_not_answer() -> None:
+    inflight = Inflight()
+    ids = []
+    while not inflight.is_waiting_for_many():
+        ids.append(inflight.send(Sent(nobody)))
+    assert len(ids) == SENT_REQUESTS
+    inflight.settle(ids[7])
+    assert not inflight.is_waiting_for_many()
 
 
 # The end

@@ -1,6 +1,10 @@
-"""A backend's stderr: the end of it is kept, its file is limited."""
+"""A backend's stderr: the end of it is kept, its file is limited, and may be written by several of us."""
 
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from search_mcp.backend.journal import FILE_BYTES, TAIL_BYTES, Journal
 
@@ -18,14 +22,47 @@ def test_a_file_is_limited_and_one_older_is_kept(tmp_path: Path) -> None:
     journal = Journal(path)
     for _ in range(5):
         journal.write(b"x" * (FILE_BYTES // 2))
-    journal.close()
     sizes = {each.name: each.stat().st_size for each in path.parent.iterdir()}
     assert sizes.keys() == {"s.log", "s.old.log"}
     assert all(size <= 2 * FILE_BYTES for size in sizes.values())
 
 
-def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
     journal = Journal(tmp_path / "taken" / "s.log")
-    journal.write(b"last words")
+    journal.write(b"last")
+    journal.write(b" words")
     assert journal.tail() == "last words"
+    assert caplog.text.count("cannot be written") == 1
+    (tmp_path / "taken").unlink()
+    journal.write(b"written again")
+    assert (tmp_path / "taken" / "s.log").read_bytes() == b"written again"
+
+
+def test_what_another_of_us_put_aside_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "s.log"
+    ours, theirs = Journal(path), Journal(path)
+    ours.write(b"o" * FILE_BYTES)
+    theirs.write(b"t\n")
+    ours.write(b"ours\n")
+    theirs.write(b"theirs\n")
+    assert path.read_bytes() == b"ours\ntheirs\n"
+    assert path.with_suffix(".old.log").read_bytes() == b"o" * FILE_BYTES + b"t\n"
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from search_mcp.backend.journal import Journal
+journal = Journal(Path(sys.argv[1]))
+for number in range(3000):
+    journal.write(f"{sys.argv[2]} {number} {'x' * 90}\\n".encode())
+"""
+
+
+def test_several_of_us_write_one_file_and_no_line_is_lost_or_torn(tmp_path: Path) -> None:
+    path = tmp_path / "s.log"
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in "abc"]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    lines = [f"{name} {number} {'x' * 90}" for name in "abc" for number in range(3000)]
+    assert sorted(path.read_text().splitlines()) == sorted(lines)

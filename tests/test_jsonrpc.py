@@ -228,7 +228,7 @@ REFUSED = [
     pytest.param(call(b'"id":7,"method":"m","params":"\xc3'), PARSE, None, id="half a character"),
     pytest.param(call(b'"id":7,"method":"m","params":"\xed\xa0\x80"'), PARSE, None, id="a surrogate in UTF-8"),
     pytest.param(call(b'"id":7,"method":"m","x":"\xff"'), PARSE, None, id="no UTF-8 in an unknown member"),
-    pytest.param(call(b'"id":7,"method":"m","params":' + b"[" * DEEP + b"]" * DEEP), PARSE, None, id="deep parameters"),
+    pytest.param(call(b'"id":7,"method":"m","params":' + b"[" * DEEP + b"]" * DEEP), PARSE, 7, id="deep parameters"),
     pytest.param(b"[" * DEEP + b"]" * DEEP, PARSE, None, id="deep"),
     pytest.param(b"[1,2", PARSE, None, id="a batch cut short"),
     pytest.param(b"null", REQUEST, None, id="null"),
@@ -248,7 +248,8 @@ REFUSED = [
     pytest.param(call(b'"id":1.0,"method":"m"'), REQUEST, None, id="a float for an id"),
     pytest.param(call(b'"id":{},"method":"m"'), REQUEST, None, id="an object for an id"),
     pytest.param(call(b'"id":%b,"method":"m"' % (b"9" * 5000)), REQUEST, None, id="an endless number for an id"),
-    pytest.param(b'{"id":7,"x":' + b"[" * DEEP + b"]" * DEEP + b"}", PARSE, None, id="deep, and no version"),
+    pytest.param(b'{"id":7,"x":' + b"[" * DEEP + b"]" * DEEP + b"}", PARSE, 7, id="deep, and no version"),
+    pytest.param(b"[" + b"{}," * 20_000 + b"{}]", REQUEST, None, id="a batch longer than any answer"),
     pytest.param(
         b'{"id":7,"jsonrpc":"1.0","x":' + b"[" * DEEP + b"]" * DEEP + b"}",
         REQUEST,
@@ -411,7 +412,7 @@ GLIMPSES = [
     pytest.param(b'{"result":{"id":1,"x":"' + FAR + b'","id":2},"id":3}', 1, id="the first at the head"),
     pytest.param(b'{"result":{"x":"' + FAR + b'","id":2},"id":3}', 3, id="the last at the tail"),
     pytest.param(FAR + b'"id":1,' + FAR, None, id="in the middle"),
-    pytest.param(b'{"id":"1"}', None, id="a string"),
+    pytest.param(b'{"id":"1"}', "1", id="a string"),
     pytest.param(b'{"id":1.5}', None, id="a fraction"),
     pytest.param(b'{"id":' + b"9" * 30 + b"}", None, id="an endless number"),
     pytest.param(b'{"id":1', None, id="cut short"),
@@ -427,7 +428,7 @@ GLIMPSES = [
 
 
 @pytest.mark.parametrize(("line", "then"), GLIMPSES)
-def test_glimpses_the_id_of_a_line_it_cannot_read(line: bytes, then: int | None) -> None:
+def test_glimpses_the_id_of_a_line_it_cannot_read(line: bytes, then: RequestId | None) -> None:
     (oversize,) = cut([line], limit=1)
     assert isinstance(oversize, Oversize)
     for each in (line, oversize):

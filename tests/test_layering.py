@@ -26,6 +26,7 @@ GROUPS = {
     "pure": [
         "inflight",
         "config",
+        "diagnosis",
         "jsonc",
         "catalog",
         "definitions",
@@ -51,9 +52,10 @@ GROUPS = {
         "logs",
         "backend.process",
         "backend.guardian",
+        "backend.jobs",
         "backend.journal",
     ],
-    "actors": ["backend.supervisor", "tools", "awaited", "router", "front"],
+    "actors": ["backend.supervisor", "tools", "tool_index", "tasks", "awaited", "router", "front"],
     "edge": ["aggregate", "server", "__main__", "cli.*", "clients.*"],
 }
 ORDER = list(GROUPS)
@@ -63,6 +65,7 @@ WITHIN = {
     # inside a group: who may import whom
     "model": ["errors", "profiles"],
     "config": ["jsonc"],
+    "diagnosis": ["jsonc"],
     "catalog": ["config", "definitions"],
     "arguments": ["catalog", "config"],
     "views": ["catalog", "definitions"],
@@ -70,8 +73,8 @@ WITHIN = {
     "search.*": ["search.*"],
     "dialects.detect": ["dialects.names"],
     "dialects.front": ["dialects"],
-    "dialects.front_legacy": ["dialects", "dialects.front", "dialects.params"],
-    "dialects.parked": ["dialects", "dialects.params"],
+    "dialects.front_legacy": ["dialects", "dialects.front", "dialects.params", "dialects.urls"],
+    "dialects.parked": ["dialects", "dialects.params", "dialects.urls"],
     "dialects.subscription": ["dialects", "dialects.params"],
     "dialects.front_modern": [
         "dialects",
@@ -79,14 +82,16 @@ WITHIN = {
         "dialects.params",
         "dialects.parked",
         "dialects.subscription",
+        "dialects.urls",
     ],
     "dialects.back_legacy": ["dialects.back", "dialects.params"],
     "dialects.back_modern": ["dialects.back", "dialects.params"],
     "dialects.opening": ["dialects", "dialects.back_legacy", "dialects.back_modern"],
     "cache": ["files"],
     "trust": ["files"],
-    "backend.process": ["backend.guardian", "backend.journal"],
-    "router": ["awaited", "tools"],
+    "backend.process": ["backend.guardian", "backend.jobs", "backend.journal"],
+    "tool_index": ["tools"],
+    "router": ["awaited", "tasks", "tools"],
     "server": ["aggregate"],
     "clients.*": ["clients.*"],
     "cli.*": ["cli.*", "clients.*", "server", "aggregate"],
@@ -264,6 +269,10 @@ def command_libraries(module: ast.Module) -> Iterator[str]:
     yield from (full for full in imported(module) if full.partition(".")[0] in ("rich", "typer", "click"))
 
 
+def file_libraries(module: ast.Module) -> Iterator[str]:
+    yield from (full for full in imported(module) if full.partition(".")[0] in ("tomlkit", "ruamel"))
+
+
 @dataclass(frozen=True)
 class Rule:
     finds: Callable[[ast.Module], Iterator[str]]
@@ -287,6 +296,9 @@ RULES = {
     "pure is pure": Rule(impurities, "from time import monotonic", PURE, []),
     "only jsonrpc knows the JSON library": Rule(json_library, "import msgspec.json", [], ["jsonrpc"]),
     "only commands load their libraries": Rule(command_libraries, "from rich.table import Table", [], ["cli.*"]),
+    "only the editors of a format load its library": Rule(
+        file_libraries, "from ruamel.yaml import YAML", [], ["clients.toml_text", "clients.yaml_text"]
+    ),
 }
 
 REVISIONS = "a user pins a revision in the configuration; which ones there are is checked there, by a Literal"

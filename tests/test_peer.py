@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.errors import BackendAnswered, ToolNotFound
-from search_mcp.inflight import Answer, Request
+from search_mcp.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
 from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, LineDecoder, Raw, RequestId, UnsetType
-from search_mcp.peer import ConnectionEndedError, Peer
+from search_mcp.peer import BATCH_REQUESTS, ConnectionEndedError, Peer
 
 LIMIT = 4096
 OK = Raw(b'{"ok":true}')
@@ -488,6 +488,79 @@ async def test_several_may_wait_until_everything_is_answered(talk: Conversation)
             talk.peer.answer(talk.owner.requests[0], OK)
 
 
+# Pausing, and what would be too much
+
+
+def test_while_paused_nothing_is_acted_on_and_then_in_order(talk: Conversation) -> None:
+    talk.peer.pause()
+    talk.hears(call(1), news("n"), call(2))
+    assert (talk.owner.requests, talk.owner.notified) == ([], [])
+    talk.peer.resume()
+    assert [request.id for request in talk.owner.requests] == [1, 2]
+    assert len(talk.owner.notified) == 1
+
+
+def test_an_answer_may_pause_what_came_in_the_same_chunk(talk: Conversation) -> None:
+    def answer(request: Request) -> None:
+        talk.peer.answer(request, OK)
+        talk.peer.pause()
+
+    talk.owner.act = answer
+    talk.hears(b"".join(json.dumps(call(number)).encode() + b"\n" for number in range(3)))
+    for number in range(3):
+        assert talk.said() == [result(number)]
+        talk.peer.resume()
+    assert talk.said() == []
+
+
+async def test_what_was_not_acted_on_yet_is_owed_an_answer(talk: Conversation) -> None:
+    talk.owner.act = lambda request: talk.peer.answer(request, OK)
+    talk.peer.pause()
+    talk.hears(call(1))
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(talk.peer.answered)
+            await wait_all_tasks_blocked()
+            talk.peer.resume()
+    assert talk.said() == [result(1)]
+
+
+async def test_the_end_forgets_what_was_not_acted_on(talk: Conversation) -> None:
+    talk.peer.pause()
+    talk.hears(call(1))
+    talk.peer.end()
+    talk.peer.resume()
+    with anyio.fail_after(5):
+        await talk.peer.answered()
+    assert talk.owner.requests == []
+
+
+def test_more_requests_than_can_be_kept_are_refused_until_some_are_answered(talk: Conversation) -> None:
+    talk.hears(*(call(number) for number in range(RECEIVED_REQUESTS)))
+    assert talk.said() == []
+    talk.hears(call("one too many"), news("n"))
+    (refusal,) = talk.said()
+    assert (refusal["id"], refusal["error"]["code"]) == ("one too many", -32000)
+    assert len(talk.owner.notified) == 1
+    talk.peer.answer(talk.owner.requests[0], OK)
+    talk.hears(call("again"))
+    assert talk.owner.requests[-1].id == "again"
+
+
+def test_whoever_answers_nothing_is_asked_no_more(talk: Conversation) -> None:
+    for _ in range(SENT_REQUESTS):
+        _, answers = talk.asks()
+        assert answers == []
+    talk.said()
+    _, answers = talk.asks()
+    (refusal,) = answers
+    assert isinstance(refusal, ErrorObject)
+    assert talk.said() == []
+    talk.hears(result(1))
+    _, answers = talk.asks()
+    assert answers == []
+
+
 # The end
 
 
@@ -620,6 +693,16 @@ def test_a_batch_may_be_answered_at_once(talk: Conversation) -> None:
     talk.owner.act = lambda request: talk.peer.answer(request, OK)
     talk.hears([call(1), call(2)], call(3))
     assert talk.said() == [[result(1), result(2)], result(3)]
+
+
+def test_a_batch_is_served_up_to_a_number_of_requests(talk: Conversation) -> None:
+    talk.owner.act = lambda request: talk.peer.answer(request, OK)
+    talk.peer = Peer("them", talk._write, talk.owner, 1 << 20)
+    talk.hears([*(call(number) for number in range(BATCH_REQUESTS)), call("behind"), news("n")])
+    ((*answers, last),) = [json.loads(line) for line in talk.written.splitlines()]
+    assert answers == [result(number) for number in range(BATCH_REQUESTS)]
+    assert (last["id"], last["error"]["code"]) == ("behind", -32600)
+    assert len(talk.owner.notified) == 1
 
 
 @pytest.mark.parametrize("batch", [[news("a")], [news("a"), result(1), error(None, 1, "x")]])

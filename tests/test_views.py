@@ -254,7 +254,7 @@ def tool_list_bytes(merged: Catalog, whom: Audience) -> bytes:
     return bytes(tool_list(merged, whom, [{"name": Raw(b'"our_own"')}], 120))
 
 
-LIGHT = {"description": "Reads a file.", "inputSchema": OPEN, "annotations": {"readOnlyHint": True}}
+LIGHT = {"description": "Reads a file.", "inputSchema": OPEN, "annotations": {"readOnlyHint": True}, "_meta": {"a": 1}}
 BARE = {"description": "", "inputSchema": OPEN}
 OWN = {"name": "our_own"}
 

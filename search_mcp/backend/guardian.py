@@ -1,9 +1,9 @@
-"""What stops the children when we cannot: killed, crashed or out of memory.
+"""Process groups, and what stops them when we cannot: killed, crashed or out of memory.
 
 A shell of a few hundred kilobytes outlives us by a moment. It is told of every process group that
 begins and ends; when the pipe from us closes it ends those that are left, TERM first, KILL a second
-later. One for all backends, on every system with a POSIX shell. On Windows there is none: children see
-the end of their stdin, and that is all.
+later. A child that was born at that very moment, before the shell could be told of it, sees no more than
+the end of its stdin. One for all backends, on every system with a POSIX shell; Windows has job objects.
 """
 
 import contextlib
@@ -18,50 +18,58 @@ while read -r sign group; do
     -) groups="${groups%% $group *} ${groups#* $group }" ;;
   esac
 done
-for signal in TERM KILL; do
-  for group in $groups; do kill -s $signal -- "-$group" 2>/dev/null && left=1; done
-  [ -n "$left" ] && [ $signal = TERM ] && sleep 1
-done
+left=
+for group in $groups; do kill -s TERM -- "-$group" 2>/dev/null && left="$left $group"; done
+[ -z "$left" ] || sleep 1
+for group in $left; do kill -s KILL -- "-$group" 2>/dev/null; done
 """
 
 
 class Guardian:
-    """The shell and the pipe to it."""
+    """The shell and the pipe to it. A child's group has the number of the child."""
 
     def __init__(self) -> None:
         self._pipe: int | None = None
-        self._shell: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Be there before the first child is."""
-        if self._pipe is None and os.name == "posix":
-            self._pipe, self._shell = _start()
+        if self._pipe is None:
+            self._pipe = _start()
 
     def watch(self, group: int) -> None:
         """End this process group if we die before it is dismissed."""
         self._say(f"+ {group}\n")
 
+    def signal(self, group: int, number: int) -> None:
+        """Send a signal to every process of a group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(group, number)
+
     def dismiss(self, group: int) -> None:
-        """Forget a process group: it is gone."""
+        """Forget a process group: it is gone, and its number may be another's soon."""
         self._say(f"- {group}\n")
 
     def _say(self, line: str) -> None:
         if self._pipe is not None:
-            with contextlib.suppress(OSError):  # somebody killed the guardian; the children still have us
+            with contextlib.suppress(OSError):  # somebody killed or stopped it; the children still have us
                 os.write(self._pipe, line.encode())
 
 
-def _start() -> tuple[int, subprocess.Popen[bytes]]:
+def _start() -> int:
     reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # a guardian that was stopped must not stop us
     try:
         # A session of its own: a signal to our whole group must not take the guardian first.
-        return writing, subprocess.Popen(
+        shell = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT],
             stdin=reading,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
+            cwd="/",
             env={"PATH": "/usr/bin:/bin"},
         )
     finally:
         os.close(reading)
+    shell.returncode = 0  # it is to outlive us: nobody waits for it, and `Popen` need not warn of that
+    return writing

@@ -1,11 +1,14 @@
 """What a backend writes to its stderr: the end of it for error messages, all of it for its log file.
 
-The file is limited in size; one older file is kept beside it. A log that cannot be written costs the
-log and nothing else.
+The file is limited in size; one older file is kept beside it. Several search-mcp processes may write
+the same file: it is opened for every write, because another may have put a new one in its place, and
+because Windows renames no file that somebody has open. A log that cannot be written costs the log and
+nothing else.
 """
 
 import contextlib
 import logging
+import os
 from collections import deque
 from pathlib import Path
 from typing import BinaryIO
@@ -23,14 +26,14 @@ class Journal:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._file: BinaryIO | None = None
+        self._fails = False  # it was said that the file cannot be written
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
 
     def write(self, data: bytes) -> None:
         """Take in what the backend wrote."""
-        self._tail.append(data)
-        self._tail_size += len(data)
+        self._tail.append(data[-TAIL_BYTES:])
+        self._tail_size += len(self._tail[-1])
         while self._tail_size - len(self._tail[0]) >= TAIL_BYTES:
             self._tail_size -= len(self._tail.popleft())
         if self._path is not None:
@@ -40,23 +43,38 @@ class Journal:
         """The last words, as text."""
         return b"".join(self._tail)[-TAIL_BYTES:].decode(errors="replace").strip()
 
-    def close(self) -> None:
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
-            self._file = None
-
     def _write_file(self, path: Path, data: bytes) -> None:
         try:
-            if self._file is None:
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                self._file = path.open("ab")
-            self._file.write(data)
-            self._file.flush()
-            if self._file.tell() > FILE_BYTES:
-                self.close()
-                path.replace(path.with_suffix(".old.log"))
+            _append(path, data)
         except OSError as exc:
-            log.warning("! %s cannot be written: %s", path, exc)
-            self._path = None
-            self.close()
+            if not self._fails:
+                log.warning("! %s cannot be written: %s", path, exc)
+            self._fails = True
+        else:
+            self._fails = False
+
+
+def _append(path: Path, data: bytes) -> None:
+    with _opened(path) as file:
+        file.write(data)
+        is_full = file.tell() > FILE_BYTES
+    if is_full:
+        # Another process may have the file open just now (Windows), then a later write puts it aside; or it
+        # was quicker, and what it left must not take the older file's place.
+        with contextlib.suppress(PermissionError, FileNotFoundError):
+            if path.stat().st_size > FILE_BYTES:
+                path.replace(path.with_suffix(".old.log"))
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return _open(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return _open(path)
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open for one write at the end; what a server says is for its user's eyes only."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+    return os.fdopen(descriptor, "ab", buffering=0)

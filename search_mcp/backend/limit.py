@@ -1,10 +1,9 @@
 """How long one call may take."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, Raw, encode
+from search_mcp.jsonrpc import Fields, Raw, altered, encode
 from search_mcp.model import NOTHING, Call, Cancel, Later, Outcome
 
 
@@ -20,7 +19,7 @@ class Limited:
         error: Callable[[Call, str], WireError],
     ) -> None:
         self.cancel_backend: Cancel = NOTHING
-        self.call = replace(call, reply=self._reply, report=self._report if seconds is not None else call.report)
+        self.call = altered(call, reply=self._reply, report=self._report if seconds is not None else call.report)
         self._original, self._seconds, self._later, self._error = call, seconds, later, error
         self._stop_timer: Callable[[], None] = lambda: None
         self._stop_last_timer: Callable[[], None] = lambda: None

@@ -1,7 +1,7 @@
 """Children: spawn, read, write, stop. Together with `stdio` the only code that moves bytes.
 
-Decides how a whole process tree is stopped; it does not know why. Each child has a process group of
-its own, so that what `npx` and `uvx` started goes with them.
+Decides how a whole process tree is stopped; it does not know why. What `npx` and `uvx` started goes
+with them: each child has a process group of its own, or a job object on Windows.
 """
 
 import asyncio
@@ -14,10 +14,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 
+from search_mcp.backend import jobs
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
 
@@ -32,8 +33,12 @@ LAST_BYTES_SECONDS = 0.2
 """How long the end of a child's output and its exit may lie apart."""
 REAP_SECONDS = 1.0
 """How long the system may take to report a killed child."""
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+_CREATE_NO_WINDOW = 0x08000000
+"""Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
 WRITE_LIMIT_BYTES = 64 << 20
-"""What may wait for a child that does not read its stdin; beyond it, calls to it are refused."""
+"""What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
+asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +81,33 @@ class Spawn(Protocol):
         ...
 
 
+class Trees(Protocol):
+    """What keeps a child and all it starts together, and ends them with us, however we end."""
+
+    def start(self) -> None:
+        """Be there before the first child is."""
+        ...
+
+    def watch(self, pid: int) -> None: ...
+    def signal(self, pid: int, number: int) -> None: ...
+    def dismiss(self, pid: int) -> None: ...
+
+
 class ChildProcess(asyncio.SubprocessProtocol):
     """One child and its pipes."""
 
     def __init__(
-        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], journal: Journal, guardian: Guardian
+        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], journal: Journal, trees: Trees
     ) -> None:
         self._on_stdout, self._on_end = on_stdout, on_end
-        self._journal, self._guardian = journal, guardian
+        self._journal, self._trees = journal, trees
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = anyio.Event()
         self._open = {1, 2}  # its outputs that are not closed, or not read to their end
         self._last_bytes: asyncio.TimerHandle | None = None
         self._reported = False
         self._is_deaf = False  # it closed its stdin, or we did
+        self._surplus = 0  # bytes written while it was congested: no calls, but answers to what it asks
 
     def __repr__(self) -> str:
         return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
@@ -99,7 +117,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
         self._transport = transport
-        self._guardian.watch(self.pid)
+        self._trees.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
@@ -155,6 +173,11 @@ class ChildProcess(asyncio.SubprocessProtocol):
         pipe = self._pipe(0)
         if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
             pipe.write(data)
+            self._surplus = self._surplus + len(data) if self.is_congested() else 0
+            if self._surplus > WRITE_LIMIT_BYTES:
+                self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
+                self.signal_tree(_KILL)
+                pipe.abort()
 
     def is_congested(self) -> bool:
         """Whether the child left too much unread to be given more."""
@@ -196,8 +219,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self.signal_tree(_KILL)
             if not await self._exits_within(REAP_SECONDS):
                 log.error("! pid %d is still there after SIGKILL", self.pid)
-            self._guardian.dismiss(self.pid)
-            self._journal.close()
+            self._trees.dismiss(self.pid)
+            if isinstance(stdin, asyncio.WriteTransport) and stdin.get_write_buffer_size():
+                stdin.abort()  # a daemon of its own may have it open, and would never read what waits
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 self._running.close()
 
@@ -207,43 +231,52 @@ class ChildProcess(asyncio.SubprocessProtocol):
         return self._exited.is_set()
 
     def signal_tree(self, number: int) -> None:
-        """Send a signal to the child's whole process group."""
-        if sys.platform == "win32":
-            # There are no groups to signal; this ends the children of `npx.cmd` too.
-            subprocess.Popen(["taskkill", "/T", "/F", "/PID", str(self.pid)], stdout=subprocess.DEVNULL)
-            return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, number)
-
-
-_KILL = signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL
+        self._trees.signal(self.pid, number)
 
 
 class Spawner:
-    """The real `Spawn`: every child in a process group of its own, under one guardian."""
+    """The real `Spawn`: every child a tree of its own."""
 
-    def __init__(self) -> None:
-        self._guardian = Guardian()
+    def __init__(self, trees: Trees | None = None) -> None:
+        self._trees = trees or _trees()
+        self._one_at_a_time = anyio.Lock()
 
     async def __call__(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> ChildProcess:
         if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
             raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
-        self._guardian.start()
         loop = asyncio.get_running_loop()
-        _, protocol = await loop.subprocess_exec(
-            lambda: ChildProcess(on_stdout, on_end, Journal(command.log), self._guardian),
-            command.program,
-            *command.args,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(command.environment),
-            cwd=command.cwd,
-            start_new_session=True,  # ignored on Windows
-        )
+        # One at a time: each is watched before the next is born, not all of them after the last. Shielded:
+        # given up half-way a child would be nobody's, neither stopped as a tree nor dismissed.
+        async with self._one_at_a_time:
+            self._trees.start()
+            with anyio.CancelScope(shield=True):
+                _, protocol = await loop.subprocess_exec(
+                    lambda: ChildProcess(on_stdout, on_end, Journal(command.log), self._trees),
+                    command.program,
+                    *command.args,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=dict(command.environment),
+                    cwd=command.cwd,
+                    **spawn_options(sys.platform),
+                )
         return protocol
+
+
+def spawn_options(platform: str) -> dict[str, Any]:
+    """How a child is kept apart from our terminal and its signals."""
+    if platform == "win32":
+        return {"creationflags": _CREATE_NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def _trees() -> Trees:
+    if sys.platform == "win32":
+        return jobs.Jobs(jobs.Win32JobObjects())
+    return Guardian()
 
 
 def without_threads() -> None:

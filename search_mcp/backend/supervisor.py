@@ -11,9 +11,10 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 
@@ -29,7 +30,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
 from search_mcp.errors import BackendAnswered, Lost, NotRunning, WireError
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
+from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType, altered
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -57,6 +58,8 @@ IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
 LIST_SECONDS = 60.0
 """How long a list may take to be read; then it is one that cannot be had."""
+FRESH_SECONDS = 1.0
+"""How long a list that was read is not read again for somebody who looks at it."""
 LOGGED_NOISE = 5
 """How many lines that are no messages are logged of one life; the rest is counted."""
 LAST_WORDS = 1000
@@ -109,7 +112,7 @@ class Supervisor:
         self._child: Child | None = None
         self._peer: Peer | None = None
         self._dialect: BackDialect | None = None  # only while it is ready
-        self._subscriptions: dict[str, Call] = {}  # by URI; made again in every life
+        self._subscriptions: _Subscriptions = {}  # made again in every life
         self._held: list[_Held] = []  # calls that came before it was ready
         self._early: list[Callable[[], None]] = []  # what it said before it was ready
         self._wanted = anyio.Event()  # somebody needs it
@@ -118,6 +121,7 @@ class Supervisor:
         self._pages: dict[Kind, Page] = {}
         self._record_key = ""  # of what was and is to be remembered of it
         self._stale: dict[Kind, anyio.Event] = {}
+        self._read_at: dict[Kind, float] = {}  # in this life
         self._noise = 0  # lines on its stdout that were no messages, in this life
         self._log_level: str | None = None
         self._paused = False
@@ -156,7 +160,7 @@ class Supervisor:
         if self._held:
             self._wanted.set()
 
-    def hand_over(self) -> "tuple[str | None, dict[str, Call], list[_Held]]":
+    def hand_over(self) -> "tuple[str | None, _Subscriptions, list[_Held]]":
         """Give up what the client wants of it: the log level, subscriptions, and calls that did not start."""
         held, self._held = self._held, []
         return self._log_level, self._subscriptions, held
@@ -194,6 +198,8 @@ class Supervisor:
         verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
         if record.offer.modern == opening.modern or verdict_holds:
             self._modern = record.offer.modern
+        if not record.pages:
+            return  # none could be had then, and one may now
         self._unlisted.clear()
         self._pages = dict(record.pages)
         self._mark_changed_tools()
@@ -252,11 +258,19 @@ class Supervisor:
 
     def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
         self._last_used = self._world.clock()
-        if call.action is Action.SUBSCRIBE:
-            self._subscriptions[target] = replace(call, reply=lambda _outcome: None)
-        elif call.action is Action.UNSUBSCRIBE:
-            self._subscriptions.pop(target, None)
+        if call.action in _UNDONE_BY:
+            self._subscriptions[call.action, target] = altered(call, reply=lambda _outcome: None)
+        for subscribed, undoing in _UNDONE_BY.items():
+            if call.action is undoing:
+                self._subscriptions.pop((subscribed, target), None)
         return dialect.submit(call, target)
+
+    def look_again(self, kind: Kind) -> None:
+        """Read a list that somebody looks at, if the backend does not say when it changes."""
+        if self._dialect is None or kind not in self._read_at or kind in self._dialect.offer.notifies:
+            return
+        if self._world.clock() - self._read_at[kind] > FRESH_SECONDS:
+            self._mark_stale(kind)
 
     def set_log_level(self, level: str) -> None:
         """Set the level now, and again whenever it is started."""
@@ -365,6 +379,7 @@ class Supervisor:
     async def _live_once(self, opening: Opening, modern_first: bool) -> None:
         started = self._world.clock()
         self._early.clear()
+        self._read_at.clear()
         self._noise = 0
         over = anyio.Event()  # this life ended, or is to end
         child, peer = await self._spawn(over)
@@ -388,7 +403,8 @@ class Supervisor:
         except TimeoutError:
             self._modern = None
             seconds = self._config.start_timeout_seconds
-            raise EndedError(f"it did not answer within {seconds:g} s of being started") from None
+            how = f"it did not answer within {seconds:g} s of being started"
+            raise EndedError(self._with_last_words(how, child)) from None
         finally:
             self._dialect = None
             peer.end()
@@ -444,8 +460,8 @@ class Supervisor:
         self._advance(Event.OPENED)
         if self._log_level is not None:
             dialect.set_log_level(self._log_level)
-        for uri, subscription in self._subscriptions.items():
-            dialect.submit(subscription, uri)
+        for (_, target), subscription in self._subscriptions.items():
+            dialect.submit(subscription, target)
         early, self._early = self._early, []
         for replay in early:
             replay()
@@ -470,6 +486,9 @@ class Supervisor:
             how = f"it was killed by signal {-code}"
         else:
             how = f"it exited with code {code}"
+        return self._with_last_words(how, child)
+
+    def _with_last_words(self, how: str, child: Child) -> str:
         words = redact(child.last_words(), self._config.secrets)[-LAST_WORDS:]
         return f"{how}; its last words: {words}" if words else how
 
@@ -502,6 +521,7 @@ class Supervisor:
             except ConnectionEndedError:
                 return  # the next life reads it
             self._unlisted.discard(kind)
+            self._read_at[kind] = self._world.clock()
             if not self._unlisted:
                 self._remember(dialect.offer)
             await stale.wait()
@@ -528,7 +548,7 @@ class Supervisor:
             page, trust = news.page, self._world.trust
             if page is not None and news.kind is Kind.TOOLS and trust is not None and self._offer is not None:
                 page = _marked(page, trust.examine(self._config, self._offer.revision, page))
-                news = replace(news, page=page)
+                news = altered(news, page=page)
             if page is None:
                 self._pages.pop(news.kind, None)
             else:
@@ -579,12 +599,16 @@ class Supervisor:
         return None
 
 
+_Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
+"""By what was subscribed to: a resource's URI or a task's id."""
+_UNDONE_BY = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
+
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
 """What of an entry needs a new process when it changes."""
 
 
 def _marked(page: Page, changed: frozenset[str]) -> Page:
-    return replace(page, changed=changed & {entry.key for entry in page.entries})
+    return altered(page, changed=changed & {entry.key for entry in page.entries})
 
 
 class _ExitedOnOpeningError(EndedError):

@@ -7,7 +7,7 @@ truth value. What is typed as JSON is sent as it was typed. Pure.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -31,17 +31,28 @@ class Word:
     is_json: bool
 
 
-def read_words(words: Sequence[str]) -> list[Word]:
-    """Cut `key=value` and `key:=json` at the first sign.
+def read(words: Sequence[str], read_stdin: Callable[[], str]) -> tuple[Fields, list[Word]]:
+    """Read what a person typed: one JSON object, `-` for one on stdin, and words that go over it.
 
     Raises:
-        Misuse: one is neither, says what is no JSON, or says something twice.
+        Misuse: a word is none of these, says what is no JSON, or says something twice.
     """
+    objects = [word for word in words if word == "-" or word.lstrip().startswith("{")]
+    if len(objects) > 1:
+        raise Misuse("there is more than one JSON object", "put all arguments into one")
+    given: Fields = {}
+    for word in objects:
+        given = _read_object(read_stdin(), "stdin") if word == "-" else _read_object(word, "'{...}'")
+    return given, _read_words([word for word in words if word not in objects])
+
+
+def _read_words(words: Sequence[str]) -> list[Word]:
+    """Cut `key=value` and `key:=json` at the first sign."""
     read: dict[str, Word] = {}
     for word in words:
         match = _WORD.fullmatch(word)
         if match is None:
-            raise Misuse(f"{word!r} is no argument", "write key=value, or key:=json for anything but text")
+            raise Misuse(f"{word!r} is no argument", "write key=value, key:=json, or all of them as one '{...}'")
         key, text, is_json = match["key"], match["text"], match["json"] is not None
         if key in read:
             raise Misuse(f"{key!r} is given twice", "write a list as " + f"{key}:='[...]'")
@@ -51,12 +62,7 @@ def read_words(words: Sequence[str]) -> list[Word]:
     return list(read.values())
 
 
-def read_object(text: str, source: str) -> Fields:
-    """Read one JSON object that holds all arguments.
-
-    Raises:
-        Misuse: it is no JSON object.
-    """
+def _read_object(text: str, source: str) -> Fields:
     if not isinstance(_check_json(text, source), dict):
         raise Misuse(f"{source} is no JSON object", """write '{"key": "value"}'""")
     return jsonrpc.fields(_raw(text))

@@ -3,21 +3,27 @@
 Decides what is worth a person's attention, and the remedy where the reason does not bring one.
 """
 
+import os
 import shlex
-import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from search_mcp.backend.environment import child_environment, find_program
+from search_mcp.backend.process import is_program
 from search_mcp.catalog import Catalog
+from search_mcp.cli import fitness
+from search_mcp.cli.fitness import Remark
 from search_mcp.cli.problem import FINE, WRONG
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig, redact
 from search_mcp.model import Kind, Status
+from search_mcp.profiles import CANONICAL, PROFILES, Profile
 
 _COMES_WITH = {
     "npx": "npx comes with Node.js: https://nodejs.org",
@@ -26,7 +32,7 @@ _COMES_WITH = {
     "uv": "install uv: https://docs.astral.sh/uv",
     "docker": "install Docker: https://docs.docker.com/get-docker",
 }
-_HEADINGS = ("Server", "State", "Protocol", "Opened in", "Tools", "Prompts", "Resources")
+_HEADINGS = ("Server", "State", "Protocol", "Opened in", "Tools", "Prompts", "Resources", "Templates")
 _NUMBERS = _HEADINGS[3:]
 
 
@@ -47,12 +53,11 @@ class Finding:
 
     def row(self) -> tuple[str, ...]:
         """The finding as a row of the table."""
-        status, offer = self.status, self.status.offer
-        if offer is None:
-            return (status.server, status.state, "", "", "", "", "")
-        counts = (self.counts[Kind.TOOLS], self.counts[Kind.PROMPTS], self.counts[Kind.RESOURCES])
-        opened = f"{self.milliseconds} ms" if self.milliseconds is not None else ""
-        return (status.server, status.state, f"{_era(status)} {offer.revision}", opened, *map(str, counts))
+        status = self.status
+        if status.state != "ready":
+            return (status.server, status.state, *[""] * (2 + len(Kind)))
+        counts = [str(self.counts[kind]) for kind in Kind]
+        return (status.server, status.state, _protocol(status), f"{self.milliseconds} ms", *counts)
 
     def as_json(self) -> dict[str, Any]:
         status, offer = self.status, self.status.offer
@@ -83,15 +88,60 @@ def _era(status: Status) -> str | None:
     return "modern" if status.offer.modern else "legacy"
 
 
-async def examine(session: Session, terminal: Terminal) -> list[Finding]:
-    """Start every server and find out about it."""
-    with terminal.progress(session.awaited):
+def _protocol(status: Status) -> str:
+    return f"{_era(status)} {status.offer.revision}" if status.offer is not None else ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What was found out about all servers, and what a client makes of what they have."""
+
+    findings: Sequence[Finding]
+    client: Profile
+    remarks: Sequence[Remark]
+
+    @property
+    def exit_code(self) -> int:
+        is_fine = all(finding.is_fine for finding in self.findings) and not any(each.is_fatal for each in self.remarks)
+        return FINE if is_fine else WRONG
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "ok": self.exit_code == FINE,
+            "servers": [finding.as_json() for finding in self.findings],
+            "client": {"name": self.client.name, "problems": [remark.text for remark in self.remarks]},
+        }
+
+
+async def examine(session: Session, client: Profile | None, terminal: Terminal) -> Examination:
+    """Start every server and find out about it; of one client, or of all of them."""
+    began = time.monotonic()
+    with terminal.board(lambda: [_standing(session, status, began) for status in session.statuses()]):
         await session.settle(Kind)
+    judge = client or CANONICAL
     problems = list(session.catalog.problems())
-    return [
+    for status in session.statuses():
+        slow = fitness.of_start(status, session.config.settings, [client] if client is not None else PROFILES)
+        if slow is not None:
+            problems.append((status.server, slow))
+    findings = [
         _finding(status, session, tuple(text for server, text in problems if server == status.server))
         for status in session.statuses()
     ]
+    return Examination(findings, judge, list(fitness.of_catalog(session.catalog, session.audience, judge)))
+
+
+def _standing(session: Session, status: Status, began: float) -> tuple[str, str, str]:
+    """What is shown of a server while it is waited for."""
+    if status.state == "starting" or (status.state == "ready" and not session.has_listed(status.server)):
+        return status.server, "starting", f"{time.monotonic() - began:.0f} s"
+    if status.state == "ready":
+        return (
+            status.server,
+            status.state,
+            f"{_protocol(status)}, {_count(session.catalog, Kind.TOOLS, status.server)} tools",
+        )
+    return status.server, status.state, status.reason or ""
 
 
 def _finding(status: Status, session: Session, problems: tuple[str, ...]) -> Finding:
@@ -121,27 +171,34 @@ def _count(catalog: Catalog, kind: Kind, server: str) -> int:
 def _remedy(config: ServerConfig) -> str | None:
     if config.problem is not None:
         return None  # it says what to do
-    if shutil.which(config.command) is None:
-        return _COMES_WITH.get(PurePath(config.command).stem.lower())
+    if _program(config, config.command) is None:
+        stem = PurePath(config.command).stem
+        if stem != config.command and (found := _program(config, stem)) is not None:
+            return f'write "command": "{stem}": there is {found}'  # such as npx.exe, which is npx.cmd
+        return _COMES_WITH.get(stem.lower())
     line = [redact(word, config.secrets) for word in (config.command, *config.args)]
     written = subprocess.list2cmdline(line) if sys.platform == "win32" else shlex.join(line)
     return f"to see more, run it yourself: {written}"
 
 
-def report(findings: list[Finding], config: Config, path: Path, terminal: Terminal) -> int:
-    """Show what was found to a person; return the exit code."""
+def _program(config: ServerConfig, command: str) -> str | None:
+    """The file that is run for a command, looked for as it is when the server is started."""
+    environment = child_environment(sys.platform, os.environ, config.env, config.inherit_env, str(Path.home()))
+    return find_program(sys.platform, command, environment, config.cwd, is_program)
+
+
+def report(examination: Examination, config: Config, path: Path, terminal: Terminal) -> None:
+    """Show what was found to a person."""
+    findings = examination.findings
     if not findings:
         terminal.note(f"There are no servers in {path}; put some under mcpServers.")
     else:
-        terminal.table(_HEADINGS, [finding.row() for finding in findings], _NUMBERS)
+        columns = len(_HEADINGS) - (not any(finding.counts[Kind.TEMPLATES] for finding in findings))
+        terminal.table(_HEADINGS[:columns], [finding.row()[:columns] for finding in findings], _NUMBERS)
     for finding in findings:
         _report_troubles(finding, terminal)
-    if config.warnings:
-        terminal.text("")
-        terminal.heading("Configuration")
-        for warning in config.warnings:
-            terminal.paragraph(warning, indent=2)
-    return exit_code(findings)
+    _report("Names and lists", [remark.text for remark in examination.remarks], terminal)
+    _report("Configuration", config.warnings, terminal)
 
 
 def _report_troubles(finding: Finding, terminal: Terminal) -> None:
@@ -149,23 +206,13 @@ def _report_troubles(finding: Finding, terminal: Terminal) -> None:
     if finding.status.state == "starting":
         reason = 'it did not start in time; try again, or raise its "startTimeoutSeconds"'
     troubles = [each for each in (reason, finding.remedy, *finding.problems) if each]
-    if not troubles:
+    _report(finding.status.server, troubles, terminal)
+
+
+def _report(heading: str, paragraphs: Sequence[str], terminal: Terminal) -> None:
+    if not paragraphs:
         return
     terminal.text("")
-    terminal.heading(finding.status.server)
-    for trouble in troubles:
-        terminal.paragraph(trouble, indent=2)
-
-
-def as_json(findings: list[Finding], config: Config, path: Path) -> dict[str, Any]:
-    """The same for a program."""
-    return {
-        "config": str(path),
-        "ok": exit_code(findings) == FINE,
-        "servers": [finding.as_json() for finding in findings],
-        "warnings": config.warnings,
-    }
-
-
-def exit_code(findings: list[Finding]) -> int:
-    return FINE if all(finding.is_fine for finding in findings) else WRONG
+    terminal.heading(heading)
+    for paragraph in paragraphs:
+        terminal.paragraph(paragraph, indent=2)

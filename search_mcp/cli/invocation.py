@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from search_mcp import jsonrpc
+from search_mcp.cli import output
 from search_mcp.cli.arguments import Word, fit
 from search_mcp.cli.listing import described
-from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem
+from search_mcp.cli.problem import FINE, WRONG
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal, one_line
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Outcome
+from search_mcp.model import Kind, Outcome
 
 
 async def call(session: Session, name: str, given: Fields, words: Sequence[Word], terminal: Terminal) -> Outcome:
@@ -26,6 +27,8 @@ async def call(session: Session, name: str, given: Fields, words: Sequence[Word]
     Raises:
         Misuse: an argument is not what the tool wants.
     """
+    with terminal.progress(session.awaited):
+        await session.settle([Kind.TOOLS])
     tool = described(session, name)
     arguments = {**given, **fit(words, tool.input_schema if tool is not None else {})}
     latest = [f"calling {name}"]
@@ -52,7 +55,7 @@ class Content:
     data: bytes | None = None
 
 
-def show(body: Raw, output: Path | None, terminal: Terminal) -> int:
+def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
     """Show a result to a person, or save what it holds; return the exit code."""
     fields = jsonrpc.object_or_empty(body)
     parts = _contents(fields)
@@ -60,14 +63,14 @@ def show(body: Raw, output: Path | None, terminal: Terminal) -> int:
         terminal.error("\n".join(part.text for part in parts) or "the tool failed and does not say why")
         return WRONG
     shown = parts
-    if output is not None:
-        save(body, output, terminal)
+    if target is not None:
+        save(body, target, terminal)
         shown = [part for part in parts if part.data is None] if _bytes_in(parts) else []
     for part in shown:
         terminal.text(part.text)
-    if output is None and "structuredContent" in fields and len(_bytes_in(parts)) == len(parts):
+    if target is None and "structuredContent" in fields and len(_bytes_in(parts)) == len(parts):
         terminal.json(fields["structuredContent"])
-    elif output is None and not parts:
+    elif target is None and not parts:
         terminal.note("The tool is done and gives nothing back.")
     return FINE
 
@@ -76,7 +79,7 @@ def is_error(body: Raw) -> bool:
     return jsonrpc.value(jsonrpc.object_or_empty(body).get("isError", Raw(b"false"))) is True
 
 
-def save(body: Raw, output: Path, terminal: Terminal) -> None:
+def save(body: Raw, target: Path, terminal: Terminal) -> None:
     """Write what a result holds into files: its images and other bytes, or else its text.
 
     Raises:
@@ -87,26 +90,13 @@ def save(body: Raw, output: Path, terminal: Terminal) -> None:
     text = "\n".join(part.text for part in parts).encode("utf-8", "replace")
     pieces = _bytes_in(parts) or [text if parts else bytes(fields.get("structuredContent", b""))]
     for number, piece in enumerate(pieces, 1):
-        path = output if number == 1 else output.with_name(f"{output.stem}-{number}{output.suffix}")
-        try:
-            path.write_bytes(piece)
-        except OSError as exc:
-            raise Problem(f"{path} cannot be written ({exc.strerror})", "name another file") from exc
+        path = target if number == 1 else target.with_name(f"{target.stem}-{number}{target.suffix}")
+        output.write(path, piece)
         terminal.note(f"{path}: {_size(len(piece))} saved")
 
 
 def _bytes_in(parts: Sequence[Content]) -> list[bytes]:
     return [part.data for part in parts if part.data is not None]
-
-
-def check_output(output: Path) -> None:
-    """Refuse, before anything is done, a file that could not be written afterwards.
-
-    Raises:
-        Misuse: there is no such folder, or it is one.
-    """
-    if output.is_dir() or not output.parent.is_dir():
-        raise Misuse(f"{output} is no file that could be written", "name a file in a folder that exists")
 
 
 def _contents(result: Fields) -> list[Content]:

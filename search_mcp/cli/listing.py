@@ -7,22 +7,41 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
+
 from search_mcp import jsonrpc
 from search_mcp.catalog import Item
 from search_mcp.cli.problem import FINE, WRONG, Misuse, Problem, cut, did_you_mean, of_call
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import Config
+from search_mcp.config import Config, ServerConfig
 from search_mcp.errors import NotRunning, ToolNotFound
 from search_mcp.jsonrpc import Fields
 from search_mcp.model import Kind, Status
 from search_mcp.search import Explanation
+from search_mcp.search.highlights import spans
 from search_mcp.suggest import nearest
 from search_mcp.tools import DEFINITIONS
 from search_mcp.views import brief, full_definition, signature
 
+_TOOL_HEADINGS = ("Tool", "Description")
 _UNLIMITED = 1_000_000
 """Characters: a signature that is not cut."""
+REMEMBERING_SECONDS = 10.0
+"""How long a command waits for lists it does not need, so that the next one need not start the server."""
+
+
+def known_server(config: Config, name: str) -> ServerConfig:
+    """Find a server.
+
+    Raises:
+        Misuse: there is no such server.
+    """
+    found = {server.name: server for server in config.servers}
+    if name not in found:
+        remedy = did_you_mean(nearest(name, found), f"there are {', '.join(found) or 'none'}")
+        raise Misuse(f"there is no server {name!r} in the configuration", remedy)
+    return found[name]
 
 
 def check_server(config: Config, name: str) -> None:
@@ -32,18 +51,26 @@ def check_server(config: Config, name: str) -> None:
         Misuse: there is no such server.
         Problem: it is disabled.
     """
-    found = {server.name: server for server in config.servers}
-    if name not in found:
-        remedy = did_you_mean(nearest(name, found), f"there are {', '.join(found) or 'none'}")
-        raise Misuse(f"there is no server {name!r} in the configuration", remedy)
-    if not found[name].enabled:
+    if not known_server(config, name).enabled:
         raise Problem(f"server {name!r} is disabled", 'set "enabled": true in the configuration')
 
 
 async def settle_tools(session: Session, terminal: Terminal) -> None:
-    """Wait for the tools of every server."""
+    """Wait for the tools of every server, and a little for the rest: a server is remembered when all is known of it."""
     with terminal.progress(session.awaited):
         await session.settle([Kind.TOOLS])
+        with anyio.move_on_after(REMEMBERING_SECONDS):
+            await session.settle(Kind)
+
+
+def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
+    """Say how old it is what is shown, if it is not of this minute."""
+    for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if age_seconds is not None and age_seconds >= length:
+            count = round(age_seconds / length)
+            ago = f"{count} {name}{'s' if count > 1 else ''} ago"
+            terminal.note(f"as the servers listed it {ago}; --refresh asks them again")
+            return
 
 
 # list and search
@@ -55,36 +82,34 @@ class Listing:
 
     tools: tuple[dict[str, str], ...]
     failures: tuple[Status, ...]
+    age_seconds: float | None
     nearest: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
-    """Why each tool is where it is, if that was asked."""
+    """Why each tool is where it is, if it was searched for."""
 
     def as_json(self) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
-        tools: Sequence[Mapping[str, Any]] = self.tools
-        if self.explanations:
-            explained = zip(self.tools, self.explanations, strict=True)
-            tools = [{**tool, "explanation": _explanation(why)} for tool, why in explained]
-        return {"tools": tools, "failed": failed}
+        age = round(self.age_seconds) if self.age_seconds is not None else None
+        return {"tools": self.tools, "failed": failed, "ageSeconds": age}
+
+    def explained_as_json(self) -> dict[str, Any]:
+        """The same, with why each tool is where it is."""
+        explained = zip(self.tools, self.explanations, strict=True)
+        tools = [{**tool, "explanation": _explanation(why)} for tool, why in explained]
+        return {**self.as_json(), "tools": tools}
 
 
 def all_tools(session: Session) -> Listing:
-    return Listing(_rows(session, session.tools), tuple(session.failures()))
+    return Listing(_rows(session, session.tools), tuple(session.failures()), session.age_seconds)
 
 
 def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
-    """The best tools for a query, best first."""
-    items = session.own_tools.found(query, limit, server)
-    close = () if items else tuple(nearest(query, session.tools.names()))
-    return Listing(_rows(session, items), tuple(session.failures()), close)
-
-
-def explained_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
-    """The same, and why."""
+    """The best tools for a query, best first, and why."""
     found = session.own_tools.explained(query, limit, server)
     close = () if found else tuple(nearest(query, session.tools.names()))
     rows = _rows(session, [item for item, _ in found])
-    return Listing(rows, tuple(session.failures()), close, tuple(why for _, why in found))
+    explanations = tuple(why for _, why in found)
+    return Listing(rows, tuple(session.failures()), session.age_seconds, close, explanations)
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:
@@ -114,8 +139,11 @@ def _rows(session: Session, items: Sequence[Item]) -> tuple[dict[str, str], ...]
 
 
 def show_tools(listing: Listing, terminal: Terminal) -> None:
+    """Show the tools in a table; those that were searched for with what was found in them."""
     if listing.tools:
-        terminal.table(("Tool", "Description"), [(tool["name"], tool["description"]) for tool in listing.tools])
+        rows = [(tool["name"], tool["description"]) for tool in listing.tools]
+        terms = frozenset(part.term for why in listing.explanations for part in why.contributions)
+        terminal.table(_TOOL_HEADINGS, rows, matches=lambda text: spans(text, terms))
 
 
 def show_explanations(listing: Listing, terminal: Terminal) -> None:
@@ -151,6 +179,7 @@ class Descriptions:
     """The tools that were asked for, and what there is instead of those that do not exist."""
 
     tools: tuple[Described, ...]
+    age_seconds: float | None
     unknown: Mapping[str, Problem]
     suggestions: Mapping[str, Sequence[str]]
 
@@ -161,11 +190,11 @@ class Descriptions:
 
 def described(session: Session, name: str) -> Described | None:
     """Find a tool by any of its names, ours included."""
-    shown = session.shown_names()
-    item = shown.find(name) or session.tools.find(name)
+    item = session.find(name)
     if item is not None:
-        definition = full_definition(item, shown[item], session.audience)
-        return Described(shown[item], item.server, definition, item.input_schema)
+        shown = session.shown_names()[item]
+        definition = full_definition(item, shown, session.audience)
+        return Described(shown, item.server, definition, item.input_schema)
     if name in DEFINITIONS:
         definition = DEFINITIONS[name]
         return Described(name, None, definition, jsonrpc.value(definition["inputSchema"]))
@@ -181,6 +210,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
     near = {name: nearest(name, callable_names) for name in unknown}
     return Descriptions(
         tuple(tool for tool in found.values() if tool is not None),
+        session.age_seconds,
         {name: _unknown(session, name, near[name]) for name in unknown},
         near,
     )
@@ -189,7 +219,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Say why there is no such tool: its server may have failed."""
     for status in session.needed_for(name):
-        if status.state != "ready":
+        if status.state in ("failed", "starting", "disabled"):
             return of_call(NotRunning(status.server, status.state, status.reason), name)
     return of_call(ToolNotFound(name, near), name)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from search_mcp import profiles, server
+from search_mcp.cli.memory import Memory, Remembered, Renewed
 from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config
@@ -32,6 +33,7 @@ ClientName = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Refresh = Annotated[bool, typer.Option("--refresh", help="Ask all servers again, also those that are remembered.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the log and, on an error, where it comes from.")]
 
 
@@ -50,6 +52,11 @@ def configuration(path: str | None) -> tuple[Config, Path]:
         ConfigError: there is none, or it is wrong.
     """
     return server.load(path, os.environ)
+
+
+def memory(refresh: bool) -> type[Memory]:
+    """What is to be believed of what is remembered of the servers."""
+    return Renewed if refresh else Remembered
 
 
 def profile(client: str | None) -> Profile | None:

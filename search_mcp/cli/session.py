@@ -1,32 +1,35 @@
-"""The backends of a configuration, run inside a command: started, asked, stopped.
+"""The backends of a configuration, run inside a command: remembered or started, asked, stopped.
 
 Decides which of them a command needs, how long to wait for them, and what a signal does. A person in
-front of a terminal is a client without capabilities: whatever a server asks is refused.
+front of a terminal is a client without capabilities: whatever a server asks is refused, and what is
+remembered for one command is good for the next.
 """
 
-import contextlib
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Final, TypeVar
 
 import anyio
 from anyio.abc import TaskStatus
 
 from search_mcp import jsonrpc, profiles
-from search_mcp.aggregate import Aggregate
+from search_mcp.aggregate import Aggregate, cache_folder, trust_folder
 from search_mcp.backend.process import without_threads
 from search_mcp.backend.supervisor import Surroundings
-from search_mcp.catalog import Catalog, NamedItems, fold
+from search_mcp.catalog import Catalog, Item, NamedItems, fold
+from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.problem import InterruptionError
 from search_mcp.config import Config, ServerConfig
 from search_mcp.dialects import names
 from search_mcp.errors import method_not_found
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, altered
 from search_mcp.model import Action, Call, Cancel, Kind, Opening, Outcome, Question, Status, Viewer
 from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools, ServerFacts
+from search_mcp.trust import TrustStore
 from search_mcp.views import ShownNames
 
 LISTING_SECONDS = 15.0
@@ -55,14 +58,16 @@ class Person:
 
 
 _PERSON = Person()
+_OPENING = Opening(True, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_INFO))
 
 
 class Session:
-    """Running backends, as a command uses them."""
+    """Remembered and running backends, as a command uses them."""
 
-    def __init__(self, config: Config, aggregate: Aggregate) -> None:
+    def __init__(self, config: Config, aggregate: Aggregate, memory: Memory) -> None:
         self.config = config
         self._router = aggregate.router
+        self._memory = memory
         self.audience = aggregate.router.audience(_PERSON.viewer)
         facts = {server.name: ServerFacts(server.description or "", server.tags) for server in config.servers}
         length = config.settings.description_length
@@ -76,15 +81,35 @@ class Session:
     def tools(self) -> NamedItems:
         return self.catalog.tools()
 
+    @property
+    def age_seconds(self) -> float | None:
+        """How old the oldest part of the catalogue is, if any was remembered."""
+        return self._memory.age_seconds_used
+
     def shown_names(self) -> ShownNames:
         return ShownNames(self.tools, self.audience.profile)
 
+    def find(self, name: str) -> Item | None:
+        """Find a tool by any of its names."""
+        return self.shown_names().find(name) or self.tools.find(name)
+
+    def instructions(self) -> str:
+        """What a client is told of the servers."""
+        return self._router.instructions()
+
     def statuses(self) -> list[Status]:
-        """Every server's standing, in order: `ready`, `failed`, `disabled`, or `starting` when time ran out.
+        """Every server's standing, in order: `ready`, `remembered`, `failed`, `disabled`, or still `starting`.
 
         What is only waiting to be tried again has failed, as far as a command is concerned.
         """
-        return [_verdict(status) for status in self._router.statuses()]
+        return [self._verdict(status) for status in self._router.statuses()]
+
+    def _verdict(self, status: Status) -> Status:
+        if status.state in ("ready", "disabled"):
+            return status
+        if status.state == "stopped" and self.has_listed(status.server):
+            return altered(status, state="remembered")
+        return altered(status, state="failed" if status.reason is not None else "starting")
 
     def needed_for(self, tool: str) -> list[Status]:
         """The standing of the servers whose prefix a name carries."""
@@ -92,19 +117,20 @@ class Session:
         return [status for status in self.statuses() if status.server in prefixed]
 
     def failures(self) -> list[Status]:
-        """The enabled servers that are not ready."""
-        return [status for status in self.statuses() if status.state not in ("ready", "disabled")]
+        """The enabled servers of which nothing is known."""
+        return [status for status in self.statuses() if status.state in ("failed", "starting")]
 
     def awaited(self) -> str:
         """Say what is still being waited for."""
         missing = [
             status.server
             for status in self.statuses()
-            if status.state == "starting" or (status.state == "ready" and not self._has_listed(status.server))
+            if status.state == "starting" or (status.state == "ready" and not self.has_listed(status.server))
         ]
         return f"starting {', '.join(missing)}" if missing else "starting"
 
-    def _has_listed(self, server: str) -> bool:
+    def has_listed(self, server: str) -> bool:
+        """Whether all lists of a server are known, or known not to be had."""
         return all(self.catalog.is_known(server, kind) for kind in Kind)
 
     async def settle(self, kinds: Iterable[Kind]) -> None:
@@ -142,8 +168,15 @@ async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer
     return answers[0]
 
 
-def run(config: Config, profile: Profile | None, work: Callable[[Session], Awaitable[_Answer]]) -> _Answer:
+def run(
+    config: Config,
+    profile: Profile | None,
+    believe: Callable[[Path], Memory],
+    work: Callable[[Session], Awaitable[_Answer]],
+) -> _Answer:
     """Do something with the backends of a configuration; when this returns or raises, they are gone.
+
+    Which of them are started follows from what is believed of the catalogue cache.
 
     Raises:
         InterruptionError: a signal came.
@@ -152,19 +185,26 @@ def run(config: Config, profile: Profile | None, work: Callable[[Session], Await
 
     async def main() -> _Answer:
         without_threads()
-        patience = _patience(config)
-        hurried = replace(config, settings=config.settings.model_copy(update={"first_list_seconds": patience}))
-        patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
-        # Nothing remembered from earlier: a command shows what there is.
-        aggregate = Aggregate(hurried, patient, Surroundings(max_message_bytes=config.settings.max_message_bytes))
+        session, aggregate = _assemble(config, profile, believe)
 
         async def with_backends() -> _Answer:
-            async with _running(config, aggregate) as session:
+            async with aggregate.running():
+                aggregate.router.open(_OPENING)
                 return await work(session)
 
         return await interruptible(with_backends, aggregate.signal)
 
     return alone(lambda: anyio.run(main))
+
+
+def run_alone(work: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """Do something without any backends.
+
+    Raises:
+        InterruptionError: a signal came.
+        Problem: whatever `work` raised.
+    """
+    return alone(lambda: anyio.run(interruptible, work, lambda _signal: None))
 
 
 def alone(act: Callable[[], _Answer]) -> _Answer:
@@ -178,21 +218,34 @@ def alone(act: Callable[[], _Answer]) -> _Answer:
         raise inner from inner.__cause__
 
 
-@contextlib.asynccontextmanager
-async def _running(config: Config, aggregate: Aggregate) -> AsyncIterator[Session]:
-    async with aggregate.running():
-        aggregate.router.open(Opening(True, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_INFO)))
-        yield Session(config, aggregate)
+def recall(config: Config, profile: Profile | None, look: Callable[[Session], _Answer]) -> _Answer:
+    """Look at what is remembered of the backends; none is started."""
+
+    async def main() -> _Answer:
+        session, aggregate = _assemble(config, profile, Remembered)
+        aggregate.router.recall(_OPENING)
+        return look(session)
+
+    return anyio.run(main)
+
+
+def _assemble(config: Config, profile: Profile | None, believe: Callable[[Path], Memory]) -> tuple[Session, Aggregate]:
+    memory = believe(cache_folder())
+    adapted = replace(
+        config,
+        settings=replace(config.settings, first_list_seconds=_patience(config)),
+        servers=tuple(replace(server, startup=memory.startup) for server in config.servers),
+    )
+    patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
+    surroundings = Surroundings(
+        max_message_bytes=config.settings.max_message_bytes, cache=memory, trust=TrustStore(trust_folder())
+    )
+    aggregate = Aggregate(adapted, patient, surroundings)
+    return Session(config, aggregate, memory), aggregate
 
 
 def _patience(config: Config) -> float:
     return max([server.start_timeout_seconds for server in config.servers], default=0.0) + LISTING_SECONDS
-
-
-def _verdict(status: Status) -> Status:
-    if status.state in ("ready", "disabled"):
-        return status
-    return replace(status, state="failed" if status.reason is not None else "starting")
 
 
 # Signals
@@ -256,6 +309,14 @@ def needed(config: Config, tools: Sequence[str]) -> Config:
             return config
         wanted |= prefixed
     return only(config, wanted)
+
+
+def owners(config: Config, profile: Profile | None, tools: Sequence[str]) -> Config:
+    """Leave those servers alone that do not have these tools: as is remembered, or else as their names tell."""
+    within = needed(config, tools)
+    found = recall(within, profile, lambda session: [session.find(tool) for tool in tools])
+    owning = {item.server for item in found if item is not None}
+    return only(config, owning) if all(found) else within
 
 
 def has_prefix(server: ServerConfig, tool: str) -> bool:

@@ -12,10 +12,10 @@ import logging
 import os
 import re
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.highlighter import JSONHighlighter
 from rich.live import Live
 from rich.segment import Segment, Segments
@@ -23,7 +23,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from search_mcp.jsonrpc import Raw, encode
+from search_mcp.jsonrpc import Raw, encode, encode_bytes
 
 WHOLE_LINES = 100_000
 """Columns of what is no terminal: nobody's text is that wide, so nothing is wrapped."""
@@ -41,6 +41,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 _CONTROLS_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 STATE_STYLES = {"ready": "green", "failed": "red", "disabled": "dim", "starting": "yellow"}
+MATCH_STYLE = "bold underline"
 
 
 def clean(text: str) -> str:
@@ -80,13 +81,20 @@ class Terminal:
         document = json.loads(bytes(encode(value)))
         self._json(json.dumps(document, ensure_ascii=not self._writes_unicode(), indent=2))
 
+    def json_line(self, value: object) -> None:
+        """Write JSON: one line."""
+        self._json(self._written(encode_bytes(value).decode()))
+
     def raw_json(self, payload: Raw) -> None:
         """Write JSON: every byte as it came where no person looks, indented on a terminal."""
         text = bytes(payload).decode("utf-8", "replace")
         if self._out.file.isatty():
             self.json(payload)
         else:
-            self._json(text if self._writes_unicode() else json.dumps(json.loads(text)))
+            self._json(self._written(text))
+
+    def _written(self, text: str) -> str:
+        return text if self._writes_unicode() else json.dumps(json.loads(text))
 
     def _json(self, text: str) -> None:
         # Escaped, they mean the same to whoever reads JSON.
@@ -99,68 +107,100 @@ class Terminal:
     def _writes_unicode(self) -> bool:
         return self._out.encoding.lower().startswith("utf")
 
+    def _mark(self, state: str) -> str:
+        plain, written = ("*", "\N{CHECK MARK}") if state == "ready" else ("x", "\N{BALLOT X}")
+        return written if self._writes_unicode() else plain
+
+    def _spinner(self) -> Spinner:
+        return Spinner("dots" if self._writes_unicode() else "line")
+
+    def logged(self, source: str, line: str) -> None:
+        """Write a line of somebody's log, with whose it is."""
+        for part in clean(line).split("\n"):
+            self._out.print(Text.assemble((one_line(source), "cyan"), (" | ", "dim"), part), soft_wrap=True)
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether whoever read stdout is gone."""
+        return self._out.is_broken
+
     def heading(self, text: str) -> None:
-        self._wrapped(Text(one_line(text), "bold"), 0)
+        self._wrapped(self._out, Text(one_line(text), "bold"), 0)
 
     def paragraph(self, text: str, indent: int = 0, style: str = "") -> None:
         """Write running text, wrapped where it must be."""
-        self._wrapped(Text(clean(text), style), indent)
+        self._wrapped(self._out, Text(clean(text), style), indent)
 
-    def _wrapped(self, text: Text, indent: int) -> None:
-        for line in text.wrap(self._out, max(1, self._out.width - indent)):
+    def _wrapped(self, console: Console, text: Text, indent: int) -> None:
+        for line in text.wrap(console, max(1, console.width - indent)):
             line.rstrip()
-            self._out.print(Text(" " * indent) + line if line else line, soft_wrap=True)
+            console.print(Text(" " * indent) + line if line else line, soft_wrap=True)
 
     def step(self, name: str, summary: str, lines: Sequence[str]) -> None:
         """Write that a step is done: what it came to, and details, each cut to one line."""
-        mark = "\N{CHECK MARK} " if self._writes_unicode() else "* "
-        self._out.print(Text.assemble((mark, "green"), (f"{name}  ", "bold"), one_line(summary)))
+        self._out.print(Text.assemble((f"{self._mark('ready')} ", "green"), (f"{name}  ", "bold"), one_line(summary)))
         for line in lines:
             text = Text(f"    {one_line(line)}", "dim", no_wrap=True, overflow="ellipsis")
             self._out.print(text)
 
-    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[str] = ()) -> None:
+    def table(
+        self,
+        headings: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        numbers: Sequence[str] = (),
+        matches: Callable[[str], Iterable[tuple[int, int]]] = lambda _cell: (),
+    ) -> None:
         """Write a table whose last column may be wrapped; one under the other where it is too narrow for that.
 
-        `numbers` are the headings of columns that are aligned to the right.
+        `numbers` are the headings of columns that are aligned to the right; `matches` gives the parts of a cell that
+        are to stand out, by start and end.
         """
+
+        def styled(position: int, cell: str) -> Text:
+            text = Text(cell, _style(position, cell))
+            for start, end in matches(cell):
+                text.stylize(MATCH_STYLE, start, end)
+            return text
+
         cells = [[one_line(cell) for cell in row] for row in rows]
         widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
         needed = sum(widths[:-1]) + min(widths[-1], READABLE_COLUMN) + _GAP * (len(widths) - 1)
         if needed > self._out.width:
-            self._stacked(headings, cells)
+            self._stacked(headings, cells, styled)
             return
         table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
         for heading in headings[:-1]:
             table.add_column(heading, no_wrap=True, justify="right" if heading in numbers else "left")
         table.add_column(headings[-1], overflow="fold", justify="right" if headings[-1] in numbers else "left")
         for row in cells:
-            table.add_row(*[Text(cell, _style(position, cell)) for position, cell in enumerate(row)])
+            table.add_row(*[styled(position, cell) for position, cell in enumerate(row)])
         for line in self._out.render_lines(table, pad=False):
             self._out.print(Segments([*_without_padding(line), Segment.line()]), end="")
 
-    def _stacked(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    def _stacked(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]], styled: Callable[[int, str], Text]
+    ) -> None:
         has_labels = len(headings) > 2
         if has_labels:
             self.heading(headings[0])
         for first, *rest in rows:
-            self._wrapped(Text(first, "cyan"), 0)
-            for heading, cell in zip(headings[1:], rest, strict=True):
+            self._wrapped(self._out, styled(0, first), 0)
+            for position, (heading, cell) in enumerate(zip(headings[1:], rest, strict=True), 1):
                 label = f"{heading}: " if has_labels else ""
                 if cell:
-                    self._wrapped(Text.assemble((label, "bold"), (cell, _style(1, cell))), 2)
+                    self._wrapped(self._out, Text.assemble((label, "bold"), styled(position, cell)), 2)
 
     # The rest
 
     def note(self, text: str) -> None:
         """Say something beside the data."""
-        self._err.print(Text(clean(text), "dim"), soft_wrap=True)
+        self._wrapped(self._err, Text(clean(text), "dim"), 0)
 
     def warning(self, text: str) -> None:
-        self._err.print(Text.assemble(("warning: ", "bold yellow"), clean(text)), soft_wrap=True)
+        self._wrapped(self._err, Text.assemble(("warning: ", "bold yellow"), clean(text)), 0)
 
     def error(self, text: str) -> None:
-        self._err.print(Text.assemble(("error: ", "bold red"), clean(text)), soft_wrap=True)
+        self._wrapped(self._err, Text.assemble(("error: ", "bold red"), clean(text)), 0)
 
     def detail(self, text: str) -> None:
         """Say what only somebody who looks for a mistake wants to know."""
@@ -174,15 +214,42 @@ class Terminal:
     @contextlib.contextmanager
     def progress(self, describe: Callable[[], str]) -> Iterator[None]:
         """Show what is being waited for, on a terminal, until it is there."""
-        if self._debugging or not self._err.file.isatty() or self._err.is_dumb_terminal:
-            yield
-            return
-        spinner = Spinner("dots")
+        spinner = self._spinner()
 
         def render() -> Spinner:
             spinner.update(text=Text(one_line(describe()), "dim", overflow="ellipsis", no_wrap=True))
             return spinner
 
+        with self._live(render):
+            yield
+
+    @contextlib.contextmanager
+    def board(self, lines: Callable[[], Sequence[tuple[str, str, str]]]) -> Iterator[None]:
+        """Show how several things stand, on a terminal, until all are there: name, state and the rest of each."""
+        spinner = self._spinner()
+
+        def render() -> Group:
+            turning = spinner.render(self._err.get_time())
+            assert isinstance(turning, Text), "a spinner without a text of its own"
+            texts: list[Text] = []
+            cleaned = [(one_line(name), state, one_line(rest)) for name, state, rest in lines()]
+            widest = max((cell_len(name) for name, _, _ in cleaned), default=0)
+            for name, state, rest in cleaned:
+                mark = turning if state == "starting" else self._mark(state)
+                padding = " " * (widest - cell_len(name) + _GAP)
+                text = Text.assemble(mark, f" {name}{padding}", (state, STATE_STYLES.get(state, "")), f"  {rest}")
+                text.no_wrap, text.overflow = True, "ellipsis"
+                texts.append(text)
+            return Group(*texts)
+
+        with self._live(render):
+            yield
+
+    @contextlib.contextmanager
+    def _live(self, render: Callable[[], RenderableType]) -> Iterator[None]:
+        if self._debugging or not self._err.file.isatty() or self._err.is_dumb_terminal:
+            yield
+            return
         live = Live(
             get_renderable=render,
             console=self._err,
@@ -197,8 +264,11 @@ class Terminal:
 
 
 class _Console(Console):
+    is_broken = False
+
     def on_broken_pipe(self) -> None:
         """Whoever read us has seen enough; what is still to be written goes nowhere."""
+        self.is_broken = True
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self.file.fileno())
         os.close(nowhere)
@@ -209,7 +279,7 @@ class _CleanFormatter(logging.Formatter):
         return clean(super().format(record))
 
 
-def _console(*, stderr: bool = False) -> Console:
+def _console(*, stderr: bool = False) -> _Console:
     console = _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
     if isinstance(console.file, io.TextIOWrapper):
         console.file.reconfigure(errors="replace")  # a terminal of another encoding still gets the rest

@@ -39,7 +39,8 @@ class Offered:
     completions: bool
     subscribe: bool
     extensions: dict[str, Raw]
-    tasks: Raw | None
+    tasks: tuple[Raw, ...]
+    """The backends' capabilities for the experimental tasks of 2025-11-25."""
 
 
 class Gateway(Protocol):

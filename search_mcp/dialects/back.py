@@ -21,6 +21,8 @@ MAX_PAGES = 1000
 def targeted(call: Call, target: str) -> Fields:
     """Write a call's parameters with the backend's own name in its place."""
     method = names.METHOD[call.action]
+    if method == names.TASKS_LIST:
+        return call.params
     if method == names.COMPLETE:
         key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
         reference = {**jsonrpc.fields(call.params["ref"]), key: jsonrpc.encode(target)}
@@ -49,8 +51,8 @@ def read_offer(result: Fields, revision: str, *, modern: bool) -> Offer:
     return Offer(
         revision=revision,
         modern=modern,
-        # A server that offers nothing at all is asked for tools all the same: toy servers forget.
-        kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset({Kind.TOOLS}),
+        # A server that offers nothing at all is asked for its lists all the same: toy servers forget.
+        kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset(Kind),
         logging="logging" in capabilities,
         completions="completions" in capabilities,
         subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),

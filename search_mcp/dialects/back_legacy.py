@@ -46,8 +46,7 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
     """
     params = {
         "protocolVersion": jsonrpc.encode(revision),
-        # A task of the client's would have to be asked about by the backend; that way is not relayed.
-        "capabilities": jsonrpc.encode(jsonrpc.without(opening.capabilities, "tasks")),
+        "capabilities": jsonrpc.encode(_mirrored(opening)),
         "clientInfo": opening.info if opening.info is not None else jsonrpc.encode(names.CLIENT_INFO),
     }
     result = jsonrpc.fields(await peer.ask(names.INITIALIZE, jsonrpc.encode(params)))
@@ -58,6 +57,18 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
         log.warning("! a backend answered initialize with the unknown revision %r", agreed)
     peer.notify(names.INITIALIZED, None)
     return read_offer(result, agreed, modern=False)
+
+
+def _mirrored(opening: Opening) -> Fields:
+    """The client's capabilities as a backend may use them."""
+    tasks = opening.capabilities.get("tasks")
+    if tasks is None:
+        return opening.capabilities
+    if opening.modern:
+        return jsonrpc.without(opening.capabilities, "tasks")  # that era knows no requests to a client
+    # The client's list would show a server the tasks of others.
+    own = jsonrpc.without(jsonrpc.object_or_empty(tasks), "list")
+    return {**opening.capabilities, "tasks": jsonrpc.encode(own)}
 
 
 class BackLegacy:
@@ -77,12 +88,16 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
+        self._tasks: set[str] = set()  # those the client made of this backend's questions
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
 
     # To the backend
 
     def submit(self, call: Call, target: str) -> Cancel:
+        if call.action not in names.METHOD:
+            call.reply(method_not_found(call.action.value))  # the experimental tasks are told of unasked
+            return _nothing
         if call.inputs is not None and call.inputs.request_state is not None:
             # Only our own handles mean anything here, and those never get this far.
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
@@ -153,15 +168,20 @@ class BackLegacy:
         if request.method == names.PING:
             self._peer.answer(request, EMPTY)
             return
-        ask = names.ASKS.get(request.method)
+        asks_of_task = request.method in names.ASKS_OF_TASKS
+        ask = (names.ASKS_OF_TASKS if asks_of_task else names.ASKS).get(request.method)
         if ask is None:
             raise method_not_found(request.method)
         params, meta = read_params(request.params)
         token = jsonrpc.request_id(meta.pop(names.PROGRESS_TOKEN, None))
-        call = self._likely_call()
+        if asks_of_task and jsonrpc.string(params.get("taskId")) not in self._tasks:
+            raise invalid_params("Invalid params: no such task was made for this server")
+        call = None if asks_of_task else self._likely_call()
 
         def answer(answer: Result | WireError) -> None:
             self._stop_asking(call)
+            if isinstance(answer, Result) and "task" in params:
+                self._note_task(answer)
             if isinstance(answer, WireError):
                 self._peer.refuse(request, answer)
             else:
@@ -171,7 +191,18 @@ class BackLegacy:
             if self._peer.is_open(request):
                 self._peer.notify(names.PROGRESS, jsonrpc.encode({**progress, names.PROGRESS_TOKEN: token}))
 
-        question = Question(self._server, ask, params, meta, answer, report if token is not None else None)
+        def follow(change: Fields) -> None:
+            self._peer.notify(names.TASK_STATUS, jsonrpc.encode(change))
+
+        question = Question(
+            self._server,
+            ask,
+            params,
+            meta,
+            answer,
+            report=report if token is not None else None,
+            follow=follow if "task" in params else None,
+        )
         caller = call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
@@ -183,6 +214,12 @@ class BackLegacy:
             withdraw(reason)
 
         request.cancel = cancel
+
+    def _note_task(self, answer: Result) -> None:
+        body = answer.body if isinstance(answer.body, dict) else jsonrpc.object_or_empty(answer.body)
+        task = jsonrpc.string(jsonrpc.object_or_empty(body.get("task")).get("taskId"))
+        if task is not None:
+            self._tasks.add(task)
 
     def _likely_call(self) -> Call | None:
         """The call a question of this backend most likely belongs to: it does not say.

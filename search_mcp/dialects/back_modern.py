@@ -7,6 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
+import anyio
+
 from search_mcp import jsonrpc
 from search_mcp.dialects import detect, names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, targeted
@@ -15,6 +17,7 @@ from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
+    NOTHING,
     Action,
     Call,
     Cancel,
@@ -28,10 +31,17 @@ from search_mcp.model import (
     Outcome,
     ResourceUpdated,
     Result,
+    TaskChanged,
 )
 from search_mcp.peer import Peer
 
 log = logging.getLogger(__name__)
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""How many seconds after a backend ended our subscription it is opened again; less than a list may take to be read."""
+
+_LISTENING = {Action.SUBSCRIBE: 1, Action.UNSUBSCRIBE: -1, Action.FOLLOW_TASK: 1, Action.UNFOLLOW_TASK: -1}
+"""What is no request here but changes what we listen to, and by how much."""
 
 
 async def discover(peer: Peer, opening: Opening) -> Offer | None:
@@ -85,17 +95,21 @@ class BackModern:
         self._opening = opening
         self._calls: dict[Call, None] = {}  # in flight, oldest first
         self._listening: int | None = None  # the id of our subscriptions/listen
+        self._acknowledged = False  # that stream
+        self._ended = False  # by the backend, which still runs
+        self._pause = SHORTEST_PAUSE
         self._uris: Counter[str] = Counter()
+        self._tasks: Counter[str] = Counter()
         if offer.notifies:
             self._listen()
 
     # To the backend
 
     def submit(self, call: Call, target: str) -> Cancel:
-        if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
-            self._subscribe(target, 1 if call.action is Action.SUBSCRIBE else -1)
+        if call.action in _LISTENING:
+            self._subscribe(call, target)
             call.reply(Result({}))
-            return lambda _reason: None
+            return NOTHING
         self._calls[call] = None
 
         def params_for(token: int) -> Raw:
@@ -124,8 +138,13 @@ class BackModern:
 
     def _stamped(self, call: Call) -> Fields:
         meta = _meta(self.offer.revision, call.caller.capabilities, call.caller.info)
-        if call.caller.log_level is not None:  # also to servers that log without declaring it: many do
-            meta[names.LOG_LEVEL_KEY] = jsonrpc.encode(call.caller.log_level)
+        level = call.caller.log_level
+        if level is None and not self._opening.modern:
+            # "If no logging/setLevel request has been sent from the client, the server MAY decide which messages
+            # to send automatically": without a level it may send none, with the lowest it decides.
+            level = names.LOG_LEVELS[0]
+        if level is not None:  # also to servers that log without declaring it: many do
+            meta[names.LOG_LEVEL_KEY] = jsonrpc.encode(level)
         return {**call.meta, **meta}
 
     def _outcome(self, answer: Answer) -> Outcome:
@@ -152,6 +171,7 @@ class BackModern:
         Raises:
             BackendAnswered, ConnectionEndedError, ValueError: it cannot be had.
         """
+        await self._hear_again()
         meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
 
         async def ask(method: str, params: Fields) -> Raw:
@@ -160,7 +180,7 @@ class BackModern:
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
     def is_idle(self) -> bool:
-        return not self._calls and not +self._uris
+        return not self._calls and not +self._uris and not +self._tasks
 
     def set_log_level(self, level: str) -> None:
         """Every request carries its own level in this era."""
@@ -170,29 +190,50 @@ class BackModern:
 
     # Subscriptions
 
-    def _subscribe(self, uri: str, change: int) -> None:
-        before = set(+self._uris)
-        self._uris[uri] = max(0, self._uris[uri] + change)
-        if set(+self._uris) != before:
+    def _subscribe(self, call: Call, target: str) -> None:
+        about = self._tasks if call.action in (Action.FOLLOW_TASK, Action.UNFOLLOW_TASK) else self._uris
+        before = set(+about)
+        about[target] = max(0, about[target] + _LISTENING[call.action])
+        if set(+about) != before:
             self._listen()
 
     def _listen(self) -> None:
         """Open one stream for all we want to hear; a new one replaces it before it is closed."""
         wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.offer.notifies}
-        uris = sorted(+self._uris)
-        if uris:
+        if uris := sorted(+self._uris):
             wanted[names.LISTEN_URIS] = uris
+        if tasks := sorted(+self._tasks):
+            wanted[names.LISTEN_TASKS] = tasks
         meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
         params = with_meta({"notifications": jsonrpc.encode(wanted)}, meta)
-
-        def ended(answer: Answer) -> None:
-            if isinstance(answer, ErrorObject):
-                log.warning("! %s: subscriptions/listen refused: %s", self._server, answer.message)
-
         previous = self._listening
-        self._listening = self._peer.request(names.LISTEN, jsonrpc.encode(params), ended) if wanted else None
+        self._acknowledged = self._ended = False
+        self._listening = self._peer.request(names.LISTEN, jsonrpc.encode(params), self._on_end) if wanted else None
         if previous is not None:
             self._peer.abandon(previous, names.CANCELLED, cancellation(previous, None))
+
+    def _on_end(self, answer: Answer) -> None:
+        """Take note that the backend ended the stream. It runs on, so what it says from now on is missed."""
+        self._listening = None
+        if answer is None:
+            return  # it ended as a whole
+        if not self._acknowledged:
+            why = answer.message if isinstance(answer, ErrorObject) else "it was answered at once"
+            log.warning("! %s: subscriptions/listen refused: %s", self._server, why)
+            return
+        log.info("= %s: it ended our subscription; opened again in %g s", self._server, self._pause)
+        self._ended = True
+        for kind in self.offer.notifies or self.offer.kinds:
+            self._stale(kind)  # whoever reads a list again has the stream opened before
+
+    async def _hear_again(self) -> None:
+        """Open the stream again that the backend ended, after a pause that grows from time to time."""
+        if not self._ended:
+            return
+        await anyio.sleep(self._pause)
+        if self._ended:  # several lists wait here
+            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            self._listen()
 
     # From the backend
 
@@ -216,6 +257,10 @@ class BackModern:
                 self._peer.report(jsonrpc.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
             case names.MESSAGE:
                 self._tell(LogMessage(self._server, fields, next(reversed(self._calls), None)))
+            case names.ACKNOWLEDGED:
+                self._acknowledged = True
+            case names.TASK_CHANGED:
+                self._tell(TaskChanged(self._server, fields))
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:

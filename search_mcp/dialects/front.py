@@ -11,6 +11,8 @@ from search_mcp.jsonrpc import Fields, Raw, RequestId
 from search_mcp.model import Action, Ask, Kind
 from search_mcp.peer import Peer
 
+DEEPEST_CAPABILITY = 4
+"""How deep a capability is looked into: `tasks.requests.tools.call`."""
 SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
 
 
@@ -25,12 +27,17 @@ def capabilities(offered: Offered) -> dict[str, object]:
         body["completions"] = {}
     if offered.logging:
         body["logging"] = {}
-    if offered.tasks is not None:
-        # Task ids are routed; a list of all servers' tasks is not offered.
-        body["tasks"] = jsonrpc.without(jsonrpc.object_or_empty(offered.tasks), "list")
+    if offered.tasks:
+        body["tasks"] = _united([jsonrpc.value(each) for each in offered.tasks])
     if offered.extensions:
         body["extensions"] = offered.extensions
     return body
+
+
+def _united(capabilities: list[object], depth: int = DEEPEST_CAPABILITY) -> dict[str, object]:
+    """Write as one object what any of several offers."""
+    objects = [each for each in capabilities if isinstance(each, dict)] if depth else []
+    return {key: _united([each[key] for each in objects if key in each], depth - 1) for each in objects for key in each}
 
 
 def read_target(method: str, params: Fields) -> tuple[Action, str]:
@@ -41,6 +48,9 @@ def read_target(method: str, params: Fields) -> tuple[Action, str]:
     """
     if method == names.COMPLETE:
         return _read_reference(params)
+    if method == names.TASKS_LIST:
+        refuse_cursor(params)
+        return Action.LIST_TASKS, ""
     if method not in names.TARGETED:
         raise method_not_found(method)
     action, key = names.TARGETED[method]
@@ -87,9 +97,10 @@ def refuse_cursor(params: Fields) -> None:
 
 def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:
     """The error for a server that asks what this client did not declare it can answer."""
-    if ask.value in caller_capabilities:
+    capability = names.ASK_CAPABILITY[ask]
+    if capability in caller_capabilities:
         return None
-    return method_not_found(f"{names.ASK_METHOD[ask]} (the client did not declare the {ask.value} capability)")
+    return method_not_found(f"{names.ASK_METHOD[ask]} (the client did not declare the {capability} capability)")
 
 
 class ProgressReport:

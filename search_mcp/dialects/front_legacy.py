@@ -7,10 +7,9 @@ making the call again. Source: docs/specification/2025-11-25/.
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import CatalogChanged, Gateway, Listing, names
+from search_mcp.dialects import CatalogChanged, Gateway, Listing, names, urls
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
@@ -55,6 +54,8 @@ log = logging.getLogger(__name__)
 
 MAX_ROUNDS = 16
 """How often one call may come back for more input before it is given up; a person answers a few."""
+REMEMBERED_TASKS = 1000
+"""How many of the client's own tasks are remembered with the servers that asked for them; the oldest go first."""
 
 _MODERN_KEYS = (names.RESULT_TYPE, names.TTL, names.CACHE_SCOPE)
 
@@ -68,6 +69,7 @@ class FrontLegacy:
         self.viewer = Viewer(None, object_output_only=True)
         self._opened = False
         self._log_level: str | None = None
+        self._tasks: dict[str, Callable[[Fields], None]] = {}  # whoever hears of each task of the client's
         self.capabilities: Fields = {}
         self.info: Raw | None = None
         self._requests: dict[str, Callable[[Request, Fields], None]] = {
@@ -107,6 +109,11 @@ class FrontLegacy:
             self._peer.report(jsonrpc.request_id(progress.get(names.PROGRESS_TOKEN)), progress)
         elif method == names.ROOTS_CHANGED:
             self._gateway.roots_changed()
+        elif method == names.TASK_STATUS:
+            change = jsonrpc.object_or_empty(params if isinstance(params, Raw) else None)
+            follow = self._tasks.get(jsonrpc.string(change.get("taskId")) or "")
+            if follow is not None:
+                follow(change)
         # `notifications/initialized` opens nothing here: requests are served as soon as we answered.
 
     def _initialize(self, request: Request, params: Fields) -> None:
@@ -181,7 +188,7 @@ class FrontLegacy:
         """Ask the client what a modern backend wants to know, then make the call again."""
 
         def again(responses: Fields) -> None:
-            repeated = replace(
+            repeated = jsonrpc.altered(
                 call,
                 inputs=Inputs(jsonrpc.encode(responses) if needed.requests is not None else None, needed.request_state),
                 reply=lambda outcome: self._on_outcome(request, call, outcome, rounds - 1),
@@ -213,14 +220,26 @@ class FrontLegacy:
         def settle(answer: Answer) -> None:
             if answer is None:
                 question.answer(invalid_request("Invalid Request: the client is gone"))
+            elif isinstance(answer, ErrorObject):
+                question.answer(BackendAnswered(answer))
             else:
-                question.answer(BackendAnswered(answer) if isinstance(answer, ErrorObject) else Result(answer))
+                if question.follow is not None:
+                    self._note_task(answer, question.follow)
+                question.answer(Result(answer))
 
         method = names.ASK_METHOD[question.ask]
         message_id = self._peer.request_with_token(method, params_for, settle, question.report)
         return lambda reason: _discard(
             self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
         )
+
+    def _note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
+        """Remember which server hears of the task that the client made of its question, if it made one."""
+        task = jsonrpc.string(jsonrpc.object_or_empty(jsonrpc.object_or_empty(answer).get("task")).get("taskId"))
+        if task is not None:
+            self._tasks[task] = follow
+            while len(self._tasks) > REMEMBERED_TASKS:
+                self._tasks.pop(next(iter(self._tasks)))
 
     def tell(self, news: News | CatalogChanged) -> None:
         """Pass on what a backend says unasked."""
@@ -280,11 +299,11 @@ class _Round:
         for key, question in questions.items():
             if isinstance(question, WireError):
                 answered(key, question)
-            elif question.ask.value not in front.capabilities:
-                answered(key, MisbehavedError(f"it asks for {question.ask.value}, which the client did not declare"))
+            elif (capability := names.ASK_CAPABILITY[question.ask]) not in front.capabilities:
+                answered(key, MisbehavedError(f"it asks for {capability}, which the client did not declare"))
             elif not self._over:
                 self._cancels[key] = front.ask(
-                    replace(question, answer=lambda answer, key=key: answered(key, answer)),  # type: ignore[misc]
+                    jsonrpc.altered(question, answer=lambda answer, key=key: answered(key, answer)),
                     call,
                 )
 
@@ -295,7 +314,7 @@ class _Round:
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
             return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
-        return Question("", ask, params, meta, answer=lambda _answer: None)
+        return Question("", ask, urls.with_id(params), meta, answer=lambda _answer: None)
 
     def cancel(self, reason: Raw | None) -> None:
         self._over = True

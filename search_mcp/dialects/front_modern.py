@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import CatalogChanged, Gateway, Listing, detect, names
+from search_mcp.dialects import CatalogChanged, Gateway, Listing, detect, names, urls
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
@@ -33,6 +33,7 @@ from search_mcp.errors import (
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import ErrorObject, Fields, Raw
 from search_mcp.model import (
+    NOTHING,
     Action,
     Call,
     Caller,
@@ -47,6 +48,7 @@ from search_mcp.model import (
     Outcome,
     Question,
     ResourceUpdated,
+    TaskChanged,
     Viewer,
 )
 from search_mcp.peer import Peer
@@ -54,6 +56,11 @@ from search_mcp.peer import Peer
 DISCOVER_TTL_MS = 0
 """What we offer depends on backends that may come and go, so nobody should keep it."""
 
+_END = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
+_REPLACED = {
+    names.RESOURCE_NOT_FOUND: jsonrpc.INVALID_PARAMS,
+    names.URL_ELICITATION_REQUIRED: jsonrpc.INTERNAL_ERROR,
+}
 _SERVER_INFO = jsonrpc.encode(SERVER_INFO)
 
 
@@ -73,7 +80,7 @@ class Sender:
         if refusal is None and call is not None:
             return self.park(question)
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
-        return lambda _reason: None
+        return NOTHING
 
 
 class FrontModern:
@@ -86,7 +93,7 @@ class FrontModern:
         self._viewer = Viewer(None, object_output_only=False)
         self._parked = ParkedCalls(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
-        self._uris: Counter[str] = Counter()  # how many subscriptions want each resource's updates
+        self._followed: Counter[tuple[Action, str]] = Counter()  # by how many subscriptions
 
     # From the client
 
@@ -129,6 +136,9 @@ class FrontModern:
         action, target = read_target(request.method, params)
         state = params.pop(names.REQUEST_STATE, None)
         responses = params.pop(names.INPUT_RESPONSES, None)
+        if jsonrpc.string(state) == urls.CONSENT:
+            urls.require_consent(responses)
+            state = responses = None  # the server asked in an error, and hears of the answer by being called again
         token = progress_token(meta)
         parked = self._parked.take(jsonrpc.string(state))
         exchange = parked or Exchange(self, self._parked, request, token)
@@ -196,6 +206,9 @@ class FrontModern:
             case ResourceUpdated(uri=uri, params=params):
                 for subscription in self._subscriptions.values():
                     subscription.on_updated(uri, params)
+            case TaskChanged(params=params):
+                for subscription in self._subscriptions.values():
+                    subscription.on_task_changed(params)
             case LogMessage(params=params, call=call):
                 if call is not None and isinstance(call.caller, Sender) and _is_wanted(params, call.caller.log_level):
                     self._peer.notify(names.MESSAGE, jsonrpc.encode(params))
@@ -218,32 +231,31 @@ class FrontModern:
     # Subscriptions
 
     def _listen(self, request: Request, params: Fields, envelope: detect.Envelope) -> None:
-        kinds, uris = read_filter(params, self._gateway.offered())
-        sender = self._sender(envelope, lambda _question: lambda _reason: None)
-        subscription = Subscription(self._peer, request, sender, kinds, uris)
+        wanted = read_filter(params, self._gateway.offered(), envelope.capabilities)
+        sender = self._sender(envelope, lambda _question: NOTHING)
+        subscription = Subscription(self._peer, request, sender, wanted)
         self._subscriptions[request] = subscription
         request.cancel = lambda _reason: self._unlisten(request)
         subscription.acknowledge()
-        for kind in kinds:
+        for kind in wanted.kinds:
             # What it would be shown now is what a change is measured by: it may have its list from elsewhere.
             self._gateway.merged_list(kind, self._viewer, lambda _listing: None)
-        for uri in uris or ():
-            self._uris[uri] += 1
-            if self._uris[uri] == 1:
-                self._submit(Action.SUBSCRIBE, uri, sender)
+        for action, target in wanted.targets():
+            self._followed[action, target] += 1
+            if self._followed[action, target] == 1:
+                self._submit(action, target, sender)
 
     def _unlisten(self, request: Request) -> None:
         subscription = self._subscriptions.pop(request)
-        for uri in subscription.uris or ():
-            self._uris[uri] -= 1
-            if self._uris[uri] == 0:
-                del self._uris[uri]
-                self._submit(Action.UNSUBSCRIBE, uri, subscription.caller)
+        for action, target in subscription.filter.targets():
+            self._followed[action, target] -= 1
+            if self._followed[action, target] == 0:
+                del self._followed[action, target]
+                self._submit(_END[action], target, subscription.caller)
 
-    def _submit(self, action: Action, uri: str, caller: Caller) -> None:
+    def _submit(self, action: Action, target: str, caller: Caller) -> None:
         # The client waits for no answer to these: it was told what is honoured, and hears of updates.
-        params = {"uri": jsonrpc.encode(uri)}
-        self._gateway.submit(Call(action, uri, params, {}, caller, reply=lambda _outcome: None))
+        self._gateway.submit(Call(action, target, {}, {}, caller, reply=lambda _outcome: None))
 
     def end_subscriptions(self) -> None:
         """End every subscription gracefully."""
@@ -254,25 +266,31 @@ class FrontModern:
 
 
 def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:
+    if isinstance(outcome, BackendAnswered) and outcome.code == names.URL_ELICITATION_REQUIRED:
+        outcome = urls.asked_in_error(outcome.error) or outcome
     return (_undeclared(outcome, capabilities) or outcome) if isinstance(outcome, InputRequired) else outcome
 
 
 def _modern_error(error: WireError) -> WireError:
-    # "Implementations of this protocol version MUST NOT emit these codes: -32002 [...] replaced by -32602"
-    if isinstance(error, BackendAnswered) and error.code == names.RESOURCE_NOT_FOUND:
-        return BackendAnswered(ErrorObject(jsonrpc.INVALID_PARAMS, error.error.message, error.error.data))
+    # "Implementations of this protocol version MUST NOT emit these codes: -32002 [...] replaced by -32602", "-32042"
+    code = _REPLACED.get(error.code)
+    if isinstance(error, BackendAnswered) and code is not None:
+        return BackendAnswered(ErrorObject(code, error.error.message, error.error.data))
     return error
 
 
-def _undeclared(needed: InputRequired, capabilities: Fields) -> WireError | None:
+def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | None:
     """The error for a server that asks what the client did not say it can answer.
 
     "Servers MUST NOT send an `inputRequests` that the client has not declared support for"; it "MUST return
     a MissingRequiredClientCapabilityError (-32021) whose `data.requiredCapabilities` lists the missing".
     """
-    asked = [jsonrpc.object_or_empty(raw).get("method") for raw in (needed.requests or {}).values()]
+    asked = [jsonrpc.object_or_empty(raw).get("method") for raw in (unfinished.requests or {}).values()]
     asks = [names.ASKS.get(jsonrpc.string(method) or "") for method in asked]
-    missing: dict[str, object] = {ask.value: {} for ask in asks if ask is not None and ask.value not in capabilities}
+    needed = [names.ASK_CAPABILITY[ask] for ask in asks if ask is not None]
+    missing: dict[str, object] = {capability: {} for capability in needed if capability not in capabilities}
+    if names.ELICITATION not in missing and urls.needs_more(unfinished, capabilities):
+        missing[names.ELICITATION] = {"url": {}}
     if not missing:
         return None
     message = f"The server needs of the client what it did not declare: {', '.join(missing)}"

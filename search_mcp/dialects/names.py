@@ -30,7 +30,8 @@ MESSAGE: Final = "notifications/message"
 UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
-TASK_STATUS: Final = "notifications/tasks/status"
+TASK_STATUS: Final = "notifications/tasks/status"  # the experimental tasks of 2025-11-25
+TASK_CHANGED: Final = "notifications/tasks"  # the extension
 ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
 
 LISTS: Final = {
@@ -72,9 +73,12 @@ LISTEN_KEY: Final = {
     Kind.TEMPLATES: "resourcesListChanged",
 }
 LISTEN_URIS: Final = "resourceSubscriptions"
+ELICITATION_ID: Final = "elicitationId"  # of URL mode, in 2025-11-25 only
+LISTEN_TASKS: Final = "taskIds"
 
 TOOLS_CALL: Final = "tools/call"
 COMPLETE: Final = "completion/complete"
+TASKS_LIST: Final = "tasks/list"
 METHOD: Final = {
     Action.CALL_TOOL: TOOLS_CALL,
     Action.GET_PROMPT: "prompts/get",
@@ -87,6 +91,7 @@ METHOD: Final = {
     Action.GET_TASK_RESULT: "tasks/result",
     Action.UPDATE_TASK: "tasks/update",
     Action.CANCEL_TASK: "tasks/cancel",
+    Action.LIST_TASKS: TASKS_LIST,
 }
 TARGETED: Final = {
     TOOLS_CALL: (Action.CALL_TOOL, "name"),
@@ -105,13 +110,22 @@ REFERENCES: Final = {
     "ref/prompt": (Action.COMPLETE_PROMPT, "name"),
     "ref/resource": (Action.COMPLETE_RESOURCE, "uri"),
 }
-LEGACY_ONLY: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "tasks/result"})
+LEGACY_ONLY: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "tasks/result", TASKS_LIST})
 ASKS: Final = {
     "elicitation/create": Ask.ELICIT,
     "sampling/createMessage": Ask.SAMPLE,
     "roots/list": Ask.ROOTS,
 }
-ASK_METHOD: Final = {ask: method for method, ask in ASKS.items()}
+ASKS_OF_TASKS: Final = {"tasks/get": Ask.TASK, "tasks/result": Ask.TASK_RESULT, "tasks/cancel": Ask.TASK_CANCEL}
+"""What a server asks of a task that the client made of one of these: the experimental tasks of 2025-11-25."""
+ELICITATION: Final = "elicitation"
+ASK_CAPABILITY: Final = {
+    Ask.ELICIT: ELICITATION,
+    Ask.SAMPLE: "sampling",
+    Ask.ROOTS: "roots",
+    **dict.fromkeys(ASKS_OF_TASKS.values(), "tasks"),
+}
+ASK_METHOD: Final = {ask: method for method, ask in (ASKS | ASKS_OF_TASKS).items()}
 
 # Reserved `_meta` keys: each hop strips them on the way in and stamps its own on the way out.
 META: Final = "_meta"
@@ -140,6 +154,7 @@ LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", 
 RESOURCE_NOT_FOUND: Final = -32002  # 2025-11-25 and earlier
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
+URL_ELICITATION_REQUIRED: Final = -32042  # 2025-11-25 only
 
 CLIENT_INFO: Final = {"name": "search-mcp", "version": __version__}
 """Who we are towards a backend when no client said who it is."""

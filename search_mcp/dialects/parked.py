@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import Gateway, names
+from search_mcp.dialects import Gateway, names, urls
 from search_mcp.dialects.params import with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request
 from search_mcp.inflight import Request
@@ -154,7 +154,7 @@ class Exchange:
         self._asked = frozenset(self._questions)
         requests: Fields = {}
         for key, question in self._questions.items():
-            params = with_meta(question.params, question.meta)
+            params = with_meta(urls.without_id(question.params), question.meta)
             requests[key] = jsonrpc.encode({"method": names.ASK_METHOD[question.ask], "params": params})
         self._handle = self.parked.put(self)
         self._answer(InputRequired(requests, jsonrpc.encode(self._handle)))

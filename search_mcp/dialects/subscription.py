@@ -5,11 +5,30 @@ from dataclasses import dataclass
 from search_mcp import jsonrpc
 from search_mcp.dialects import Offered, names
 from search_mcp.dialects.params import with_meta
-from search_mcp.errors import invalid_params
+from search_mcp.errors import ProtocolError, invalid_params
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Caller, Kind
+from search_mcp.model import Action, Caller, Kind
 from search_mcp.peer import Peer
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a client wants to hear of, as far as there is anybody to hear it from.
+
+    A list is `None` if the client did not ask for any of the sort, or nobody has them.
+    """
+
+    kinds: frozenset[Kind]
+    uris: list[str] | None
+    """The resources whose updates it wants."""
+    tasks: list[str] | None
+    """The tasks whose changes it wants."""
+
+    def targets(self) -> list[tuple[Action, str]]:
+        """What has to be asked of one server each."""
+        uris = [(Action.SUBSCRIBE, uri) for uri in self.uris or ()]
+        return [*uris, *((Action.FOLLOW_TASK, task) for task in self.tasks or ())]
 
 
 @dataclass(slots=True, eq=False)
@@ -19,24 +38,28 @@ class Subscription:
     peer: Peer
     request: Request
     caller: Caller
-    kinds: frozenset[Kind]
-    uris: list[str] | None
-    """The resources whose updates it wants; `None` if it did not ask for any, or nobody has them."""
+    filter: Filter
 
     def acknowledge(self) -> None:
         """Say what is honoured; MUST be the first message of the subscription."""
-        honoured: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in Kind if kind in self.kinds}
-        if self.uris is not None:
-            honoured[names.LISTEN_URIS] = self.uris
+        honoured: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in Kind if kind in self.filter.kinds}
+        if self.filter.uris is not None:
+            honoured[names.LISTEN_URIS] = self.filter.uris
+        if self.filter.tasks is not None:
+            honoured[names.LISTEN_TASKS] = self.filter.tasks
         self._notify(names.ACKNOWLEDGED, {"notifications": jsonrpc.encode(honoured)})
 
     def on_changed(self, kinds: frozenset[Kind]) -> None:
-        for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self.kinds}):
+        for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self.filter.kinds}):
             self._notify(method, {})
 
     def on_updated(self, uri: str, params: Fields) -> None:
-        if uri in (self.uris or ()):
+        if uri in (self.filter.uris or ()):
             self._notify(names.UPDATED, params)
+
+    def on_task_changed(self, params: Fields) -> None:
+        if jsonrpc.string(params.get("taskId")) in (self.filter.tasks or ()):
+            self._notify(names.TASK_CHANGED, params)
 
     def meta(self) -> Fields:
         """The `_meta` of every message of this stream, its last included."""
@@ -48,11 +71,11 @@ class Subscription:
         self.peer.notify(method, jsonrpc.encode(with_meta(params, meta)))
 
 
-def read_filter(params: Fields, offered: Offered) -> tuple[frozenset[Kind], list[str] | None]:
-    """Read what a client wants to hear of, as far as there is anybody to hear it from.
+def read_filter(params: Fields, offered: Offered, capabilities: Fields) -> Filter:
+    """Read what a client asks to hear of.
 
     Raises:
-        ProtocolError: it is malformed.
+        ProtocolError: it is malformed, or needs a capability that the client did not declare.
     """
     try:
         wanted = jsonrpc.fields(params["notifications"])
@@ -61,9 +84,24 @@ def read_filter(params: Fields, offered: Offered) -> tuple[frozenset[Kind], list
     kinds = frozenset(
         kind for kind, key in names.LISTEN_KEY.items() if kind in offered.kinds and wanted.get(key) == Raw(b"true")
     )
-    if names.LISTEN_URIS not in wanted:
-        return kinds, None
-    uris = jsonrpc.value(wanted[names.LISTEN_URIS])
-    if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-        raise invalid_params(f"Invalid params: {names.LISTEN_URIS} must be a list of strings")
-    return kinds, uris if offered.subscribe else None
+    uris, tasks = _strings(wanted, names.LISTEN_URIS), _strings(wanted, names.LISTEN_TASKS)
+    if tasks is not None and names.TASKS_EXTENSION not in jsonrpc.object_or_empty(capabilities.get("extensions")):
+        # "If a client requests task status notifications but does not declare the [...] extension capability,
+        # the server MUST return a JSON-RPC error specifying the missing capabilities"
+        missing: dict[str, object] = {"extensions": {names.TASKS_EXTENSION: {}}}
+        message = "Missing required client capability"
+        raise ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})
+    return Filter(
+        kinds,
+        uris if offered.subscribe else None,
+        tasks if names.TASKS_EXTENSION in offered.extensions else None,
+    )
+
+
+def _strings(wanted: Fields, key: str) -> list[str] | None:
+    if key not in wanted:
+        return None
+    strings = jsonrpc.value(wanted[key])
+    if not isinstance(strings, list) or not all(isinstance(each, str) for each in strings):
+        raise invalid_params(f"Invalid params: {key} must be a list of strings")
+    return strings

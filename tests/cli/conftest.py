@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 SERVERS = Path(__file__).parent / "servers"
-SECONDS = 30
+SECONDS = 120  # only a failure, on a machine however busy, takes that long
 COMMAND = (sys.executable, "-m", "search_mcp")
 _NOT_INHERITED = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "SEARCH_MCP_CONFIG", "PYTHONIOENCODING", "TERM"}
 
@@ -69,6 +69,14 @@ class Place:
         return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark in _environment(entry)}
 
 
+def log(place: Place, name: str) -> Path:
+    """The log file of a server, in the folder that this platform has for it."""
+    script = "from search_mcp.aggregate import log_folder; print(log_folder())"
+    folder = Path(place.run(command=(sys.executable, "-c", script)).out.strip())
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{name}.log"
+
+
 def _environment(process: Path) -> list[bytes]:
     try:
         return (process / "environ").read_bytes().split(b"\0")
@@ -80,7 +88,8 @@ def _environment(process: Path) -> list[bytes]:
 def place(tmp_path: Path) -> Place:
     inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
     folders = {name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
-    return Place(tmp_path, {**inherited, **folders, "HOME": str(tmp_path), "PYTHONUTF8": "1"})
+    no_network = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")  # the same everywhere: none
+    return Place(tmp_path, {**inherited, **folders, **no_network, "HOME": str(tmp_path), "PYTHONUTF8": "1"})
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search_mcp.cli.arguments import fit, read_object, read_words
+from search_mcp.cli.arguments import fit, read
 from search_mcp.cli.problem import Misuse
 
 SCHEMA = {
@@ -19,6 +19,10 @@ SCHEMA = {
     },
     "$defs": {"count": {"type": "integer"}},
 }
+
+
+def no_stdin() -> str:
+    raise AssertionError("stdin is read only where - asks for it")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +49,7 @@ SCHEMA = {
     ],
 )
 def test_a_word_becomes_what_the_schema_wants(word: str, value: bytes) -> None:
-    assert [bytes(raw) for raw in fit(read_words([word]), SCHEMA).values()] == [value]
+    assert [bytes(raw) for raw in fit(read([word], no_stdin)[1], SCHEMA).values()] == [value]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,7 @@ def test_a_word_becomes_what_the_schema_wants(word: str, value: bytes) -> None:
 )
 def test_a_word_that_does_not_fit(word: str, complaint: str) -> None:
     with pytest.raises(Misuse) as caught:
-        fit(read_words([word]), SCHEMA)
+        fit(read([word], no_stdin)[1], SCHEMA)
     assert str(caught.value).startswith(complaint)
 
 
@@ -75,17 +79,25 @@ def test_a_word_that_does_not_fit(word: str, complaint: str) -> None:
         (["a:=NaN"], "the value of 'a' is not JSON: there is no NaN in it"),
         (["a:=" + "[" * 100_000], "the value of 'a' is not JSON"),
         (['a:="\udcff"'], "the value of 'a' is not JSON"),
+        (["{"], "'{...}' is not JSON"),
+        (["{}", '{"a": 1}'], "there is more than one JSON object"),
+        (["[]"], "'[]' is no argument"),
     ],
 )
 def test_words_that_cannot_be_read(words: list[str], complaint: str) -> None:
     with pytest.raises(Misuse) as caught:
-        read_words(words)
+        read(words, no_stdin)
     assert str(caught.value).startswith(complaint)
 
 
-def test_one_object_holds_all() -> None:
-    fields = read_object('{"a": 1.50,\n"b": []}', "stdin")
-    assert {key: bytes(raw) for key, raw in fields.items()} == {"a": b"1.50", "b": b"[]"}
-    for text in ("[]", "", "{"):
-        with pytest.raises(Misuse, match="stdin is n"):
-            read_object(text, "stdin")
+@pytest.mark.parametrize(("words", "stdin"), [(["-"], '{"a": 1.50,\n"b": []}'), ([' {"a": 1.50,\n"b": []}'], "")])
+def test_one_object_holds_all(words: list[str], stdin: str) -> None:
+    given, over = read([*words, "b=1"], lambda: stdin)
+    assert {key: bytes(raw) for key, raw in given.items()} == {"a": b"1.50", "b": b"[]"}
+    assert [word.key for word in over] == ["b"]
+
+
+@pytest.mark.parametrize("text", ["[]", "", "{"])
+def test_what_is_no_object(text: str) -> None:
+    with pytest.raises(Misuse, match="stdin is n"):
+        read(["-"], lambda: text)

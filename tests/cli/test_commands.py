@@ -30,9 +30,9 @@ def test_help_and_version(place: Place) -> None:
     assert place.run("--version").out.startswith("search-mcp ")
     ended = place.run("--help")
     assert (ended.code, ended.err) == (0, "")
-    for command in ("serve", "check", "list", "search", "describe", "call", "demo"):
+    for command in ("serve", "check", "list", "search", "describe", "call", "tokens", "logs", "config", "demo"):
         assert f" {command} " in ended.out
-    assert "--json-arguments" in place.run("call", "-h").out
+    assert "KEY:=JSON" in place.run("call", "-h").out
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,10 @@ def test_help_and_version(place: Place) -> None:
         (["list", "--config", "nowhere.json"], ["nowhere.json", "no such file"]),
         (["call", "toolbox.echo", "text"], ["'text' is no argument", "key=value"]),
         (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
-        (["call", "toolbox.echo", "--json-arguments", "[]"], ["--json-arguments is no JSON object"]),
+        (["call", "toolbox.echo", "--json", "{"], ["'{...}' is not JSON"]),
+        (["tokens", "--plot", "x.gif"], ["x.gif is neither PNG nor SVG"]),
+        (["logs", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
+        (["config", "chema"], ["'chema'", "search-mcp config --help"]),
         (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),
     ],
 )
@@ -72,7 +75,7 @@ def test_check_when_all_is_well(configured: Configured) -> None:
     place = configured(toolbox=server("toolbox"), time=TIME, off=server("dying", enabled=False))
     ended = place.run("check")
     assert (ended.code, ended.err) == (0, "")
-    headings, toolbox, time, off = ended.out.splitlines()
+    headings, toolbox, time, off = ended.out.splitlines()[:4]  # below, it may be said that this machine is slow
     assert headings.split() == ["Server", "State", "Protocol", "Opened", "in", "Tools", "Prompts", "Resources"]
     assert toolbox.split()[:4] == ["toolbox", "ready", "legacy", "2025-06-18"]
     assert toolbox.split()[5:] == ["ms", "7", "0", "0"]
@@ -104,6 +107,7 @@ def test_check_for_a_program(toolbox: Place) -> None:
     assert ended.json["config"].endswith("mcp-servers.json")
     good, bad = ended.json["servers"]
     assert isinstance(good.pop("openMilliseconds"), int)
+    assert all("to start" in problem for problem in good.pop("problems"))  # on a machine that is slow
     assert good == {
         "name": "toolbox",
         "state": "ready",
@@ -115,7 +119,6 @@ def test_check_for_a_program(toolbox: Place) -> None:
         "prompts": 0,
         "resources": 0,
         "resourceTemplates": 0,
-        "problems": [],
     }
     assert (bad["name"], bad["state"], bad["era"], bad["tools"]) == ("dying", "failed", None, 0)
     assert "no licence found" in bad["reason"]
@@ -125,6 +128,33 @@ def test_check_reports_definitions_that_were_repaired(configured: Configured) ->
     ended = configured(dirty=server("dirty")).run("check", "--json")
     assert ended.code == 0
     assert any("broken" in problem for problem in ended.json["servers"][0]["problems"])
+
+
+def test_check_judges_for_a_client(place: Place) -> None:
+    place.configure({"toolbox": server("toolbox", prefix="p" * 58)}, maxNameLength=128)
+    assert place.run("check").code == 0
+    ended = place.run("check", "--client", "goose", "--json")
+    assert (ended.code, ended.json["ok"], ended.json["client"]["name"]) == (1, False, "goose")
+    assert ended.json["client"]["problems"][0].startswith("goose refuses names over 60 characters: pppp")
+    ended = place.run("check", "--client", "goose")
+    assert (ended.code, ended.err) == (1, "")
+    assert "Names and lists\n  goose refuses names" in ended.out
+
+
+def test_check_knows_what_a_misspelt_program_is_called(configured: Configured) -> None:
+    ended = configured(shell={"command": "sh.exe"}).run("check", "--json")
+    assert ended.code == 1
+    assert "'sh.exe' was not found in /" in ended.json["servers"][0]["reason"]
+    assert ended.json["servers"][0]["remedy"].startswith('write "command": "sh": there is /')
+
+
+def test_check_tells_what_a_server_that_never_answers_wrote(configured: Configured) -> None:
+    script = "import sys; print('waiting for a key', file=sys.stderr, flush=True); sys.stdin.read()"
+    slow = {"command": "${python}", "args": ["-c", script], "startTimeoutSeconds": 8}
+    ended = configured(slow=slow).run("check", "--json")
+    assert ended.code == 1
+    reason = ended.json["servers"][0]["reason"]
+    assert reason == "it did not answer within 8 s of being started; its last words: waiting for a key"
 
 
 def test_check_without_servers(configured: Configured) -> None:
@@ -203,7 +233,7 @@ def test_call_converts_what_the_tool_wants_converted(toolbox: Place) -> None:
 
 
 def test_call_with_arguments_from_stdin(toolbox: Place) -> None:
-    ended = toolbox.run("call", "toolbox.echo", "text=b", "--json-arguments", "-", stdin='{"text": "a",\n"tags": []}')
+    ended = toolbox.run("call", "toolbox.echo", "text=b", "-", stdin='{"text": "a",\n"tags": []}')
     assert ended.out == '{"text": "b", "tags": []}\n'
 
 

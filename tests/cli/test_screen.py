@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cli.conftest import TIME, Place, server
+from cli.conftest import TIME, Place, log, server
 
 pytest.importorskip("termios", reason="pseudo-terminals are a thing of Unix")
 
@@ -16,7 +16,8 @@ Configured = Callable[..., Place]
 def test_colours_and_progress_at_a_terminal(toolbox: Place) -> None:
     screen = Screen(toolbox, "check", columns=100)
     assert screen.end() == 1
-    assert "starting toolbox, dying" in screen.shown
+    assert "toolbox  starting" in screen.shown
+    assert "dying    starting" in screen.shown
     assert "starting" not in "".join(screen.lines)
     assert {"\x1b[32m", "\x1b[31m", "\x1b[1m"} <= screen.colours
     assert screen.fits()
@@ -28,8 +29,18 @@ def test_no_colours_where_they_are_not_wanted(toolbox: Place) -> None:
     assert screen.colours <= {"\x1b[1m", "\x1b[2m"}  # bold and dim are no colours
 
 
-@pytest.mark.parametrize("columns", [24, 60])
-@pytest.mark.parametrize("words", [["check"], ["list"], ["describe", "toolbox.echo", "search_tools"]])
+@pytest.mark.parametrize("columns", [24, 40, 60])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check"],
+        ["check", "--client", "cursor"],
+        ["list"],
+        ["search", "echo"],
+        ["describe", "toolbox.echo", "search_tools"],
+        ["tokens"],
+    ],
+)
 def test_a_narrow_terminal(configured: Configured, words: list[str], columns: int) -> None:
     screen = Screen(configured(toolbox=server("toolbox")), *words, columns=columns)
     assert screen.end() == 0
@@ -39,9 +50,52 @@ def test_a_narrow_terminal(configured: Configured, words: list[str], columns: in
 
 
 def test_wide_characters_fit_too(configured: Configured) -> None:
-    screen = Screen(configured(日本語のサーバー=server("toolbox")), "check", columns=50)
+    place = configured(日本語のサーバー=server("toolbox", describe={"echo": "日本語の説明です 😀 👩\u200d💻 " * 9}))
+    for words in (["check"], ["list"], ["tokens"], ["search", "日本語"], ["logs"]):
+        screen = Screen(place, *words, columns=50)
+        screen.end()
+        assert screen.fits()
+
+
+def test_what_was_searched_for_stands_out(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"))
+    screen = Screen(place, "search", "drawing")
     assert screen.end() == 0
-    assert screen.fits()
+    assert {"\x1b[1;4;36m", "\x1b[1;4m"} <= screen.colours  # in the name, in the description
+    assert not any(";4" in each for each in _colours(place, "list"))
+
+
+def _colours(place: Place, *words: str) -> set[str]:
+    screen = Screen(place, *words)
+    screen.end()
+    return screen.colours
+
+
+@pytest.mark.parametrize("words", [["list"], ["search", "draw"], ["tokens"], ["logs"]])
+def test_no_colours_in_anything(configured: Configured, words: list[str]) -> None:
+    screen = Screen(configured(toolbox=server("toolbox")), *words, NO_COLOR="1")
+    screen.end()
+    assert not any(code in colour for colour in screen.colours for code in ("[3", ";3", "[9", ";9"))
+
+
+def test_logs_are_followed_until_ctrl_c(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"), other=server("toolbox"))
+    path = log(place, "toolbox")
+    path.write_text("before\n")
+    screen = Screen(place, "logs", "--follow")
+    screen.wait_for("toolbox | before")
+    with path.open("a") as file:
+        file.write("now\nand the")
+    screen.wait_for("toolbox | now")
+    log(place, "other").write_text("me too\n")
+    screen.wait_for("other | me too")
+    path.replace(path.with_suffix(".old.log"))
+    path.write_text("n\n")
+    screen.wait_for("toolbox | and then")
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert screen.shown.partition("and then")[2].strip() in ("", "^C")
+    assert place.processes() == set()
 
 
 def test_json_at_a_terminal_is_coloured_and_whole(configured: Configured) -> None:
@@ -68,11 +122,19 @@ def test_progress_of_a_call(configured: Configured) -> None:
     assert screen.lines == [f'{{"until": "{pipe}"}}']
 
 
-@pytest.mark.parametrize("words", [["check"], ["call", "mute.thing"]])
-def test_ctrl_c_leaves_nothing_behind(configured: Configured, words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "waiting"),
+    [
+        (["check"], "mute  starting"),
+        (["list"], "starting mute"),
+        (["tokens"], "starting mute"),
+        (["call", "mute.thing"], "starting mute"),
+    ],
+)
+def test_ctrl_c_leaves_nothing_behind(configured: Configured, words: list[str], waiting: str) -> None:
     place = configured(mute=server("mute"), time=TIME)
     screen = Screen(place, *words)
-    screen.wait_for("starting mute")
+    screen.wait_for(waiting)
     screen.press("\x03")
     assert screen.end() == 130
     assert "Traceback" not in screen.shown

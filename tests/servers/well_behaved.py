@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,11 @@ TOOLS: dict[str, Tool] = {
 }
 
 
-def serve(tools: dict[str, Tool] = TOOLS, say: Callable[[Json], None] = say) -> None:
+def serve(
+    tools: dict[str, Tool] = TOOLS, say: Callable[[Json], None] = say, lines: Iterable[bytes] = sys.stdin.buffer
+) -> None:
     """Answer until stdin ends."""
-    for line in sys.stdin.buffer:
+    for line in lines:
         message = json.loads(line)
         method, params = message.get("method"), message.get("params", {})
         if "id" not in message or method is None:

@@ -1,0 +1,34 @@
+"""What the shell completes: the names of servers and tools, from the configuration and what is remembered.
+
+Nothing is started, and whatever is wrong is not said here: somebody is in the middle of a line.
+"""
+
+import typer
+
+from search_mcp.cli import session
+from search_mcp.cli.options import configuration
+from search_mcp.config import Config, Settings
+from search_mcp.errors import ConfigError
+from search_mcp.tools import DEFINITIONS
+
+
+def server_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the servers whose names begin so."""
+    return _beginning(incomplete, [server.name for server in _configuration(context).servers])
+
+
+def tool_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Give the tools whose names begin so, ours included."""
+    known = session.recall(_configuration(context), None, lambda remembered: list(remembered.tools.names()))
+    return _beginning(incomplete, [*known, *DEFINITIONS])
+
+
+def _beginning(incomplete: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _configuration(context: typer.Context) -> Config:
+    try:
+        return configuration(context.params.get("config"))[0]
+    except ConfigError:
+        return Config((), Settings(), ())

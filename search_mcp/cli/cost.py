@@ -1,0 +1,168 @@
+"""`tokens`: what a catalogue costs in a model's context, in each mode and over a session.
+
+Decides what is counted: of a tool its name, description and parameters, which is what clients give to a model;
+the instructions; of a search the call and the text of its answer.
+"""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Item
+from search_mcp.cli.session import Session
+from search_mcp.cli.terminal import Terminal
+from search_mcp.cli.tokenizer import Tokenizer
+from search_mcp.jsonrpc import Fields
+from search_mcp.profiles import Listing
+from search_mcp.search.analysis import words
+from search_mcp.tools import SEARCH, definitions
+from search_mcp.views import full_definition, light_definition
+
+MODES: Final[Sequence[Listing]] = ("full", "light", "search")
+assert {*MODES} == {*get_args(Listing)}
+SESSIONS: Final = (0, 1, 3, 10, 30)
+"""Searches in a session, as the table has them."""
+SAMPLES: Final = 50
+"""How many searches are made to see what one costs."""
+_READ_BY_MODELS = ("name", "description", "inputSchema")
+
+ByMode = Mapping[Listing, int]
+
+
+@dataclass(frozen=True)
+class ServerCost:
+    """What one server's tools cost, in tokens."""
+
+    server: str
+    tools: int
+    by_mode: ByMode
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What all of it costs, in tokens."""
+
+    servers: Sequence[ServerCost]
+    own_tools: ByMode
+    instructions: int
+    directly: int
+    """What the servers cost without search-mcp: all definitions, and their own instructions."""
+    search: int
+    """One search: the model's call and our answer, in the median."""
+    tokenizer: Tokenizer
+    age_seconds: float | None
+
+    def of_mode(self, mode: Listing) -> int:
+        """What a session in this mode begins with."""
+        return sum(each.by_mode[mode] for each in self.servers) + self.own_tools[mode] + self.instructions
+
+    def of_session(self, mode: Listing, searches: int) -> int:
+        """What a session costs; where all is listed in full, nothing need be searched for."""
+        return self.of_mode(mode) + (0 if mode == "full" else searches * self.search)
+
+    def break_even(self, mode: Listing) -> int:
+        """Up to how many searches a session costs no more than with everything listed in full."""
+        return max(0, (self.of_mode("full") - self.of_mode(mode)) // self.search)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "tokenizer": {"name": self.tokenizer.name, "isEstimate": self.tokenizer.is_estimate},
+            "servers": [{"name": each.server, "tools": each.tools, **each.by_mode} for each in self.servers],
+            "ownTools": self.own_tools,
+            "instructions": self.instructions,
+            "total": {mode: self.of_mode(mode) for mode in MODES},
+            "directly": self.directly,
+            "search": self.search,
+            "breakEvenSearches": {mode: self.break_even(mode) for mode in MODES if mode != "full"},
+            "sessions": [
+                {"searches": count, **{mode: self.of_session(mode, count) for mode in MODES}} for count in SESSIONS
+            ],
+            "ageSeconds": round(self.age_seconds) if self.age_seconds is not None else None,
+        }
+
+
+def count(session: Session, tokenizer: Tokenizer) -> Cost:
+    """Count what a session's catalogue costs the client it is for."""
+    shown = session.shown_names()
+    length = session.config.settings.description_length
+
+    def listed(item: Item, mode: Listing) -> Iterable[Fields]:
+        if mode == "full" or item.pinned:
+            return [full_definition(item, shown[item], session.audience)]
+        return [] if mode == "search" else [light_definition(item, shown[item], length)]
+
+    def cost(server: str) -> ServerCost:
+        items = [item for item in session.tools if item.server == server]
+        by_mode = {mode: _count(tokenizer, [each for item in items for each in listed(item, mode)]) for mode in MODES}
+        return ServerCost(server, len(items), by_mode)
+
+    servers = [cost(status.server) for status in session.statuses() if status.state in ("ready", "remembered")]
+    instructions = [status.offer.instructions for status in session.statuses() if status.offer is not None]
+    return Cost(
+        servers,
+        {mode: _count(tokenizer, definitions(mode)) for mode in MODES},
+        tokenizer.count(session.instructions()),
+        sum(each.by_mode["full"] for each in servers) + sum(map(tokenizer.count, instructions)),
+        _of_search(session, tokenizer),
+        tokenizer,
+        session.age_seconds,
+    )
+
+
+def _count(tokenizer: Tokenizer, tools: Iterable[Fields]) -> int:
+    return sum(tokenizer.count(_text({key: tool[key] for key in _READ_BY_MODELS if key in tool})) for tool in tools)
+
+
+def _text(payload: object) -> str:
+    return jsonrpc.encode_bytes(payload).decode()
+
+
+def _of_search(session: Session, tokenizer: Tokenizer) -> int:
+    """Search for some of the tools, evenly spread, each by the words of its name."""
+    items = session.tools[:: max(1, len(session.tools) // SAMPLES)]
+    queries = [" ".join(words(item.own)) for item in items] or [""]
+    return round(statistics.median(_of_query(session, tokenizer, query) for query in queries))
+
+
+def _of_query(session: Session, tokenizer: Tokenizer, query: str) -> int:
+    answer = jsonrpc.value(session.own_tools.run(SEARCH, {"query": query}, session.audience))
+    call = {"name": SEARCH, "arguments": {"query": query}}
+    return tokenizer.count(_text(call)) + tokenizer.count(answer["content"][0]["text"])
+
+
+def show(cost: Cost, terminal: Terminal) -> None:
+    """Show what it costs to a person."""
+    terminal.table(
+        ("Server", "Tools", *MODES),
+        [
+            *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in cost.servers),
+            ("our own tools", "", *_cells(cost.own_tools)),
+            ("instructions", "", *_cells(dict.fromkeys(MODES, cost.instructions))),
+            ("in all", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
+        ],
+        ("Tools", *MODES),
+    )
+    terminal.text("")
+    terminal.table(
+        ("Session with", *MODES),
+        [(_searches(count), *_cells({mode: cost.of_session(mode, count) for mode in MODES})) for count in SESSIONS],
+        MODES,
+    )
+    terminal.text("")
+    terminal.paragraph(f"Without search-mcp the servers cost {cost.directly:,} tokens.")
+    terminal.paragraph(
+        f"A search costs {cost.search:,} tokens with its answer: "
+        f'up to {_searches(cost.break_even("search"))} a session, "search" is cheaper than "full"; '
+        f'"light" is up to {_searches(cost.break_even("light"))}.'
+    )
+    terminal.paragraph(cost.tokenizer.remark, style="dim")
+
+
+def _cells(by_mode: ByMode) -> tuple[str, ...]:
+    return tuple(f"{by_mode[mode]:,}" for mode in MODES)
+
+
+def _searches(count: int) -> str:
+    return f"{count:,} search" if count == 1 else f"{count:,} searches"

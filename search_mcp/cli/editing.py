@@ -1,0 +1,209 @@
+"""`add`, `remove`, `enable`, `disable`: our own configuration, edited as carefully as a client's.
+
+Decides what is done to the file and what is said of it; a running search-mcp sees the edit by itself.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from search_mcp import server
+from search_mcp.cli import completion
+from search_mcp.cli.options import ConfigPath, Debug, terminal
+from search_mcp.cli.problem import FINE, Misuse, did_you_mean
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import difference, found, merging, storage
+from search_mcp.clients.document import Document
+from search_mcp.clients.found import Server
+from search_mcp.clients.merging import ROOT
+from search_mcp.clients.storage import File
+from search_mcp.errors import ConfigError
+from search_mcp.suggest import nearest
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+_Names = Annotated[
+    list[str],
+    typer.Argument(metavar="NAME...", help="Servers of the configuration.", autocompletion=completion.server_names),
+]
+
+
+def own_file(explicit: str | None) -> File:
+    """Read the configuration for editing; where there is none, the user's own is begun.
+
+    Raises:
+        ConfigError: it cannot be read, or it is no JSON.
+    """
+    places = server.places(explicit, os.environ)
+    return storage.load(next((place for place in places if place.is_file()), places[-1]), "jsonc")
+
+
+def save(file: File, changed: Document, dry_run: bool, screen: Terminal) -> None:
+    """Write an edited file, or show what would be written.
+
+    Raises:
+        ConfigError: it is not as it was read any more, or it cannot be written.
+    """
+    if changed == file.document:
+        return
+    if dry_run:
+        screen.text(difference.unified(file.document, changed))
+    else:
+        file.save(changed)
+
+
+def add(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What the server is to be called.")] = None,
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- COMMAND ARGS...]", help="What starts it.", show_default=False)
+    ] = None,
+    env: Annotated[
+        list[str] | None, typer.Option("--env", "-e", metavar="KEY=VALUE", help="A variable it is given.")
+    ] = None,
+    cwd: Annotated[str | None, typer.Option("--cwd", metavar="PATH", help="The folder it is started in.")] = None,
+    json_entry: Annotated[
+        str | None,
+        typer.Option("--json", metavar="JSON", help="Servers as a README has them; - reads them from stdin."),
+    ] = None,
+    config: ConfigPath = None,
+    dry_run: DryRun = False,
+    debug: Debug = False,
+) -> int:
+    """Add a server, as in: search-mcp add NAME -- COMMAND ARGS."""
+    screen = terminal(context, debug)
+    if json_entry is not None:
+        if command or env or cwd:
+            raise Misuse("--json says all there is to say", "leave the command, --env and --cwd out")
+        servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
+    else:
+        servers = [_typed(name, command or [], env or [], cwd)]
+    file = own_file(config)
+    _refuse_taken_names(servers, file)
+    changed, merged = merging.merge(file.document, servers)
+    for each in merged:
+        if each.result == "skipped":
+            raise Misuse(f"{each.server.name or 'that'} is no server: {each.notes[0]}")
+    if not merged:
+        raise Misuse("that holds no server but search-mcp itself", "add the servers it is to run")
+    save(file, changed, dry_run, screen)
+    for each in merged:
+        if each.result == "present":
+            screen.text(f"{each.server.name} is there already, as {each.name}.")
+        elif not dry_run:
+            screen.text(f"Added {each.name} to {file.path}.")
+        for note in each.notes:
+            screen.warning(f"{each.name}: {note}")
+    return FINE
+
+
+def _typed(name: str | None, command: Sequence[str], env: Sequence[str], cwd: str | None) -> Server:
+    usage = "write search-mcp add NAME -- COMMAND ARGS..., or --json"
+    if name is None or not command:
+        raise Misuse("a server needs a name and a command", usage)
+    entry: dict[str, object] = {"command": command[0]}
+    if command[1:]:
+        entry["args"] = list(command[1:])
+    variables = dict(_variable(pair) for pair in env)
+    if variables:
+        entry["env"] = variables
+    if cwd is not None:
+        # In the file, what is relative is relative to the file.
+        entry["cwd"] = cwd if cwd.startswith(("~", "$")) else str(Path(cwd).absolute())
+    return found.typed(name, entry)
+
+
+def _variable(pair: str) -> tuple[str, str]:
+    key, sign, value = pair.partition("=")
+    if not key or not sign:
+        raise Misuse("--env wants KEY=VALUE", "--env KEY='${KEY}' takes it from the environment")
+    return key, value
+
+
+def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
+    present = file.document.members((ROOT,))
+    for each in servers:
+        if not each.name:
+            raise Misuse("that server has no name", "write search-mcp add NAME --json ...")
+        if each.name in present and not merging.is_same(each, present[each.name]):
+            raise Misuse(f"there is a server {each.name} already", "remove it first, or call this one something else")
+
+
+def remove(
+    context: typer.Context, names: _Names, config: ConfigPath = None, dry_run: DryRun = False, debug: Debug = False
+) -> int:
+    """Remove servers from the configuration."""
+    return _edit(
+        context, names, config, dry_run, debug, lambda own, name, _: own.drop((ROOT, name)), "Removed {} from {}."
+    )
+
+
+def enable(
+    context: typer.Context, names: _Names, config: ConfigPath = None, dry_run: DryRun = False, debug: Debug = False
+) -> int:
+    """Switch servers on."""
+    return _edit(context, names, config, dry_run, debug, _enabled, "Enabled {} in {}.")
+
+
+def disable(
+    context: typer.Context, names: _Names, config: ConfigPath = None, dry_run: DryRun = False, debug: Debug = False
+) -> int:
+    """Switch servers off; they stay in the configuration."""
+    return _edit(context, names, config, dry_run, debug, _disabled, "Disabled {} in {}.")
+
+
+_Change = Callable[[Document, str, Mapping[str, object]], Document]
+
+
+def _edit(
+    context: typer.Context,
+    names: Sequence[str],
+    config: str | None,
+    dry_run: bool,
+    debug: bool,
+    change: _Change,
+    done: str,
+) -> int:
+    screen = terminal(context, debug)
+    file = own_file(config)
+    present = file.document.members((ROOT,))
+    changed = file.document
+    for name in dict.fromkeys(names):
+        if name not in present:
+            otherwise = f"there are {', '.join(present)}" if present else f"there are none in {file.path}"
+            raise Misuse(f"there is no server {name!r}", did_you_mean(nearest(name, present), otherwise))
+        changed = change(changed, name, present[name] if isinstance(present[name], dict) else {})
+    save(file, changed, dry_run, screen)
+    if changed == file.document:
+        screen.text(f"Nothing to do: {file.path} says so already.")
+    elif not dry_run:
+        screen.text(done.format(", ".join(dict.fromkeys(names)), file.path))
+        _warn_of_problems(file.path, names, screen)
+    return FINE
+
+
+def _enabled(own: Document, name: str, entry: Mapping[str, object]) -> Document:
+    """Use the switches that are there; without any a server is on."""
+    if "enabled" in entry:
+        own = own.put((ROOT, name, "enabled"), True)
+    return own.put((ROOT, name, "disabled"), False) if "disabled" in entry else own
+
+
+def _disabled(own: Document, name: str, entry: Mapping[str, object]) -> Document:
+    switch, value = ("disabled", True) if "disabled" in entry and "enabled" not in entry else ("enabled", False)
+    return own.put((ROOT, name, switch), value)
+
+
+def _warn_of_problems(path: Path, names: Sequence[str], screen: Terminal) -> None:
+    """Say what keeps the edit from having the effect it should have."""
+    try:
+        config = server.read(path, os.environ)
+    except ConfigError as exc:
+        screen.warning(str(exc))
+        return
+    for each in config.servers:
+        if each.name in names and each.enabled and each.problem is not None:
+            screen.warning(f"{each.name}: {each.problem}")

@@ -1,0 +1,91 @@
+"""Whether AI clients can live with what there is: how long they wait, how long names may be, how many tools.
+
+Knows what `profiles` says of the clients, and nothing else of them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from search_mcp.backend.supervisor import PROBE_SECONDS
+from search_mcp.catalog import Catalog
+from search_mcp.config import Settings
+from search_mcp.model import Audience, Status
+from search_mcp.profiles import Profile
+from search_mcp.router import IMPATIENCE
+from search_mcp.tools import definitions
+from search_mcp.views import ShownNames
+
+EXAMPLES = 3
+"""How many names a remark shows of those it is about."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """What a client makes of something, and what to do about it."""
+
+    text: str
+    is_fatal: bool = False
+
+
+def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> str | None:
+    """Say whom a server that is not remembered yet keeps waiting too long."""
+    if status.start_seconds is None or status.offer is None:
+        return None
+    seconds = status.start_seconds
+    if not status.offer.modern and seconds >= PROBE_SECONDS:
+        seconds -= PROBE_SECONDS  # it may have left our probe unanswered, and most clients' opening needs none
+    late = [client.name for client in clients if seconds > _patience(client, settings)]
+    if not late:
+        return None
+    return (
+        f"it took {seconds:.1f} s to start: the very first list of {_enumerated(late)} comes without its tools; "
+        "from the second start on they are remembered"
+    )
+
+
+def _patience(client: Profile, settings: Settings) -> float:
+    return min(settings.first_list_seconds, client.patience_seconds * IMPATIENCE)
+
+
+def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterator[Remark]:
+    """Say what a client will not take of the list it is shown, and what is done to its names.
+
+    `audience` has the user's settings over the client's own, which `client` has as they are.
+    """
+    shown = ShownNames(catalog.tools(), audience.profile)
+    spelt = {item.name: shown[item] for item in catalog.tools()}
+    if too_long := [name for name in spelt.values() if len(name) > client.max_length]:
+        yield Remark(
+            f"{client.name} refuses names over {client.max_length} characters: {_enumerated(too_long)}; "
+            'leave "maxNameLength" to "auto"',
+            is_fatal=True,
+        )
+    if shortened := [f"{name} as {spelt[name]}" for name in _shortened(catalog, audience.profile)]:
+        yield Remark(
+            f"names over {audience.profile.max_length} characters are shown shortened: {_enumerated(shortened)}; "
+            'give the server a shorter "prefix", or the tool another name with "rename"'
+        )
+    listed = _listed(catalog, audience.profile)
+    if client.most_tools is not None and listed > client.most_tools:
+        yield Remark(
+            f"{client.name} takes {client.most_tools} tools in all, and {listed} are listed; "
+            'write "listing": "search" into the settings, or leave some out with "tools": {"deny": [...]}',
+            is_fatal=True,
+        )
+
+
+def _shortened(catalog: Catalog, profile: Profile) -> list[str]:
+    return [
+        item.name for item in catalog.tools() if len(profile.shown_name(item.prefix, item.own)) > profile.max_length
+    ]
+
+
+def _listed(catalog: Catalog, profile: Profile) -> int:
+    items = catalog.tools()
+    shown = [item for item in items if profile.listing != "search" or item.pinned]
+    return len(shown) + len(definitions(profile.listing))
+
+
+def _enumerated(examples: Sequence[str]) -> str:
+    more = len(examples) - EXAMPLES
+    return ", ".join([*examples[:EXAMPLES], *([f"and {more} more"] if more > 0 else [])])

@@ -1,0 +1,116 @@
+"""`import`: the servers that AI clients have become ours.
+
+Decides which files are read and what is said of each server; the clients' files are not touched.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from search_mcp.cli.editing import DryRun, own_file
+from search_mcp.cli.options import AsJson, ConfigPath, Debug, terminal
+from search_mcp.cli.problem import FINE, WRONG, Misuse
+from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
+from search_mcp.clients import difference, found, merging, storage
+from search_mcp.clients.found import Server
+from search_mcp.clients.known import BY_NAME, CLIENTS, Client
+from search_mcp.clients.merging import Merged
+from search_mcp.errors import ConfigError
+
+
+def import_(
+    context: typer.Context,
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CLIENT|PATH]...",
+            help="Clients, or files; without any, all clients that are found.",
+            autocompletion=beginning,
+        ),
+    ] = None,
+    config: ConfigPath = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> int:
+    """Take over the servers that AI clients have."""
+    screen = terminal(context, debug)
+    own = own_file(config)
+    servers: list[Server] = []
+    troubles: list[ConfigError] = []
+    for path, client in _files(sources or [], own.path):
+        with noting(troubles):
+            document = storage.load(path, found.format_of(path, client)).document
+            servers += found.servers(document, found.reader(document, client))
+    changed, merged = merging.merge(own.document, servers)
+    is_new = any(each.result == "added" for each in merged)
+    if is_new and not dry_run:
+        own.save(changed)
+    if as_json:
+        screen.json(_import_as_json(own.path, merged, troubles, difference.unified(own.document, changed)))
+        return WRONG if troubles else FINE
+    if merged:
+        rows = [(each.server.name, _where(each.server), _result(each)) for each in merged]
+        screen.table(("Server", "From", "Result"), rows)
+    elif not troubles:
+        screen.note("No client has any servers that could be imported.")
+    for each in merged:
+        for note in each.notes if each.result == "added" else ():
+            screen.warning(f"{each.name}: {note}")
+    if is_new and dry_run:
+        screen.text(difference.unified(own.document, changed))
+    elif is_new:
+        screen.note(f"They are in {own.path}; search-mcp check starts them all.")
+    return report(troubles, screen)
+
+
+def _files(sources: Sequence[str], own: Path) -> Iterator[tuple[Path, Client]]:
+    """Find the files to import from; our own is none."""
+    machine = this_machine()
+    for source in sources or [client.name for client in CLIENTS]:
+        if source in BY_NAME:
+            files = found.files(BY_NAME[source], machine)
+            if sources and not files:
+                usual = found.usual_file(BY_NAME[source], machine)
+                raise Misuse(f"{source} has no servers: there is no {usual}", "name its file, if that is elsewhere")
+            yield from ((path, BY_NAME[source]) for path in files)
+        elif (path := Path(source).expanduser().absolute()).is_file():
+            if path.resolve() == own.resolve():
+                raise Misuse(f"{source} is the configuration that servers are imported into", "name another file")
+            yield path, found.owner(path, machine)
+        else:
+            raise unknown(f"no client and no file {source!r}", source)
+
+
+def _where(server: Server) -> str:
+    return server.client.title if server.client.name else server.source
+
+
+def _result(merged: Merged) -> str:
+    if merged.result == "added":
+        name = f" as {merged.name}" if merged.name != merged.server.name else ""
+        return f"added{name}, disabled" if merged.is_disabled else f"added{name}"
+    return f"there already, as {merged.name}" if merged.result == "present" else f"left out: {merged.notes[0]}"
+
+
+def _import_as_json(
+    path: Path, merged: Sequence[Merged], troubles: Sequence[ConfigError], changes: str
+) -> dict[str, Any]:
+    return {
+        "config": str(path),
+        "servers": [
+            {
+                "name": each.server.name,
+                "client": each.server.client.name or None,
+                "file": each.server.source,
+                "result": each.result,
+                "as": each.name or None,
+                "notes": each.notes,
+            }
+            for each in merged
+        ],
+        "difference": changes,
+        "errors": [str(trouble) for trouble in troubles],
+    }

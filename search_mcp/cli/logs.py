@@ -1,0 +1,136 @@
+"""`logs`: what servers wrote to their stderr, from the files in the log folder, and what they write now.
+
+The files hold no times, so what several servers wrote earlier is shown one server after the other, and
+interleaved from then on. Files are opened only to be read: on Windows one that is open cannot be renamed
+by whoever writes it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from watchfiles import awatch
+
+from search_mcp.catalog import fold
+from search_mcp.cli.problem import Problem
+from search_mcp.cli.terminal import Terminal
+from search_mcp.config import ServerConfig, redact
+
+SETTLING_SECONDS = 1.0
+"""How long after the start the files are read once more: by then the watch is in place."""
+
+Show = Callable[[ServerConfig, str], None]
+
+
+class LogFile:
+    """One server's log file, read on from where it was left; it may be replaced by a new one at any time."""
+
+    def __init__(self, server: ServerConfig, folder: Path) -> None:
+        self.server = server
+        self.path = folder / f"{fold(server.name)}.log"
+        self._older = self.path.with_suffix(".old.log")
+        self._position = _Position(None, 0)
+        self._unfinished = b""
+
+    def written_at(self) -> float:
+        """When it was last written to; zero if never."""
+        return self.path.stat().st_mtime if self.path.exists() else 0.0
+
+    def last_lines(self, count: int) -> list[str]:
+        """Read to the end of the file; give the last lines, of the older file too where need be."""
+        older = _read(self._older, _Position(None, 0))[0]
+        data, self._position = _read(self.path, self._position)
+        *whole, self._unfinished = (older + data).split(b"\n")
+        return self._decoded(deque(whole, count))
+
+    def new_lines(self) -> list[str]:
+        """Read what was written since; a line is given once it is whole."""
+        data = b""
+        if self._position.file not in (None, _identity(self.path)):
+            if self._position.file == _identity(self._older):
+                data = _read(self._older, self._position)[0]
+            self._position = _Position(None, 0)
+        more, self._position = _read(self.path, self._position)
+        *whole, self._unfinished = (self._unfinished + data + more).split(b"\n")
+        return self._decoded(whole)
+
+    def rest(self) -> list[str]:
+        """Give the last line, if it is not whole."""
+        return self._decoded([self._unfinished] if self._unfinished else [])
+
+    def _decoded(self, lines: Iterable[bytes]) -> list[str]:
+        return [redact(line.decode(errors="replace").rstrip("\r"), self.server.secrets) for line in lines]
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    file: int | None
+    """The file's identity, whatever it is called now; None before it was first read."""
+    offset: int
+
+
+def _identity(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
+def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
+    """Read a file from a position to its end; nothing where there is none."""
+    identity = _identity(path)
+    if identity is None:
+        return b"", position
+    with path.open("rb") as file:
+        file.seek(position.offset)
+        data = file.read()
+    return data, _Position(identity, position.offset + len(data))
+
+
+def show_last(files: Sequence[LogFile], count: int, show: Show) -> None:
+    """Show the last lines of each; what was written to last comes last."""
+    for log in sorted(files, key=LogFile.written_at):
+        for line in [*log.last_lines(count), *log.rest()]:
+            show(log.server, line)
+
+
+async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show, terminal: Terminal) -> None:
+    """Show the last lines, then every line as it is written, until nobody reads them any more."""
+    _make(folder)
+    for log in sorted(files, key=LogFile.written_at):
+        for line in log.last_lines(count):
+            show(log.server, line)
+    if terminal.is_unread:
+        return
+
+    def look() -> None:
+        for log in files:
+            for line in log.new_lines():
+                show(log.server, line)
+        if terminal.is_unread:
+            tasks.cancel_scope.cancel()
+
+    async def settle() -> None:
+        await anyio.sleep(SETTLING_SECONDS)
+        look()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(settle)
+        async for _ in awatch(folder, recursive=False):
+            look()
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # where nothing is, nothing can be watched
+
+
+def check(files: Sequence[LogFile], folder: Path) -> None:
+    """Refuse to show logs where there are none.
+
+    Raises:
+        Problem: no server has written any.
+    """
+    if not any(log.written_at() for log in files):
+        raise Problem(f"there are no logs in {folder}", "servers write them there while an AI client uses search-mcp")

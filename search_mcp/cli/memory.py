@@ -1,0 +1,62 @@
+"""What a command believes of the catalogue cache: all of it, the eras only, or nothing.
+
+All of them write what they find, so that the next command need not wait.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar, Literal
+
+from search_mcp.cache import CatalogCache, Record
+from search_mcp.model import Kind, Page
+
+_NO_PAGES: Mapping[Kind, Page] = MappingProxyType({})
+
+
+class Memory(CatalogCache):
+    """The catalogue cache, as a command uses it."""
+
+    startup: ClassVar[Literal["eager", "lazy"]] = "eager"
+    """Whether a server is started of which everything is known."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.age_seconds_used: float | None = None
+        """How old the oldest catalogue is that was believed; None if none was."""
+
+
+class Remembered(Memory):
+    """Believe what is remembered: only servers without a record are started."""
+
+    startup = "lazy"
+
+    def load(self, key: str) -> Record | None:
+        record = super().load(key)
+        if record is not None:
+            self.age_seconds_used = max(self.age_seconds_used or 0.0, self.age_seconds(key, time.time()))
+        return record
+
+
+class Eras(Memory):
+    """Believe how servers are opened, and read their lists anew."""
+
+    def load(self, key: str) -> Record | None:
+        record = super().load(key)
+        return replace(record, pages=_NO_PAGES) if record is not None else None
+
+
+class Renewed(Memory):
+    """Believe nothing: what is remembered afterwards is as old as this command."""
+
+    def load(self, key: str) -> Record | None:
+        return None
+
+    def store(self, key: str, record: Record) -> None:
+        super().store(key, record)
+        with contextlib.suppress(OSError):  # it could not be written, which was said
+            os.utime(self._path(key))

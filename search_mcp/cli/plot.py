@@ -1,0 +1,83 @@
+"""A picture of what a catalogue costs: each mode by server, and sessions with more and more searches."""
+
+import io
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from search_mcp.cli import output
+from search_mcp.cli.cost import MODES, Cost
+from search_mcp.cli.problem import Misuse, Problem
+
+FORMATS = (".png", ".svg")
+MOST_SERVERS = 9
+"""How many servers have a colour of their own; the rest share one."""
+
+
+def check(path: Path) -> None:
+    """Refuse, before anything is done, what could not be drawn or written afterwards.
+
+    Raises:
+        Misuse: it is of another kind, or in no folder.
+        Problem: there is nothing to draw with.
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise Misuse(f"{path} is neither PNG nor SVG", "end its name with .png or .svg")
+    output.check(path)
+    try:
+        import_module("matplotlib")
+    except ImportError as exc:
+        raise Problem("a plot needs matplotlib", "pip install 'search-mcp[tokens]'") from exc
+
+
+def draw(cost: Cost, path: Path) -> None:
+    """Draw and write it.
+
+    Raises:
+        Problem: the file cannot be written.
+    """
+    figure = import_module("matplotlib.figure").Figure(figsize=(11, 4.5), layout="constrained")
+    modes, sessions = figure.subplots(1, 2)
+    _draw_modes(modes, cost)
+    _draw_sessions(sessions, cost)
+    picture = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names in scripts its fonts do not have
+        figure.savefig(picture, format=path.suffix[1:].lower(), dpi=150)
+    output.write(path, picture.getvalue())
+
+
+def _draw_modes(axes: Any, cost: Cost) -> None:
+    ordered = sorted(cost.servers, key=lambda each: -each.by_mode["full"])
+    parts = [(each.server, [each.by_mode[mode] for mode in MODES]) for each in ordered[:MOST_SERVERS]]
+    if rest := ordered[MOST_SERVERS:]:
+        parts.append((f"{len(rest)} more", [sum(each.by_mode[mode] for each in rest) for mode in MODES]))
+    parts.append(("search-mcp itself", [cost.own_tools[mode] + cost.instructions for mode in MODES]))
+    below = [0] * len(MODES)
+    for label, heights in parts:
+        axes.bar(MODES, heights, bottom=below, label=label.replace("$", r"\$"))  # else it is a formula
+        below = [low + height for low, height in zip(below, heights, strict=True)]
+    axes.bar_label(axes.containers[-1], labels=[f"{total:,}" for total in below], padding=2)
+    axes.margins(y=0.1)
+    axes.set_title("What a session begins with")
+    axes.set_ylabel(_unit(cost))
+    axes.legend(fontsize="small")
+
+
+def _draw_sessions(axes: Any, cost: Cost) -> None:
+    even = cost.break_even("search")
+    furthest = max(10, round(even * 1.25))
+    for mode in MODES:
+        axes.plot([0, furthest], [cost.of_session(mode, 0), cost.of_session(mode, furthest)], label=mode)
+    if even:
+        axes.axvline(even, color="gray", linestyle=":", label=f"cheaper up to {even:,} searches")
+    axes.set_ylim(bottom=0)
+    axes.set_title("What it costs with so many searches")
+    axes.set_xlabel("searches in the session")
+    axes.set_ylabel(_unit(cost))
+    axes.legend(fontsize="small")
+
+
+def _unit(cost: Cost) -> str:
+    return f"tokens ({cost.tokenizer.name})"

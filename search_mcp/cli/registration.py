@@ -1,0 +1,263 @@
+"""`install`, `uninstall`: search-mcp in the AI clients' own files.
+
+Decides the order of writing, so that nothing is lost wherever it breaks off: our configuration first, then
+what is remembered, the client's file last.
+"""
+
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import platformdirs
+import typer
+
+from search_mcp.aggregate import APP
+from search_mcp.cli.editing import DryRun, own_file
+from search_mcp.cli.options import AsJson, ConfigPath, Debug, terminal
+from search_mcp.cli.problem import FINE, WRONG, Misuse
+from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import command, difference, found, installation, merging, storage
+from search_mcp.clients.document import Document
+from search_mcp.clients.found import Server
+from search_mcp.clients.installation import Result
+from search_mcp.clients.known import BY_NAME, CLIENTS, Client
+from search_mcp.clients.merging import ROOT
+from search_mcp.clients.moved import Memory, Moved, digest
+from search_mcp.clients.storage import File
+from search_mcp.errors import ConfigError
+
+_Clients = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[CLIENT]...", help=f"{', '.join(BY_NAME)}.", autocompletion=beginning),
+]
+_AllFound = Annotated[bool, typer.Option("--all-found", help="All clients that are on this machine.")]
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What became of one client's file."""
+
+    client: Client
+    file: File
+    changed: Document
+    result: Result
+    backup: Path | None
+    moved: tuple[str, ...]
+    """Servers that went behind search-mcp, or came back."""
+    warnings: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "client": self.client.name,
+            "file": str(self.file.path),
+            "result": self.result,
+            "moved": self.moved,
+            "warnings": self.warnings,
+            "difference": self.difference(),
+            "backup": str(self.backup) if self.backup is not None else None,
+            "nextStep": self.next_step,
+        }
+
+    def difference(self) -> str:
+        return difference.unified(self.file.document, self.changed)
+
+    @property
+    def next_step(self) -> str | None:
+        if self.changed == self.file.document:
+            return None
+        return f"start {self.client.title} again" if self.result == "removed" else self.client.next_step
+
+
+def install(
+    context: typer.Context,
+    clients: _Clients = None,
+    all_found: _AllFound = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Move the client's other servers behind search-mcp; uninstall undoes it.")
+    ] = False,
+    config: ConfigPath = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> int:
+    """Register search-mcp in AI clients."""
+    screen = terminal(context, debug)
+    words = _own_command()
+    own = own_file(config)
+    behind = own.document.put((ROOT,), own.document.members((ROOT,)))
+    plans: list[_Plan] = []
+    troubles: list[ConfigError] = []
+    for client, path in _targets(clients or [], all_found):
+        with noting(troubles):
+            plan = _Plan(client, storage.load(path, client.format))
+            if replace:
+                plan, behind = _with_moves(plan, behind)
+            plans.append(plan)
+    if plans and behind != own.document and not dry_run:
+        own.save(behind)
+    startup = _Startup(words, str(own.path.absolute()), installation.variables(behind))
+    done: list[_Done] = []
+    for plan in plans:
+        with noting(troubles):
+            done.append(_install(plan, startup, dry_run))
+    changes = difference.unified(own.document, behind) if plans else ""
+    return _conclude(done, troubles, changes, dry_run, as_json, screen)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A client's file, and the servers that are to be moved out of it."""
+
+    client: Client
+    file: File
+    moved: tuple[Server, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Startup:
+    """What starts us, with which configuration, and the variables that refers to."""
+
+    command: Sequence[str]
+    config: str
+    variables: Sequence[str]
+
+
+def _own_command() -> Sequence[str]:
+    program, *args = command.own_command(sys.argv[0], sys.executable, shutil.which)
+    program = str(Path(program).absolute())
+    if command.is_temporary(program):
+        raise Misuse(f"{program} will not last", "install search-mcp for good first, as pipx install search-mcp does")
+    return program, *args
+
+
+def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
+    """Plan to move servers into our configuration; what would not run there as it is stays where it is."""
+    movable, others = installation.behind(plan.file.document, plan.client)
+    own, merged = merging.merge(own, movable)
+    moved = tuple(each.server for each in merged if each.result != "skipped")
+    reasons = {each.server.name: each.notes[0] for each in merged if each.result == "skipped"}
+    reasons |= {server.name: server.translation.notes[0] for server in others if server.translation is not None}
+    warnings = tuple(f"{name} stays in {plan.client.title}: {reason}" for name, reason in reasons.items())
+    return _Plan(plan.client, plan.file, moved, warnings), own
+
+
+def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
+    file = plan.file
+    changed = installation.without(file.document, plan.moved)
+    changed, result = installation.put_in(changed, plan.client, startup.command, startup.config, startup.variables)
+    backup = None
+    if changed != file.document and not dry_run:
+        _remember(file, plan.moved, changed)
+        backup = file.save(changed)
+    names = tuple(server.name for server in plan.moved)
+    return _Done(plan.client, file, changed, result, backup, names, plan.warnings)
+
+
+def _remember(file: File, moved: Sequence[Server], changed: Document) -> None:
+    memory = _memory()
+    earlier = memory.recall(file.path)
+    if not moved and earlier is None:
+        return
+    servers = {**(earlier.servers if earlier is not None else {}), **{server.name: server.raw for server in moved}}
+    is_untouched = earlier is not None and earlier.left_it_like(file.document)
+    before = earlier.before if earlier is not None and is_untouched else file.document.text
+    memory.keep(file.path, Moved(servers, before, digest(changed)))
+
+
+def _memory() -> Memory:
+    return Memory(Path(platformdirs.user_state_dir(APP, appauthor=False)))
+
+
+def uninstall(
+    context: typer.Context,
+    clients: _Clients = None,
+    all_found: _AllFound = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+    debug: Debug = False,
+) -> int:
+    """Take search-mcp out of AI clients, and bring back what it replaced."""
+    screen = terminal(context, debug)
+    machine = this_machine()
+    done: list[_Done] = []
+    troubles: list[ConfigError] = []
+    for client in _named(clients or [], all_found):
+        for path in found.files(client, machine):
+            with noting(troubles):
+                done.append(_uninstall(client, storage.load(path, client.format), dry_run))
+    return _conclude(done, troubles, "", dry_run, as_json, screen)
+
+
+def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
+    memory = _memory()
+    moved = memory.recall(file.path)
+    changed, result, kept_out = installation.take_out(file.document, client, moved)
+    backup = None
+    if not dry_run:
+        backup = file.save(changed) if changed != file.document else None
+        memory.forget(file.path)
+    names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
+    warnings = tuple(f"{name} does not come back: another server is called so now" for name in kept_out)
+    return _Done(client, file, changed, result, backup, names, warnings)
+
+
+def _named(names: Sequence[str], all_found: bool) -> list[Client]:
+    if bool(names) == all_found:
+        raise Misuse("name clients, or say --all-found", f"the clients are {', '.join(BY_NAME)}")
+    for name in names:
+        if name not in BY_NAME:
+            raise unknown(f"no client {name!r}", name)
+    return [BY_NAME[name] for name in dict.fromkeys(names)] or [*CLIENTS]
+
+
+def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Path]]:
+    """Say what to write into; a client that was named is believed to be there."""
+    machine = this_machine()
+    for client in _named(names, all_found):
+        paths = found.targets(client, machine) or ([] if all_found else [found.usual_file(client, machine)])
+        yield from ((client, path) for path in paths)
+
+
+def _conclude(
+    done: Sequence[_Done],
+    troubles: Sequence[ConfigError],
+    own_changes: str,
+    dry_run: bool,
+    as_json: bool,
+    screen: Terminal,
+) -> int:
+    """Say what was done, and what is left to do."""
+    if as_json:
+        errors = [str(each) for each in troubles]
+        screen.json({"clients": [each.as_json() for each in done], "difference": own_changes, "errors": errors})
+        return WRONG if troubles else FINE
+    if done:
+        screen.table(
+            ("Client", "Result", "File"), [(each.client.title, each.result, str(each.file.path)) for each in done]
+        )
+    elif not troubles:
+        screen.note("None of them was found on this machine.")
+    if dry_run:
+        for changes in filter(None, (own_changes, *(each.difference() for each in done))):
+            screen.text(changes)
+    for each in done:
+        _tell(each, dry_run, screen)
+    return report(troubles, screen)
+
+
+def _tell(done: _Done, dry_run: bool, screen: Terminal) -> None:
+    title = done.client.title
+    if done.moved:
+        moved = "back from behind" if done.result in ("removed", "absent") else "behind"
+        screen.note(f"{title}: {moved} search-mcp: {', '.join(done.moved)}.")
+    for warning in done.warnings:
+        screen.warning(warning)
+    if done.backup is not None:
+        screen.note(f"{title}: the file as it was is {done.backup}.")
+    if done.next_step is not None and not dry_run:
+        screen.note(f"{title}: {done.next_step}.")

@@ -1,0 +1,44 @@
+"""Several clients on one command line: which are meant, and what goes wrong with one of them."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients.known import BY_NAME, Machine
+from search_mcp.errors import ConfigError
+from search_mcp.suggest import nearest
+
+
+def this_machine() -> Machine:
+    """The platform we are on, and the user's environment."""
+    return Machine(sys.platform, str(Path.home()), os.environ)
+
+
+def beginning(incomplete: str) -> list[str]:
+    """Complete a client's name in a shell."""
+    return [name for name in BY_NAME if name.startswith(incomplete)]
+
+
+def unknown(what: str, name: str) -> Misuse:
+    """Build the error about a name that no client has."""
+    return Misuse(f"there is {what}", did_you_mean(nearest(name, BY_NAME), f"the clients are {', '.join(BY_NAME)}"))
+
+
+@contextlib.contextmanager
+def noting(troubles: list[ConfigError]) -> Iterator[None]:
+    """Go on with the next client's file when one cannot be read or edited."""
+    try:
+        yield
+    except ConfigError as exc:
+        troubles.append(exc)
+
+
+def report(troubles: Sequence[ConfigError], screen: Terminal) -> int:
+    """Say what went wrong; return the exit code."""
+    for trouble in troubles:
+        screen.error(str(trouble))
+    return WRONG if troubles else FINE

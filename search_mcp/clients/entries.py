@@ -1,0 +1,237 @@
+"""Entries: what a client's means here, and what ours looks like there.
+
+Decides how the same thing is called on both sides, and what a placeholder of another client becomes. What
+cannot be had here is said, never guessed. Pure.
+"""
+
+import ntpath
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from search_mcp import profiles
+from search_mcp.clients.known import Client, Shape
+from search_mcp.config import SERVER_KEYS
+from search_mcp.profiles import REGISTERED_AS
+
+_PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")
+_VARIABLE = re.compile(r"[A-Za-z_][\w()]*(:-[^}]*)?")
+_HOME, _SEPARATOR = {"userHome", "env:HOME"}, {"/", "pathSeparator"}
+_FILE = re.compile(r"\{file:[^{}]*\}")
+_OF_A_WINDOW = ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd", "fileDirname")
+
+_URLS = ("url", "serverUrl", "httpUrl", "uri")
+_ENVIRONMENTS = ("env", "envs", "environment")
+_ALLOWED = ("includeTools", "enabled_tools", "enabledTools", "available_tools")
+_DENIED = ("excludeTools", "disabled_tools", "disabledTools")
+_SECONDS = {"startup_timeout_sec": "startTimeoutSeconds", "tool_timeout_sec": "callTimeoutSeconds"}
+_CARRIED = SERVER_KEYS - {"type", "command", "args", "env", "cwd", "headers", "enabled", "disabled", "tools", *_URLS}
+"""Our own keys that no client calls otherwise."""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """An entry of ours, and what to know about it."""
+
+    entry: Mapping[str, Any]
+    notes: tuple[str, ...]
+    runs: bool
+    """Whether it can be expected to run here as it is."""
+
+
+def program(entry: Mapping[str, Any]) -> list[str] | None:
+    """Give the command and the arguments of a client's entry; None if it starts nothing."""
+    command: Any = entry.get("command") or entry.get("cmd")
+    args: Any = entry.get("args")
+    if isinstance(command, dict):  # Zed's former way
+        command, args = command.get("path"), command.get("args")
+    words = command if isinstance(command, list) else [command, *(args if isinstance(args, list) else [])]
+    if not words or not isinstance(words[0], str) or not words[0]:
+        return None
+    return [_plain(word) for word in words if _is_scalar(word)]
+
+
+def is_ours(entry: object) -> bool:
+    """Tell whether a client's entry starts search-mcp."""
+    if not isinstance(entry, dict):
+        return False
+    command, *args = program(entry) or [""]
+    name = ntpath.basename(command).lower().removesuffix(".exe")
+    if name.startswith("py"):
+        return args[:2] == ["-m", "search_mcp"]
+    return name == REGISTERED_AS or (name in ("uvx", "uv", "pipx") and REGISTERED_AS in args)
+
+
+def registration(
+    client: Client, command: Sequence[str], config: str, variables: Iterable[str], present: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Make our entry for a client; of one that is present, what the user added stays.
+
+    `command` starts search-mcp, `config` is its file, `variables` are what that refers to.
+    """
+    profile = ["--client", client.name] if client.name in profiles.BY_NAME else []
+    first, *rest = [*command, *profile, "--config", config]
+    programs: dict[Shape, dict[str, object]] = {
+        "standard": {"command": first, "args": rest},
+        "opencode": {"command": [first, *rest]},
+        "goose": {"cmd": first, "args": rest},
+    }
+    decided = {**client.fixed, **programs[client.shape]}
+    entry: dict[str, Any] = {**decided, **client.defaults, **present, **decided}
+    needed = [name for name in variables if name not in entry.get("env_vars", [])]
+    if client.passes_on_named_variables_only and needed:
+        entry["env_vars"] = [*entry.get("env_vars", []), *needed]
+    return entry
+
+
+def translate(
+    entry: Mapping[str, Any], client: Client, inputs: Mapping[str, Mapping[str, Any]], separator: str
+) -> Translation | None:
+    """Make an entry of ours of a client's; None if it starts nothing and points nowhere.
+
+    `inputs` are VS Code's, by their ids; `separator` is what stands between folders on this platform.
+    """
+    url = next((entry[key] for key in _URLS if isinstance(entry.get(key), str)), None)
+    words = program(entry)
+    if words is None and url is None:
+        return None
+    reading = _Reading(client, inputs, separator)
+    ours: dict[str, Any] = {}
+    if words is not None:
+        command, *args = words
+        ours["command"] = reading.text(command)
+        if args:
+            ours["args"] = [reading.text(arg) for arg in args]
+    elif url is not None:
+        ours |= _remote(entry, reading, url)
+    if environment := _environment(entry, reading):
+        ours["env"] = environment
+    if isinstance(entry.get("cwd"), str):
+        ours["cwd"] = reading.text(entry["cwd"])
+    ours |= _choices(entry, client)
+    ours |= {key: value for key, value in entry.items() if key in _CARRIED and value not in ("", None)}
+    if entry.get("envFile"):
+        reading.lack("its envFile is not read here; put what is in it into env")
+    if words is None:
+        reading.lack("it is reached by HTTP, which this version does not do yet")
+    if words is None or entry.get("enabled") is False or entry.get("disabled") is True:
+        ours["enabled"] = False
+    return Translation(ours, tuple(reading.notes), reading.lacks_nothing)
+
+
+def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str) -> dict[str, Any]:
+    kind = entry.get("type")
+    remote: dict[str, Any] = {
+        "type": kind if isinstance(kind, str) and kind != "remote" else "http",
+        "url": reading.text(url),
+    }
+    headers = entry.get("headers") or entry.get("http_headers")
+    if isinstance(headers, dict) and headers:
+        remote["headers"] = {key: reading.text(_plain(value)) for key, value in headers.items() if _is_scalar(value)}
+    return remote
+
+
+def _environment(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str]:
+    command = entry.get("command")
+    given: Any = next((entry[key] for key in _ENVIRONMENTS if isinstance(entry.get(key), dict)), {})
+    if isinstance(command, dict) and isinstance(command.get("env"), dict):
+        given = command["env"]
+    environment = {key: reading.text(_plain(value)) for key, value in given.items() if _is_scalar(value)}
+    for name in _strings(entry.get("env_keys")):
+        environment[name] = f"${{{name}}}"
+        reading.lack(f"goose keeps {name} in the system's keyring; set the environment variable {name}")
+    return environment
+
+
+def _choices(entry: Mapping[str, Any], client: Client) -> dict[str, Any]:
+    """What the user chose about the server beside how it is started."""
+    choices: dict[str, Any] = {}
+    for key, ours in _SECONDS.items():
+        if _is_number(entry.get(key)):
+            choices[ours] = entry[key]
+    if _is_number(entry.get("timeout")):
+        seconds = round(entry["timeout"] * client.timeout_seconds, 3)
+        choices["callTimeoutSeconds"] = int(seconds) if seconds == int(seconds) else seconds
+    tools = entry.get("tools")
+    if isinstance(tools, list) and tools != ["*"]:  # Copilot CLI's
+        choices["tools"] = {"allow": _strings(tools)}
+    elif isinstance(tools, dict) and client.name == "":
+        choices["tools"] = tools
+    for keys, ours in ((_ALLOWED, "allow"), (_DENIED, "deny")):
+        names = [name for key in keys for name in _strings(entry.get(key))]
+        if names:
+            choices["tools"] = {**choices.get("tools", {}), ours: names}
+    if names := _strings(entry.get("env_vars")):
+        choices["inheritEnv"] = names
+    return choices
+
+
+class _Reading:
+    """Fills the placeholders of one entry with ours; keeps what is to be said about them."""
+
+    def __init__(self, client: Client, inputs: Mapping[str, Mapping[str, Any]], separator: str) -> None:
+        self.notes: list[str] = []
+        self.lacks_nothing = True
+        self._client, self._inputs, self._separator = client, inputs, separator
+
+    def lack(self, note: str) -> None:
+        """Say once why it will not run as it is."""
+        self.lacks_nothing = False
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def text(self, text: str) -> str:
+        if self._client.variables:
+            text = re.sub(self._client.variables, r"${\1}", text)
+        if self._client.shape == "opencode" and _FILE.search(text):
+            self.lack("{file:...} is not read here; set an environment variable and write ${VAR}")
+        return _PLACEHOLDER.sub(self._placeholder, text)
+
+    def _placeholder(self, match: re.Match[str]) -> str:
+        name: str = match[1]
+        scheme, _, rest = name.partition(":")
+        if name in _HOME:
+            return "${home}"
+        if name in _SEPARATOR:
+            return self._separator
+        if scheme == "input":
+            return self._input(rest)
+        if scheme == "env" and _VARIABLE.fullmatch(rest):
+            return f"${{{rest}}}"
+        if scheme in _OF_A_WINDOW:
+            self.lack(f"{match[0]} depends on the window it is used in; write a path instead")
+        elif not _VARIABLE.fullmatch(name) and scheme in ("config", "command", "file"):
+            self.lack(f"{match[0]} means something in {self._client.title} only; write the value instead")
+        return match[0]
+
+    def _input(self, identifier: str) -> str:
+        asked = self._inputs.get(identifier, {})
+        variable = re.sub(r"\W", "_", identifier).upper()
+        default = asked.get("default")
+        if isinstance(default, str) and default and "}" not in default:
+            return f"${{{variable}:-{default}}}"
+        about = asked.get("description")
+        what = f" ({about})" if isinstance(about, str) and about else ""
+        self.lack(f"${{input:{identifier}}}{what} is asked for by VS Code; set the environment variable {variable}")
+        return f"${{{variable}}}"
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, str | int | float)
+
+
+def _plain(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+
+
+def _strings(value: object) -> list[str]:
+    """The strings of a list; of codex's objects, their names."""
+    if not isinstance(value, list):
+        return []
+    named = [item.get("name") if isinstance(item, dict) else item for item in value]
+    return [item for item in named if isinstance(item, str)]

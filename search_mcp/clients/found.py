@@ -1,0 +1,154 @@
+"""What is on this machine: which files the clients have, and which servers are in them.
+
+Decides which files count as a client's own, and where its entries stand.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import Any
+
+from search_mcp.clients import document, entries
+from search_mcp.clients.document import Document, Format
+from search_mcp.clients.entries import Translation
+from search_mcp.clients.known import CLIENTS, PASTED, Client, Machine
+from search_mcp.errors import ConfigError
+
+_PROJECTS = "projects"
+_FORMATS: Mapping[str, Format] = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
+
+
+def files(client: Client, machine: Machine) -> list[Path]:
+    """Find the files in which a client keeps servers."""
+    return [path for path, is_there in _places(client, machine) if is_there]
+
+
+def targets(client: Client, machine: Machine) -> list[Path]:
+    """Find the files a server must be written into: one a folder, there or still to be made.
+
+    A client that seems not to be there at all has none.
+    """
+    chosen: dict[Path, Path] = {}
+    home = Path(machine.home)
+    for path, is_there in sorted(_places(client, machine), key=lambda place: not place[1]):
+        if is_there or (path.parent.is_dir() and path.parent != home):
+            chosen.setdefault(path.parent, path)
+    return list(chosen.values())
+
+
+def usual_file(client: Client, machine: Machine) -> Path:
+    """Where a client that is not there yet will look first."""
+    place = next(machine.places(client))
+    return Path(place.base, place.name)
+
+
+def _places(client: Client, machine: Machine) -> list[tuple[Path, bool]]:
+    found: list[Path] = []
+    for place in machine.places(client):
+        folders = Path(place.base).glob(place.pattern) if place.pattern else [Path(place.base)]
+        found += [folder / place.name for folder in sorted(folders)]
+    return [(path, path.is_file()) for path in found]
+
+
+def owner(path: Path, machine: Machine) -> Client:
+    """Tell by its place whose file it is; `PASTED` if that says nothing."""
+    for client in CLIENTS:
+        project = PurePath(client.project_file or "").parts
+        if path in files(client, machine) or (project and path.parts[-len(project) :] == project):
+            return client
+    return PASTED
+
+
+def format_of(path: Path, client: Client) -> Format:
+    """How a file is written."""
+    return _FORMATS.get(path.suffix.lower(), client.format)
+
+
+def reader(file: Document, client: Client) -> Client:
+    """Tell by its content whose format a file of unknown origin has."""
+    if client is not PASTED:
+        return client
+    return next((each for each in CLIENTS if each.root != PASTED.root and each.root in file.value), PASTED)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server as a client has it."""
+
+    client: Client
+    source: str
+    name: str
+    path: tuple[str, ...]
+    """Where its entry stands."""
+    raw: Any
+    translation: Translation | None
+
+    @property
+    def is_ours(self) -> bool:
+        return entries.is_ours(self.raw)
+
+
+def servers(file: Document, client: Client) -> Iterator[Server]:
+    """Yield the servers of a file, those that Claude Code keeps for single projects last.
+
+    Raises:
+        ConfigError: something else stands where they should.
+    """
+    inputs = _inputs(file)
+    for path in _roots(file, client):
+        for name, raw in file.members(path).items():
+            placed = _in_project(raw, path[1]) if path[0] == _PROJECTS else raw
+            translation = entries.translate(placed, client, inputs, os.sep) if isinstance(placed, dict) else None
+            yield Server(client, file.source, name, (*path, name), raw, translation)
+
+
+def typed(name: str, entry: Mapping[str, Any]) -> Server:
+    """Take a server as somebody wrote it on a command line."""
+    return Server(PASTED, "the command line", name, (name,), entry, entries.translate(entry, PASTED, {}, os.sep))
+
+
+def pasted(text: str, name: str | None) -> list[Server]:
+    """Read servers as they stand in a README: with a client's root key or without, or one entry alone.
+
+    `name` is that of a single one, if it is not to be what the text calls it.
+
+    Raises:
+        ConfigError: it is no JSON, or nothing of that kind.
+    """
+    text = text.strip()
+    file = document.read((f"{{{text}\n}}" if text.startswith('"') else text).encode(), "jsonc", "--json")
+    value = file.value
+    if isinstance(value.get("mcp"), dict) and "servers" in value["mcp"]:  # VS Code's settings
+        file = Document(file.source, file.format, "", {**value, **value["mcp"]})
+    client = reader(file, PASTED)
+    if client.root not in file.value:
+        inner = {value.get("name", ""): value} if entries.translate(value, client, {}, os.sep) else value
+        file = Document(file.source, file.format, "", {client.root: inner})
+    found = list(servers(file, client))
+    if name is not None and len(found) != 1:
+        raise ConfigError("--json", f"it holds {len(found)} servers, which cannot all be {name}", "leave the name out")
+    return [replace(server, name=name or server.name) for server in found]
+
+
+def _roots(file: Document, client: Client) -> Iterator[tuple[str, ...]]:
+    yield (client.root,)
+    if client.name == "claude-code":
+        for project, settings in file.members((_PROJECTS,)).items():
+            if isinstance(settings, dict) and settings.get(client.root):
+                yield (_PROJECTS, project, client.root)
+
+
+def _in_project(raw: Any, project: str) -> Any:
+    """Say of a project's server where it is started, if it names files there."""
+    words = entries.program(raw) if isinstance(raw, dict) else None
+    inside = [os.path.join(project, word) for word in words or () if word and not os.path.isabs(word)]  # noqa: PTH117, PTH118
+    if not any(map(os.path.exists, inside)):  # unlike a path's own method, it never raises
+        return raw
+    return {"cwd": project, **raw}
+
+
+def _inputs(file: Document) -> dict[str, dict[str, Any]]:
+    asked = file.value.get("inputs")
+    named = [each for each in asked if isinstance(each, dict)] if isinstance(asked, list) else []
+    return {each["id"]: each for each in named if isinstance(each.get("id"), str)}

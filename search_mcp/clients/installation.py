@@ -1,0 +1,99 @@
+"""search-mcp in one client's file: put in, with the client's other servers behind it, and taken out again.
+
+Decides what changes; reading, writing and remembering is the caller's.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+from search_mcp.clients import document, entries
+from search_mcp.clients.document import Document
+from search_mcp.clients.found import Server, servers
+from search_mcp.clients.known import Client
+from search_mcp.clients.merging import ROOT
+from search_mcp.clients.moved import Moved
+from search_mcp.config import references
+from search_mcp.errors import ConfigError
+from search_mcp.profiles import REGISTERED_AS
+
+Result: TypeAlias = Literal["added", "updated", "present", "removed", "absent"]
+
+
+def put_in(
+    file: Document, client: Client, command: Sequence[str], config: str, variables: Sequence[str]
+) -> tuple[Document, Result]:
+    """Put search-mcp into a client's file, or bring the entry it has there up to date.
+
+    Raises:
+        ConfigError: that cannot be done.
+    """
+    present = file.members((client.root,))
+    name = next(iter(_ours(file, client)), REGISTERED_AS)
+    before = present.get(name)
+    if before is not None and not entries.is_ours(before):
+        raise ConfigError(file.source, f'"{name}" is something else there', "rename or remove it")
+    entry = entries.registration(client, command, config, variables, before or {})
+    changed = file.put((client.root, name), entry)
+    return changed, "added" if before is None else "present" if changed is file else "updated"
+
+
+def behind(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
+    """Name the client's other servers: those that run behind search-mcp as they are, and the rest."""
+    others = [server for server in servers(file, client) if server.path[:-1] == (client.root,) and not server.is_ours]
+    movable = [server for server in others if server.translation is not None and server.translation.runs]
+    return movable, [server for server in others if server.translation is not None and server not in movable]
+
+
+def without(file: Document, moved: Sequence[Server]) -> Document:
+    """Take servers out of a client's file."""
+    for server in moved:
+        file = file.drop(server.path)
+    return file
+
+
+def take_out(file: Document, client: Client, moved: Moved | None) -> tuple[Document, Result, list[str]]:
+    """Take search-mcp out of a client's file, and bring back what was moved behind it.
+
+    Gives also the names of what could not be brought back: another server has them now.
+
+    Raises:
+        ConfigError: that cannot be done.
+    """
+    changed = file
+    if moved is not None and moved.left_it_like(file):
+        changed = replace(document.read(moved.before.encode(), file.format, file.source), has_mark=file.has_mark)
+    taken = _ours(changed, client)
+    for name in taken:
+        changed = changed.drop((client.root, name))
+    kept_out = []
+    for name, entry in (moved.servers if moved is not None else {}).items():
+        if changed.members((client.root,)).get(name, entry) == entry:
+            changed = changed.put((client.root, name), entry)
+        else:
+            kept_out.append(name)
+    return changed, "absent" if changed == file else "removed", kept_out
+
+
+def variables(own: Document) -> list[str]:
+    """Name the environment variables that our configuration refers to."""
+    named: dict[str, None] = {}
+    for entry in own.members((ROOT,)).values():
+        inherited = entry.get("inheritEnv") if isinstance(entry, dict) else None
+        named |= (
+            dict.fromkeys(name for name in inherited if isinstance(name, str)) if isinstance(inherited, list) else {}
+        )
+        named |= dict.fromkeys(name for text in _texts(entry) for name in references(text))
+    return list(named)
+
+
+def _ours(file: Document, client: Client) -> list[str]:
+    return [name for name, entry in file.members((client.root,)).items() if entries.is_ours(entry)]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)

@@ -1,0 +1,221 @@
+"""Set or remove one member of an object in the text of a JSON file; every other character stays.
+
+Decides where a member goes and how it is laid out: as its neighbours are. Comments and trailing commas
+are forgiven and kept. No Python library does this (the ones that keep comments write the whole file
+anew), so it is done on the text, with the standard decoder finding where values end. Pure.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from search_mcp import jsonc
+
+_SPACE = " \t\r\n"
+_USUAL_INDENT = "  "
+
+
+def parse(text: str, source: str) -> object:
+    """Read the value.
+
+    Raises:
+        ConfigError: it is not JSON, or an object has the same key twice.
+    """
+    return jsonc.parse(text, source=source).value
+
+
+def put(text: str, path: Sequence[str], value: object) -> str:
+    """Set the member at a path of a valid document; objects that lack on the way are made."""
+    if not jsonc.blank(text).strip():
+        line_end = _line_end(text)
+        start = text + line_end if text.strip() and not text.endswith("\n") else text
+        return start + _written(_nested(path, value), "", _USUAL_INDENT, line_end) + line_end
+    scan = _Scan(text)
+    found = scan.root()
+    for depth, key in enumerate(path, 1):
+        member = found.member(key)
+        if member is None:
+            return _insert(scan, found, key, _nested(path[depth:], value))
+        if depth == len(path) or not scan.is_object(member):
+            return _replace(scan, member, _nested(path[depth:], value))
+        found = scan.object(member.value)
+    return text
+
+
+def drop(text: str, path: Sequence[str]) -> str:
+    """Remove the member at a path, which must be there, and the comment at the end of its line."""
+    scan = _Scan(text)
+    found = scan.root()
+    for key in path[:-1]:
+        found = scan.object(found[key].value)
+    return _remove(scan, found, found[path[-1]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member by the positions of its key, its value, what follows the value, and the comma after that."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+    comma: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object by the positions of its braces."""
+
+    opening: int
+    closing: int
+    members: tuple[_Member, ...]
+
+    def member(self, key: str) -> _Member | None:
+        return next((member for member in self.members if member.key == key), None)
+
+    def __getitem__(self, key: str) -> _Member:
+        return next(member for member in self.members if member.key == key)
+
+
+class _Scan:
+    """A valid document, and where things are in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.bare = jsonc.without_comments(text)
+        self._plain = jsonc.blank(text)
+        self._decoder = json.JSONDecoder()
+
+    def root(self) -> _Object:
+        return self.object(self._skip(0))
+
+    def is_object(self, member: _Member) -> bool:
+        return self._plain[member.value] == "{"
+
+    def object(self, opening: int) -> _Object:
+        """Find the members of the object that opens at a position."""
+        members = []
+        position = self._skip(opening + 1)
+        while self._plain[position] != "}":
+            key, after_key = self._decoder.raw_decode(self._plain, position)
+            value = self._skip(self._skip(after_key) + 1)
+            _, end = self._decoder.raw_decode(self._plain, value)
+            following = _skip(self.bare, end)
+            comma = following if self.bare[following] == "," else None
+            members.append(_Member(key, position, value, end, comma))
+            position = self._skip(end if comma is None else comma + 1)
+        return _Object(opening, position, tuple(members))
+
+    def _skip(self, position: int) -> int:
+        return _skip(self._plain, position)
+
+    def content_before(self, position: int) -> int:
+        """Where what stands before a position ends, comments included."""
+        return len(self.text[:position].rstrip(_SPACE))
+
+    def rest_of_line(self, position: int) -> str:
+        line = self.text[position:].partition("\n")[0]
+        return line.removesuffix("\r")
+
+    def line_indent(self, position: int) -> str:
+        line = self.text[self.text.rfind("\n", 0, position) + 1 :]
+        return line[: len(line) - len(line.lstrip(" \t"))]
+
+    def own_indent(self, position: int) -> str | None:
+        """What a line begins with if nothing else stands before a position on it, else None."""
+        start = self.text.rfind("\n", 0, position) + 1
+        before = self.text[start:position]
+        return before if start > 0 and not before.strip(" \t") else None
+
+    def unit(self) -> str:
+        """What the document indents by."""
+        first = next(iter(self.root().members), None)
+        return (self.own_indent(first.start) if first is not None else None) or _USUAL_INDENT
+
+    def is_swallowed(self, position: int) -> bool:
+        """Whether what is put at a position becomes part of a `//` comment."""
+        return jsonc.without_comments(self.text[:position] + "x")[-1] != "x"
+
+
+def _skip(text: str, position: int) -> int:
+    while text[position] in _SPACE:
+        position += 1
+    return position
+
+
+def _insert(scan: _Scan, found: _Object, key: str, value: object) -> str:
+    text, line_end = scan.text, _line_end(scan.text)
+    name = json.dumps(key, ensure_ascii=False)
+    if not found.members:
+        outer = scan.line_indent(found.opening)
+        indent = outer + scan.unit()
+        at = scan.content_before(found.closing)
+        rest = text[at : found.closing]
+        if at == found.opening + 1 or "\n" not in rest:
+            rest = line_end + outer
+        member = f"{line_end}{indent}{name}: {_written(value, indent, scan.unit(), line_end)}"
+        return text[:at] + member + rest + text[found.closing :]
+    last = found.members[-1]
+    own_indent = scan.own_indent(last.start)
+    first_comma, last_comma = (",", "") if last.comma is None else ("", ",")
+    if own_indent is None:
+        at = last.end if last.comma is None else last.comma + 1
+        return f"{text[:at]}{first_comma} {name}: {json.dumps(value, ensure_ascii=False)}{last_comma}{text[at:]}"
+    at = scan.content_before(found.closing)
+    member = f"{line_end}{own_indent}{name}: {_written(value, own_indent, scan.unit(), line_end)}{last_comma}"
+    return text[: last.end] + first_comma + text[last.end : at] + member + text[at:]
+
+
+def _replace(scan: _Scan, member: _Member, value: object) -> str:
+    own_indent = scan.own_indent(member.start)
+    if own_indent is None:
+        written = json.dumps(value, ensure_ascii=False)
+    else:
+        written = _written(value, own_indent, scan.unit(), _line_end(scan.text))
+    return scan.text[: member.value] + written + scan.text[member.end :]
+
+
+def _remove(scan: _Scan, found: _Object, member: _Member) -> str:
+    text = scan.text
+    start, end = _extent(scan, found, member)
+    if not (text[found.opening + 1 : start] + text[end : found.closing]).strip(_SPACE):
+        return text[: found.opening + 1] + text[found.closing :]
+    before = text[:start]
+    index = found.members.index(member)
+    if member.comma is None and index:
+        comma = found.members[index - 1].comma
+        assert comma is not None  # one stands between every two members
+        before = text[:comma] + text[comma + 1 : start]
+    return before + text[end:]
+
+
+def _extent(scan: _Scan, found: _Object, member: _Member) -> tuple[int, int]:
+    """What goes with a member: its comma, its line, and the comment at the end of that."""
+    end = member.end if member.comma is None else member.comma + 1
+    rest = scan.rest_of_line(end)
+    above = scan.content_before(member.start)
+    is_alone = scan.own_indent(member.start) is not None
+    if is_alone and rest.lstrip(" \t").startswith("//"):
+        end, rest = end + len(rest), ""
+    if is_alone and not rest.strip(" \t"):
+        return above, end
+    if is_alone or above == found.opening + 1:
+        if not scan.is_swallowed(above) and scan.text[_skip(scan.text, end)] == "}":
+            return above, end
+        return member.start, end + len(rest) - len(rest.lstrip(" \t"))
+    return above, end
+
+
+def _nested(path: Sequence[str], value: object) -> object:
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+def _written(value: object, indent: str, unit: str, line_end: str) -> str:
+    lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
+    return (line_end + indent).join(lines)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

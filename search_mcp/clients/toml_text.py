@@ -1,0 +1,125 @@
+"""Set or remove one table in the text of a TOML file; every other character stays.
+
+Decides where a table begins and ends: a comment above the next header belongs to that. tomlkit writes the
+new table, but does not place it: it would put it between the next table and that table's comment, and take
+the comment along with the table before. Pure.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import ParseError
+
+from search_mcp.errors import ConfigError
+
+_EMPTY_LINE = re.compile(r"\A\r?\n")
+_EMPTY_LINE_AT_END = re.compile(r"(?<=\n)\r?\n\Z")
+
+
+def parse(text: str, source: str) -> object:
+    """Read the value.
+
+    Raises:
+        ConfigError: it is not TOML.
+    """
+    try:
+        return tomlkit.parse(text).unwrap()
+    except ParseError as exc:
+        problem = f"not valid TOML: {str(exc).removesuffix(f' at line {exc.line} col {exc.col}')}"
+        raise ConfigError(source, problem, "mend that line", line=exc.line) from exc
+
+
+def put(text: str, path: Sequence[str], value: object) -> str:
+    """Set the table at a path of a valid document: where it was, else at the end."""
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    written = _written(path, value).replace("\n", line_end)
+    sections = _sections(text, path)
+    if sections:
+        for section in reversed(sections[1:]):
+            text = _without(text, section)
+        return text[: sections[0].start] + written + text[sections[0].end :]
+    if text and not text.endswith("\n"):
+        text += line_end
+    return text + (line_end if text else "") + written
+
+
+def drop(text: str, path: Sequence[str]) -> str:
+    """Remove the table at a path, and those inside it."""
+    for section in reversed(_sections(text, path)):
+        text = _without(text, section)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A header and the lines under it."""
+
+    start: int
+    end: int
+
+
+def _without(text: str, section: _Section) -> str:
+    """Take a section out, with one empty line: that above it or, of the first, that below."""
+    before, after = text[: section.start], text[section.end :]
+    if not before:
+        return _EMPTY_LINE.sub("", after, count=1)
+    return _EMPTY_LINE_AT_END.sub("", before) + after
+
+
+def _sections(text: str, path: Sequence[str]) -> list[_Section]:
+    """Find the tables at a path and below it."""
+    headers = [*_headers(text), (len(text), ())]
+    return [
+        _Section(start, start + len(_content(text[start:following])))
+        for (start, named), (following, _) in pairwise(headers)
+        if named[: len(path)] == tuple(path)
+    ]
+
+
+def _content(section: str) -> str:
+    """Cut off the empty lines and comments at the end: they belong to what follows."""
+    lines = section.splitlines(keepends=True)
+    while lines[1:] and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+        lines.pop()
+    return "".join(lines)
+
+
+def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield where each table's header is, and the path it names."""
+    start = position = 0
+    for line in text.splitlines(keepends=True):
+        # In the middle of a text or a list over lines, what precedes is not whole and cannot be read.
+        if line.lstrip().startswith("[") and _is_whole(text[start:position]):
+            start = position
+            yield start, _named(tomllib.loads(line))
+        position += len(line)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _named(header: Any) -> tuple[str, ...]:
+    names: list[str] = []
+    while isinstance(header, dict) and header:
+        name, header = next(iter(header.items()))
+        names.append(name)
+    return tuple(names)
+
+
+def _written(path: Sequence[str], value: object) -> str:
+    inner: Any = tomlkit.item(value)
+    for name in reversed(path):
+        outer = tomlkit.table(is_super_table=True)
+        outer.append(name, inner)
+        inner = outer
+    return tomlkit.dumps(inner)

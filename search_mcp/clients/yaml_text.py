@@ -1,0 +1,144 @@
+"""Set or remove one member of a block mapping in the text of a YAML file; every other character stays.
+
+Decides where a member begins and ends, by the positions the parser gives. ruamel.yaml reads the file and
+writes the new member, but not the rest: it would change indentation and quotes there. Pure.
+"""
+
+import io
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
+
+from search_mcp.errors import ConfigError
+
+_USUAL_INDENT = "  "
+_WIDEST = 1 << 20
+"""Columns: nothing is folded."""
+
+
+def parse(text: str, source: str) -> object:
+    """Read the value; an empty file counts as an empty mapping.
+
+    Raises:
+        ConfigError: it is not YAML, or a mapping has the same key twice.
+    """
+    try:
+        value: object = _yaml().load(text)
+    except MarkedYAMLError as exc:
+        line = exc.problem_mark.line + 1 if exc.problem_mark is not None else None
+        raise ConfigError(source, f"not valid YAML: {exc.problem}", "mend that line", line=line) from exc
+    except YAMLError as exc:
+        raise ConfigError(source, "not valid YAML", "take out what is no text") from exc
+    return {} if value is None else value
+
+
+def put(text: str, path: Sequence[str], value: object) -> str:
+    """Set the member at a path of a valid document; mappings that lack on the way are made."""
+    root = _yaml().compose(text)
+    if root is None:
+        return _ended(text) + _written(_nested(path, value), "", text)
+    if root.flow_style:
+        return text  # one in braces is left alone, and whoever asked sees that nothing changed
+    mapping = root
+    for depth, key in enumerate(path, 1):
+        pair = _pair(mapping, key)
+        if pair is None:
+            return _insert(text, mapping, _nested(path[depth - 1 :], value))
+        if depth == len(path):
+            start, end = _lines(text, pair)
+            return text[:start] + _written({key: value}, _indent(mapping), text) + text[end:]
+        if not isinstance(pair[1], MappingNode) or not pair[1].value:
+            after_key, after_value = _value(text, pair)
+            _, end = _lines(text, pair)
+            deeper = _written(_nested(path[depth:], value), _indent(mapping) + _USUAL_INDENT, text)
+            return _ended(text[:after_key] + text[after_value:end]) + deeper + text[end:]
+        mapping = pair[1]
+    return text
+
+
+def drop(text: str, path: Sequence[str]) -> str:
+    """Remove the member at a path, which must be there; a mapping that becomes empty is `{}`."""
+    mapping: Any = _yaml().compose(text)
+    outer: Any = None
+    for key in path[:-1]:
+        outer = _pair(mapping, key)
+        mapping = outer[1]
+    pair = _pair(mapping, path[-1])
+    start, end = _lines(text, pair)
+    if len(mapping.value) > 1 or outer is None:
+        return text[:start] + text[end:]
+    after_key, _ = _value(text, outer)
+    return text[:after_key] + " {}" + text[after_key:start] + text[end:]
+
+
+def _yaml() -> Any:
+    yaml: Any = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.width = _WIDEST
+    yaml.sort_base_mapping_type_on_output = False
+    return yaml
+
+
+def _pair(mapping: Any, key: str) -> Any:
+    return next((pair for pair in mapping.value if pair[0].value == key), None)
+
+
+def _indent(mapping: Any) -> str:
+    return " " * int(mapping.value[0][0].start_mark.column)
+
+
+def _insert(text: str, mapping: Any, member: object) -> str:
+    _, end = _lines(text, mapping.value[-1])
+    return _ended(text[:end]) + _written(member, _indent(mapping), text) + text[end:]
+
+
+def _lines(text: str, pair: tuple[Node, Any]) -> tuple[int, int]:
+    """The whole lines of a member, without the empty lines and comments that follow it."""
+    start = text.rfind("\n", 0, pair[0].start_mark.index) + 1
+    last = len(text[: _end(pair)].rstrip())
+    line_end = text.find("\n", last)
+    return start, len(text) if line_end < 0 else line_end + 1
+
+
+def _value(text: str, pair: tuple[Node, Any]) -> tuple[int, int]:
+    """Where a value may begin, after the colon, and where it ends."""
+    after_key = text.index(":", pair[0].end_mark.index) + 1
+    return after_key, after_key if _is_nothing(pair[1]) else int(pair[1].end_mark.index)
+
+
+def _end(pair: tuple[Node, Any]) -> int:
+    """Where the last word of a member ends; a block's own end mark stands where the next one begins."""
+    key, node = pair
+    while isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        key, node = last if isinstance(last, tuple) else (last, last)
+    return int(key.end_mark.index if _is_nothing(node) else node.end_mark.index)
+
+
+def _is_nothing(node: Node) -> bool:
+    """Whether no word stands for a null; its marks then are behind the comments that follow."""
+    return isinstance(node, ScalarNode) and not node.value and not node.style
+
+
+def _nested(path: Sequence[str], value: object) -> object:
+    for key in reversed(path):
+        value = {key: value}
+    return value
+
+
+def _written(value: object, indent: str, text: str) -> str:
+    stream = io.StringIO()
+    _yaml().dump(value, stream)
+    return textwrap.indent(stream.getvalue(), indent).replace("\n", _line_end(text))
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + _line_end(text)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,38 @@
+"""Where in a text the terms stand that a query found it by, for a person who looks at the results."""
+
+import re
+from collections.abc import Collection, Iterator
+
+from search_mcp.search.analysis import is_spaceless, word_terms
+
+_WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def spans(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of what the terms stand for; spans may overlap."""
+    spaceless = [term for term in terms if is_spaceless(term)]
+    pairs = [term for term in spaceless if len(term) > 1] or spaceless  # a character alone says little beside a pair
+    for word in _WORD.finditer(text):
+        if any(map(is_spaceless, word[0])):
+            yield from _occurrences(word, pairs)
+        else:
+            yield from _in_word(word, terms)
+
+
+def _in_word(word: re.Match[str], terms: Collection[str]) -> Iterator[tuple[int, int]]:
+    parts = [part for part in _PART.finditer(word[0]) if word[0].isascii() and _means(part[0], terms)]
+    for part in parts:
+        yield word.start() + part.start(), word.start() + part.end()
+    if not parts and _means(word[0], terms):
+        yield word.span()
+
+
+def _means(word: str, terms: Collection[str]) -> bool:
+    return any(term in terms for term in word_terms(word))
+
+
+def _occurrences(word: re.Match[str], pairs: Collection[str]) -> Iterator[tuple[int, int]]:
+    for pair in pairs:
+        for found in re.finditer(re.escape(pair), word[0], re.IGNORECASE):
+            yield word.start() + found.start(), word.start() + found.end()

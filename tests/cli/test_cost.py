@@ -1,0 +1,131 @@
+"""`tokens`: what is counted, how, and what is drawn."""
+
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Place, server
+from search_mcp.cli.tokenizer import estimate
+
+RECORDED = Path(__file__).parents[2] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
+RECORDED_TOKENS = 121_095
+"""Of the definitions written as below, counted with o200k_base (npm gpt-tokenizer 3)."""
+
+
+def without(module: str) -> tuple[str, ...]:
+    """The command where a library is not installed."""
+    script = (
+        f"import sys; sys.modules[{module!r}] = None; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    return (sys.executable, "-c", script)
+
+
+@pytest.fixture
+def box(place: Place) -> Place:
+    place.configure({"toolbox": server("toolbox"), "pinned": server("toolbox", pinned=["echo"])})
+    return place
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="a source distribution has no recorded catalogue")
+def test_the_estimate_is_near_what_is_counted() -> None:
+    tools = map(json.loads, gzip.decompress(RECORDED.read_bytes()).splitlines())
+    counted = sum(
+        estimate(
+            json.dumps(
+                {
+                    "name": f"{tool['server']}.{tool['tool']}",
+                    "description": tool["description"],
+                    "inputSchema": tool["inputSchema"],
+                },
+                ensure_ascii=False,
+                separators=(",", ":"),
+            )
+        )
+        for tool in tools
+    )
+    assert counted == pytest.approx(RECORDED_TOKENS, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("list files", 2),
+        ("list_files", 2),
+        ("12345", 2),
+        ("internationalisation", 3),
+        ("日本語", 2),
+        ("\n", 1),
+    ],
+)
+def test_the_estimate_of_a_few_words(text: str, tokens: int) -> None:
+    assert estimate(text) == tokens
+
+
+def test_the_parts_make_the_whole(box: Place) -> None:
+    told = box.run("tokens", "--json").json
+    modes = ("full", "light", "search")
+    for mode in modes:
+        of_servers = sum(each[mode] for each in told["servers"])
+        assert told["total"][mode] == of_servers + told["ownTools"][mode] + told["instructions"]
+    by_name = {each["name"]: each for each in told["servers"]}
+    assert by_name["toolbox"]["tools"] == 7
+    assert by_name["toolbox"]["full"] > by_name["toolbox"]["light"] > by_name["toolbox"]["search"] == 0
+    assert by_name["pinned"]["search"] > 0  # what is pinned is listed in every mode, and in full
+    assert told["directly"] == sum(each["full"] for each in told["servers"])
+
+
+def test_sessions_and_where_they_break_even(box: Place) -> None:
+    told = box.run("tokens", "--json").json
+    for session in told["sessions"]:
+        searches = session["searches"] * told["search"]
+        assert session["full"] == told["total"]["full"]
+        assert session["light"] == told["total"]["light"] + searches
+        assert session["search"] == told["total"]["search"] + searches
+    for mode, even in told["breakEvenSearches"].items():
+        assert told["total"][mode] + even * told["search"] <= told["total"]["full"]
+        assert told["total"][mode] + (even + 1) * told["search"] > told["total"]["full"]
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [(without("tiktoken"), "pip install 'search-mcp[tokens]'"), (None, "tiktoken could not fetch the encoding")],
+)
+def test_where_nothing_can_count_it_is_estimated(box: Place, command: tuple[str, ...] | None, why: str) -> None:
+    ended = box.run("tokens", **({"command": command} if command else {}))  # type: ignore[arg-type]
+    assert (ended.code, ended.err) == (0, "")
+    assert "Estimated" in ended.out
+    assert why in ended.out
+
+
+def test_where_a_tokenizer_is_installed_it_counts(box: Place) -> None:
+    # Stands in for tiktoken with its encoding, which is not to be had without a network.
+    stand_in = "def get_encoding(name):\n    return type('E', (), {'encode_ordinary': staticmethod(str.split)})\n"
+    (box.folder / "tiktoken.py").write_text(stand_in)
+    ended = box.run("tokens", "--json", PYTHONPATH=str(box.folder))
+    assert ended.json["tokenizer"] == {"name": "o200k_base", "isEstimate": False}
+    assert "Counted with o200k_base" in box.run("tokens", PYTHONPATH=str(box.folder)).out
+
+
+def test_without_any_tools(place: Place) -> None:
+    place.configure({})
+    ended = place.run("tokens", "--json")
+    assert (ended.code, ended.json["servers"]) == (0, [])
+    assert ended.json["search"] > 0
+
+
+@pytest.mark.parametrize(("name", "beginning"), [("cost.png", b"\x89PNG"), ("cost.svg", b"<?xml")])
+def test_a_plot(box: Place, name: str, beginning: bytes) -> None:
+    pytest.importorskip("matplotlib", reason="an extra")
+    ended = box.run("tokens", "--plot", name)
+    assert (ended.code, ended.err) == (0, f"{name}: saved\n")
+    assert (box.folder / name).read_bytes().startswith(beginning)
+
+
+def test_a_plot_without_the_library(box: Place) -> None:
+    ended = box.run("tokens", "--plot", "cost.png", command=without("matplotlib"))
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "error: a plot needs matplotlib; pip install 'search-mcp[tokens]'\n"

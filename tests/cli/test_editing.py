@@ -1,0 +1,171 @@
+"""`add`, `remove`, `enable`, `disable`: the file as a person keeps it, and a search-mcp that runs meanwhile."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from processes.run import SERVERS, Run
+from real.processes import VARIABLE
+
+from cli.conftest import Place
+from cli.test_commands import is_one_sentence
+
+OURS = """\
+{
+  // my servers
+  "mcpServers": {
+    "files": {"command": "npx", "args": ["-y", "pkg"]}, // keep me
+    /* "old": {}, */
+    "git": {
+      "command": "uvx",
+      "disabled": true,
+    },
+  },
+  "settings": {"listing": "light"},
+}
+"""
+
+
+@pytest.fixture
+def config(place: Place) -> Path:
+    path = place.folder / "config" / "mcp-servers.json"
+    path.parent.mkdir()
+    path.write_bytes(OURS.encode())
+    return path
+
+
+EDITS = [
+    (["enable", "git"], '"disabled": true', '"disabled": false'),
+    (["enable", "files"], "", ""),
+    (["disable", "git"], "", ""),
+    (["disable", "files"], '["-y", "pkg"]}', '["-y", "pkg"], "enabled": false}'),
+    (["remove", "files"], '    "files": {"command": "npx", "args": ["-y", "pkg"]}, // keep me\n', ""),
+    (
+        ["add", "new", "--env", "A=b=c", "--cwd", "/c", "--", "npx", "-y", "x"],
+        "    },\n  },",
+        (
+            "    },\n"
+            '    "new": {\n      "command": "npx",\n      "args": [\n        "-y",\n        "x"\n      ],\n'
+            '      "env": {\n        "A": "b=c"\n      },\n      "cwd": "/c"\n    },\n  },'
+        ),
+    ),
+    (
+        ["add", "--json", '{"mcpServers": {"new": {"command": "x", "autoApprove": []}}}'],
+        "    },\n  },",
+        '    },\n    "new": {\n      "command": "x"\n    },\n  },',
+    ),
+    (["add", "again", "--", "npx", "-y", "pkg"], "", ""),
+]
+
+
+@pytest.mark.parametrize(("words", "old", "new"), EDITS, ids=[" ".join(row[0][:3]) for row in EDITS])
+def test_edits(place: Place, config: Path, words: list[str], old: str, new: str) -> None:
+    ended = place.run(*words)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.count("\n") == 1
+    assert config.read_bytes().decode() == OURS.replace(old, new)
+    backup = config.with_name("mcp-servers.json.search-mcp.bak")
+    assert backup.exists() == (old != new)
+    assert old == new or backup.read_bytes().decode() == OURS
+
+
+def test_several_at_once(place: Place, config: Path) -> None:
+    assert place.run("disable", "files", "git", "files").out == f"Disabled files, git in {config}.\n"
+    assert place.run("remove", "git", "files").code == 0
+    assert '// my servers\n  "mcpServers": {\n    /* "old": {}, */\n  },' in config.read_text()
+
+
+def test_without_a_configuration_the_users_own_is_begun(place: Place) -> None:
+    path = Path(place.variables["XDG_CONFIG_HOME"], "search-mcp", "mcp-servers.json")
+    assert place.run("add", "one", "--", "x").out == f"Added one to {path}.\n"
+    assert json.loads(path.read_text()) == {"mcpServers": {"one": {"command": "x"}}}
+    other = place.folder / "other.json"
+    assert place.run("add", "two", "--config", str(other), "--", "x").code == 0
+    assert json.loads(other.read_text()) == {"mcpServers": {"two": {"command": "x"}}}
+
+
+def test_from_stdin_with_what_is_to_be_known(place: Place, config: Path) -> None:
+    ended = place.run(
+        "add", "--json", "-", stdin='"a": {"url": "https://x"}, "b": {"command": "x", "args": ["${A_B}"]}'
+    )
+    assert (ended.code, ended.out) == (0, f"Added a to {config}.\nAdded b to {config}.\n")
+    assert ended.err == "warning: a: it is reached by HTTP, which this version does not do yet\n"
+    ended = place.run("enable", "a", "b")
+    assert ended.code == 0
+    assert "warning: a: this version runs stdio servers only" in ended.err
+    assert "warning: b: environment variable A_B, used in args, is not set" in ended.err
+
+
+def test_dry_run_shows_what_would_change_without_secrets(place: Place, config: Path) -> None:
+    ended = place.run("add", "new", "--env", "TOKEN=s3cret", "--dry-run", "--", "x")
+    assert (ended.code, ended.err) == (0, "")
+    assert '+      "command": "x",\n' in ended.out
+    assert '+        "TOKEN": "***"\n' in ended.out
+    assert "s3cret" not in ended.out
+    assert config.read_bytes().decode() == OURS
+
+
+MISUSES = [
+    (["remove", "flies"], ["there is no server 'flies'", "did you mean files?"]),
+    (["enable", "zzz"], ["there is no server 'zzz'", "there are files, git"]),
+    (["add", "files", "--", "other"], ["there is a server files already", "remove it first"]),
+    (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),
+    (["add", "new", "--env", "A", "--", "x"], ["--env wants KEY=VALUE"]),
+    (["add", "new", "--json", "{}", "--", "x"], ["--json says all there is to say"]),
+    (["add", "--json", '{"command": "x"}'], ["that server has no name"]),
+    (["add", "--json", '{"a": {"command": 3}}'], ["a is no server: it has neither a command nor a url"]),
+    (["add", "--json", '{"a": {"command": "x", "tags": 3}}'], ['a is no server: "tags" must be a list of strings']),
+    (["add", "--json", '{"a": '], ["--json:1: not valid JSON"]),
+    (["add", "--json", "{}"], ["that holds no server"]),
+    (["add", "me", "--", "search-mcp"], ["no server but search-mcp itself"]),
+]
+
+
+@pytest.mark.parametrize(("words", "complaint"), MISUSES)
+def test_misuse(place: Place, config: Path, words: list[str], complaint: list[str]) -> None:
+    assert is_one_sentence(place.run(*words), 2, *complaint)
+    assert config.read_bytes().decode() == OURS
+
+
+def test_a_broken_configuration_is_not_touched(place: Place, config: Path) -> None:
+    config.write_text('{"mcpServers": {\n"a": {}')
+    assert is_one_sentence(place.run("add", "b", "--", "x"), 2, f"{config}:2: not valid JSON")
+    assert config.read_text() == '{"mcpServers": {\n"a": {}'
+
+
+def test_a_configuration_with_another_fault_can_be_mended(place: Place, config: Path) -> None:
+    config.write_text('{"mcpServers": {"a": {"command": 3}, "b": {"command": "x"}}}')
+    ended = place.run("disable", "b")
+    assert ended.code == 0
+    assert '"command" must be a string' in ended.err
+    assert place.run("remove", "a").err == ""
+
+
+def test_a_running_search_mcp_picks_it_up(place: Place) -> None:
+    path = place.folder / "mcp-servers.json"
+    path.write_text('{"mcpServers": {}}')
+    with Run(place.folder, path) as run:
+        run.opens()
+        run.asks("tools/list")
+        mark = f"{VARIABLE}={run.mark}"
+        script = str(SERVERS / "well_behaved.py")
+        added = place.run("add", "one", "--env", mark, "--config", str(path), "--", sys.executable, script)
+        assert added.code == 0, added.err
+        waits_for(run, ["one.echo"])
+        assert run.calls("one.echo", words="x") == "x"
+        assert place.run("disable", "one", "--config", str(path)).code == 0
+        waits_for(run, [])
+        assert run.is_refused("one.echo")["code"] == -32000
+        assert place.run("enable", "one", "--config", str(path)).code == 0
+        waits_for(run, ["one.echo"])
+        assert run.calls("one.echo", words="y") == "y"
+        assert place.run("remove", "one", "--config", str(path)).code == 0
+        waits_for(run, [])
+        assert run.is_refused("one.echo")["code"] == -32602
+
+
+def waits_for(run: Run, echoes: list[str]) -> None:
+    """Do as a client does that is told of a change: ask for the list again, until it is this one."""
+    while [tool["name"] for tool in run.asks("tools/list")["tools"] if tool["name"].endswith(".echo")] != echoes:
+        assert run.next()["method"] == "notifications/tools/list_changed"

@@ -1,0 +1,114 @@
+"""What is remembered from one command to the next: what needs no server, and what starts one."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import SERVERS, Place
+
+DAY = 86_400
+
+
+class Counted:
+    """A copy of the toolbox that notes each of its starts; without its script it cannot be started any more."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._starts, self.script = folder / f"{name}.starts", folder / f"{name}.py"
+        note = f"open({str(self._starts)!r}, 'a').write('x')\n"
+        self.script.write_text(note + (SERVERS / "toolbox.py").read_text(encoding="utf-8"), encoding="utf-8")
+        self.entry = {"command": "${python}", "args": [str(self.script)]}
+
+    @property
+    def starts(self) -> int:
+        return len(self._starts.read_text()) if self._starts.exists() else 0
+
+
+@pytest.fixture
+def counted(place: Place) -> Counted:
+    server = Counted(place.folder, "counted")
+    place.configure({"box": server.entry})
+    assert place.run("list").code == 0
+    assert server.starts == 1
+    return server
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["list", "box"], ["search", "echo"], ["describe", "box.echo"], ["tokens"], ["list", "--json"]]
+)
+def test_what_is_remembered_needs_no_server(place: Place, counted: Counted, words: list[str]) -> None:
+    counted.script.unlink()
+    ended = place.run(*words)
+    assert (ended.code, ended.err) == (0, "")
+    assert counted.starts == 1
+    assert "echo" in ended.out or "box" in ended.out
+
+
+def test_refresh_asks_again(place: Place, counted: Counted) -> None:
+    text = counted.script.read_text(encoding="utf-8")
+    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    assert "box.measure" in place.run("list").out
+    assert "box.weigh" in place.run("list", "--refresh").out
+    assert counted.starts == 2
+    assert "box.weigh" in place.run("list").out
+
+
+def test_check_believes_nothing_and_renews_all(place: Place, counted: Counted) -> None:
+    text = counted.script.read_text(encoding="utf-8")
+    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    assert place.run("check").code == 0
+    assert counted.starts == 2
+    assert "box.weigh" in place.run("list").out
+
+
+def test_how_old_it_is_is_said(place: Place, counted: Counted) -> None:
+    two_days_ago = time.time() - 2 * DAY
+    for record in Path(place.variables["XDG_CACHE_HOME"]).rglob("*.json"):
+        os.utime(record, (two_days_ago, two_days_ago))
+    ended = place.run("search", "echo")
+    assert ended.err == "as the servers listed it 2 days ago; --refresh asks them again\n"
+    assert round(place.run("list", "--json").json["ageSeconds"] / DAY) == 2
+    ended = place.run("list", "--refresh", "--json")
+    assert (ended.err, ended.json["ageSeconds"]) == ("", None)
+    assert place.run("list", "--json").json["ageSeconds"] < DAY  # what was found again is new
+
+
+def test_a_name_that_is_not_remembered_is_asked_for(place: Place, counted: Counted) -> None:
+    text = counted.script.read_text(encoding="utf-8")
+    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    assert "box.weigh()" in place.run("describe", "box.weigh").out
+    assert counted.starts == 2
+
+
+def test_call_reads_the_schema_anew(place: Place, counted: Counted) -> None:
+    text = counted.script.read_text(encoding="utf-8")
+    counted.script.write_text(text.replace('"a": {"type": "integer"}', '"a": {"type": "string"}'), encoding="utf-8")
+    assert place.run("call", "box.add", "a=1").json == {"a": "1"}
+
+
+def test_call_starts_the_one_server_that_has_the_tool(place: Place) -> None:
+    one, other = Counted(place.folder, "one"), Counted(place.folder, "other")
+    renamed = {"echo": "say", "add": "sum", "measure": "m", "draw": "d", "fail": "f", "refuse": "r", "work": "w"}
+    entries = {"one": {**one.entry, "prefix": ""}, "other": {**other.entry, "prefix": "", "rename": renamed}}
+    place.configure(entries)
+    place.run("call", "echo", "text=a")
+    assert (one.starts, other.starts) == (1, 1)  # nothing is known yet: any of them may have it
+    assert place.run("list").code == 0
+    before = one.starts, other.starts
+    assert place.run("call", "echo", "text=a").json == {"text": "a"}
+    assert (one.starts, other.starts) == (before[0] + 1, before[1])
+
+
+def test_a_server_that_fails_is_not_taken_for_one_without_tools(toolbox: Place) -> None:
+    assert toolbox.run("list").code == 1
+    ended = toolbox.run("list")
+    assert ended.code == 1
+    assert "the tools of 'dying' are missing" in ended.err
+    assert "toolbox.echo" in ended.out
+
+
+def test_nothing_can_be_remembered_in_a_folder_that_cannot_be_written(toolbox: Place) -> None:
+    (toolbox.folder / "file").write_text("")
+    ended = toolbox.run("list", "toolbox", XDG_CACHE_HOME=str(toolbox.folder / "file"))
+    assert (ended.code, ended.err) == (0, "")

@@ -1,0 +1,398 @@
+"""`import`, `install`, `uninstall`: with the files of real clients, in a home of their own."""
+
+import json
+import shutil
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+from mcp.types import TextContent
+
+from cli.conftest import COMMAND, SECONDS, Place, server
+from cli.test_commands import is_one_sentence
+from search_mcp.clients import document
+from search_mcp.clients.document import Format
+
+CLAUDE = """\
+{
+  "mcpServers": {
+    "time": {
+      "command": "uvx",
+      "args": ["mcp-server-time"],
+      "env": {"TOKEN": "s3cret-value"}
+    },
+    "files": {"command": "npx", "args": ["-y", "files", "/a"]}
+  },
+  "theme": "dark"
+}
+"""
+CURSOR = """\
+{
+  // the remote one
+  "mcpServers": {
+    "linear": {"url": "https://mcp.linear.app/sse", "headers": {"A": "s3cret-header"}}, // mine
+    "clock": {"command": "uvx", "args": ["mcp-server-time"], "env": {"TOKEN": "s3cret-value"}},
+    "here": {"command": "npx", "args": ["${workspaceFolder}"]},
+  },
+}
+"""
+CODEX = """\
+model = "gpt" # mine
+
+[mcp_servers.files] # other files
+command = "npx"
+args = ["-y", "files", "/b"]
+enabled = false
+
+# the rest
+[tui]
+theme = "dark"
+"""
+GOOSE = """\
+GOOSE_MODEL: gpt
+extensions:
+  developer:
+    type: builtin
+    enabled: true
+  # the web
+  fetch:
+    type: stdio
+    cmd: uvx
+    args:
+    - mcp-server-fetch
+    enabled: true
+GOOSE_MODE: auto
+"""
+FILES = {
+    "claude-desktop": ("XDG_CONFIG_HOME/Claude/claude_desktop_config.json", CLAUDE),
+    "cursor": (".cursor/mcp.json", CURSOR),
+    "codex": (".codex/config.toml", CODEX),
+    "goose": ("XDG_CONFIG_HOME/goose/config.yaml", GOOSE),
+}
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the clients' files are where Linux has them")
+pytestmark = ON_LINUX
+
+
+@pytest.fixture
+def home(place: Place) -> Place:
+    """A place where four clients live."""
+    for name, text in FILES.values():
+        path = place.folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    return place
+
+
+def path_of(place: Place, client: str) -> Path:
+    return place.folder / FILES[client][0]
+
+
+def texts(place: Place) -> dict[str, str]:
+    return {client: path_of(place, client).read_text() for client in FILES}
+
+
+UNTOUCHED = {client: text for client, (_, text) in FILES.items()}
+
+
+def own_path(place: Place) -> Path:
+    return Path(place.variables["XDG_CONFIG_HOME"], "search-mcp", "mcp-servers.json")
+
+
+def own_servers(place: Place) -> dict[str, Any]:
+    servers: dict[str, Any] = json.loads(own_path(place).read_text())["mcpServers"]
+    return servers
+
+
+# import
+
+
+IMPORTED = {
+    "time": {"command": "uvx", "args": ["mcp-server-time"], "env": {"TOKEN": "s3cret-value"}},
+    "files": {"command": "npx", "args": ["-y", "files", "/a"]},
+    "linear": {
+        "type": "http",
+        "url": "https://mcp.linear.app/sse",
+        "headers": {"A": "s3cret-header"},
+        "enabled": False,
+    },
+    "here": {"command": "npx", "args": ["${workspaceFolder}"]},
+    "files-2": {"command": "npx", "args": ["-y", "files", "/b"], "enabled": False},
+    "fetch": {"command": "uvx", "args": ["mcp-server-fetch"]},
+}
+
+
+def test_import_takes_over_what_all_clients_have(home: Place) -> None:
+    ended = home.run("import")
+    assert ended.code == 0, ended.err
+    assert own_servers(home) == IMPORTED
+    assert texts(home) == UNTOUCHED
+    rows = [row.split(maxsplit=1) for row in ended.out.splitlines()]
+    assert rows == [
+        ["Server", "From            Result"],
+        ["time", "Claude Desktop  added"],
+        ["files", "Claude Desktop  added"],
+        ["linear", "Cursor          added, disabled"],
+        ["clock", "Cursor          there already, as time"],
+        ["here", "Cursor          added"],
+        ["files", "Codex           added as files-2, disabled"],
+        ["developer", "goose           left out: it has neither a command nor a url"],
+        ["fetch", "goose           added"],
+    ]
+    assert "linear: it is reached by HTTP" in ended.err
+    assert "here: ${workspaceFolder} depends on the window" in ended.err
+    assert "s3cret" not in ended.out + ended.err
+    assert home.run("list", "nothing").code == 2  # the file can be read
+
+
+def test_import_twice_changes_nothing(home: Place) -> None:
+    home.run("import")
+    text = own_path(home).read_text()
+    ended = home.run("import", "--json")
+    assert {each["result"] for each in ended.json["servers"]} == {"present", "skipped"}
+    assert ended.json["difference"] == ""
+    assert own_path(home).read_text() == text
+
+
+def test_import_without_writing(home: Place) -> None:
+    ended = home.run("import", "--dry-run")
+    assert ended.code == 0
+    assert '+      "url": "https://mcp.linear.app/sse",\n' in ended.out
+    assert "s3cret" not in ended.out + ended.err
+    shown = home.run("import", "--dry-run", "--json").json
+    assert shown["config"] == str(own_path(home))
+    assert shown["difference"] in ended.out
+    assert "s3cret" not in json.dumps(shown)
+    assert not own_path(home).exists()
+
+
+def test_import_some(home: Place) -> None:
+    project = home.folder / "project" / ".vscode" / "mcp.json"
+    project.parent.mkdir(parents=True)
+    project.write_text('{"servers": {"a": {"type": "stdio", "command": "${userHome}/a", "env": {"K": "${input:k}"}}}}')
+    ended = home.run("import", "codex", str(project), "--json")
+    assert ended.code == 0
+    assert [(each["client"], each["as"]) for each in ended.json["servers"]] == [("codex", "files"), ("vscode", "a")]
+    assert own_servers(home)["a"] == {"command": "${home}/a", "env": {"K": "${K}"}}
+
+
+def test_import_keeps_what_is_there(home: Place) -> None:
+    home.configure({"files": server("toolbox")})
+    assert home.run("import", "claude-desktop").code == 0
+    servers = json.loads((home.folder / "config" / "mcp-servers.json").read_text())["mcpServers"]
+    assert [*servers] == ["files", "time", "files-2"]
+
+
+def test_one_clients_broken_file_does_not_keep_the_others_out(home: Place) -> None:
+    broken = path_of(home, "cursor")
+    broken.write_text('{"mcpServers": {\n  "a": }\n}')
+    ended = home.run("import")
+    assert ended.code == 1
+    assert ended.err.splitlines()[-1].startswith(f"error: {broken}:2: not valid JSON")
+    assert {*own_servers(home)} == {"time", "files", "files-2", "fetch"}
+
+
+def test_import_where_there_is_nothing(place: Place) -> None:
+    ended = place.run("import")
+    assert (ended.code, ended.out) == (0, "")
+    assert "No client has any servers" in ended.err
+    assert not own_path(place).exists()
+
+
+MISUSES = [
+    (["import", "cursr"], ["there is no client and no file 'cursr'", "did you mean cursor?"]),
+    (["import", "zed"], ["zed has no servers: there is no", "settings.json"]),
+    (["install"], ["name clients, or say --all-found", "lm-studio"]),
+    (["install", "cursor", "--all-found"], ["name clients, or say --all-found"]),
+    (["install", "clod"], ["there is no client 'clod'"]),
+    (["uninstall", "cursr"], ["did you mean cursor?"]),
+]
+
+
+@pytest.mark.parametrize(("words", "complaint"), MISUSES)
+def test_misuse(home: Place, words: list[str], complaint: list[str]) -> None:
+    assert is_one_sentence(home.run(*words), 2, *complaint)
+    assert texts(home) == UNTOUCHED
+
+
+def test_the_own_file_is_not_imported(place: Place) -> None:
+    place.configure({})
+    assert is_one_sentence(place.run("import", "config/mcp-servers.json"), 2, "name another file")
+
+
+# install and uninstall
+
+
+def test_install_and_uninstall_leave_no_trace(home: Place) -> None:
+    ended = home.run("install", "--all-found")
+    assert ended.code == 0, ended.err
+    assert [row.split()[-2] for row in ended.out.splitlines()[1:]] == ["added"] * 4
+    for step in ("quit Claude Desktop", "in Cursor's settings", "start a new session"):
+        assert step in ended.err
+    for client, text in UNTOUCHED.items():
+        assert path_of(home, client).with_name(f"{path_of(home, client).name}.search-mcp.bak").read_text() == text
+    installed = texts(home)
+    assert json.loads(own_path(home).read_text()) == {"mcpServers": {}}
+
+    again = home.run("install", "--all-found", "--json")
+    assert [(each["client"], each["result"]) for each in again.json["clients"]] == [
+        ("claude-desktop", "present"),
+        ("cursor", "present"),
+        ("codex", "present"),
+        ("goose", "present"),
+    ]
+    assert texts(home) == installed
+
+    ended = home.run("uninstall", "--all-found", "--json")
+    assert {each["result"] for each in ended.json["clients"]} == {"removed"}
+    assert texts(home) == UNTOUCHED
+    ended = home.run("uninstall", "--all-found", "--json")
+    assert {each["result"] for each in ended.json["clients"]} == {"absent"}
+
+
+def test_install_without_writing(home: Place) -> None:
+    ended = home.run("install", "--all-found", "--replace", "--dry-run")
+    assert ended.code == 0
+    for line in ('+        "claude-desktop",', "-[mcp_servers.files] # other files", "+  search-mcp:"):
+        assert line in ended.out.splitlines()
+    assert "s3cret" not in ended.out + ended.err
+    assert texts(home) == UNTOUCHED
+    assert not own_path(home).exists()
+
+
+def test_install_brings_an_old_entry_up_to_date(home: Place) -> None:
+    path = path_of(home, "claude-desktop")
+    path.write_text('{"mcpServers": {"mine": {"command": "search-mcp", "args": [], "env": {"A": "b"}}}}')
+    ended = home.run("install", "claude-desktop", "--json")
+    assert ended.json["clients"][0]["result"] == "updated"
+    [entry] = json.loads(path.read_text())["mcpServers"].values()
+    assert entry == {
+        "command": sys.executable,
+        "args": ["-m", "search_mcp", "--client", "claude-desktop", "--config", str(own_path(home))],
+        "env": {"A": "b"},
+    }
+
+
+def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
+    ended = home.run("install", "--all-found", "--replace")
+    assert ended.code == 0, ended.err
+    assert "warning: linear stays in Cursor: it is reached by HTTP" in ended.err
+    assert "warning: here stays in Cursor: ${workspaceFolder}" in ended.err
+    assert [*json.loads(path_of(home, "claude-desktop").read_text())["mcpServers"]] == ["search-mcp"]
+    assert "files" not in tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]
+    assert "// mine" in path_of(home, "cursor").read_text()
+    assert own_servers(home) == {name: IMPORTED[name] for name in ("time", "files", "files-2", "fetch")}
+    assert home.run("install", "--all-found", "--replace").code == 0
+
+    ended = home.run("uninstall", "--all-found")
+    assert ended.code == 0
+    assert texts(home) == UNTOUCHED
+    assert "s3cret" not in ended.out + ended.err
+    assert own_servers(home).keys() == {"time", "files", "files-2", "fetch"}  # other clients may use them
+
+
+def test_what_was_moved_comes_back_into_a_file_that_was_edited(home: Place) -> None:
+    path = path_of(home, "claude-desktop")
+    home.run("install", "claude-desktop", "--replace")
+    path.write_text(
+        path.read_text()
+        .replace('"dark"', '"light"')
+        .replace('"mcpServers": {', '"mcpServers": {"files": {"command": "new"},')
+    )
+    ended = home.run("uninstall", "claude-desktop", "--json")
+    assert ended.json["clients"][0]["moved"] == ["time"]
+    assert ended.json["clients"][0]["warnings"] == ["files does not come back: another server is called so now"]
+    value = json.loads(path.read_text())
+    assert value["theme"] == "light"
+    assert value["mcpServers"] == {"files": {"command": "new"}, "time": IMPORTED["time"]}
+
+
+def test_a_client_that_is_named_is_believed_to_be_there(place: Place) -> None:
+    assert place.run("install", "--all-found").err == "None of them was found on this machine.\n"
+    ended = place.run("install", "zed", "lm-studio", "--json")
+    assert [each["result"] for each in ended.json["clients"]] == ["added", "added"]
+    assert json.loads((place.folder / ".lmstudio" / "mcp.json").read_text())["mcpServers"].keys() == {"search-mcp"}
+
+
+def test_a_malformed_file_is_not_touched(home: Place) -> None:
+    path_of(home, "codex").write_text("model = \n")
+    ended = home.run("install", "codex", "cursor")
+    assert ended.code == 1
+    complaint = ended.err.splitlines()[-1]
+    assert complaint.startswith(f"error: {path_of(home, 'codex')}:1: not valid TOML: ")
+    assert complaint.endswith("; mend that line")
+    assert path_of(home, "codex").read_text() == "model = \n"
+    assert "search-mcp" in path_of(home, "cursor").read_text()
+
+
+def test_variables_of_the_configuration_are_named_to_codex(home: Place) -> None:
+    home.configure({"a": {"command": "x", "env": {"K": "${MY_TOKEN}"}}})
+    home.run("install", "codex")
+    entry = tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]["search-mcp"]
+    assert entry["env_vars"] == ["MY_TOKEN"]
+    assert entry["args"][-1] == str(home.folder / "config" / "mcp-servers.json")
+
+
+def test_a_linked_file_stays_a_link(home: Place) -> None:
+    path = path_of(home, "cursor")
+    target = home.folder / "dotfiles.json"
+    shutil.move(path, target)
+    path.symlink_to(target)
+    assert home.run("install", "cursor").code == 0
+    assert path.is_symlink()
+    assert "search-mcp" in target.read_text()
+
+
+# What is written there is what a client starts
+
+
+SHAPES: dict[str, tuple[str, Format]] = {
+    "claude-desktop": ("XDG_CONFIG_HOME/Claude/claude_desktop_config.json", "json"),
+    "codex": (".codex/config.toml", "toml"),
+    "opencode": ("XDG_CONFIG_HOME/opencode/opencode.json", "jsonc"),
+    "goose": ("XDG_CONFIG_HOME/goose/config.yaml", "yaml"),
+}
+ROOTS = {"claude-desktop": "mcpServers", "codex": "mcp_servers", "opencode": "mcp", "goose": "extensions"}
+SCRIPT = shutil.which("search-mcp", path=str(Path(sys.executable).parent))
+
+
+def started(entry: Mapping[str, Any]) -> list[str]:
+    command = entry.get("command") or entry["cmd"]
+    return [*command] if isinstance(command, list) else [command, *entry["args"]]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [COMMAND, pytest.param((SCRIPT,), marks=pytest.mark.skipif(not SCRIPT, reason="not installed"))],
+    ids=["module", "script"],
+)
+@pytest.mark.parametrize("client", SHAPES)
+def test_a_client_starts_what_was_written(place: Place, client: str, command: tuple[str, ...]) -> None:
+    place.configure({"toolbox": server("toolbox")})
+    ended = place.run("install", client, command=command)
+    assert ended.code == 0, ended.err
+    name, format_ = SHAPES[client]
+    file = document.read((place.folder / name).read_bytes(), format_, name)
+    words = started(file.members((ROOTS[client],))["search-mcp"])
+    assert Path(words[0]).is_absolute()
+    # As a graphical client does it: elsewhere, with next to no environment.
+    parameters = StdioServerParameters(
+        command=words[0], args=words[1:], env={"HOME": str(place.folder), "PATH": "/usr/bin:/bin"}, cwd="/"
+    )
+
+    shown = "toolbox__echo" if client in ("claude-desktop", "goose") else "toolbox.echo"
+
+    async def conversation() -> str:
+        with anyio.fail_after(SECONDS):
+            async with Client(stdio_client(parameters)) as session:
+                while shown not in [tool.name for tool in (await session.list_tools()).tools]:
+                    pass  # it answers without what is not there in time
+                [content] = (await session.call_tool(shown, {"text": "hello"})).content
+        assert isinstance(content, TextContent)
+        return content.text
+
+    assert json.loads(anyio.run(conversation)) == {"text": "hello"}

@@ -1,0 +1,67 @@
+"""What all formats have in common: byte order marks, and that an edit does what was meant or nothing."""
+
+import codecs
+
+import pytest
+
+from search_mcp.clients import document
+from search_mcp.clients.document import Format
+from search_mcp.errors import ConfigError
+
+FORMATS: list[tuple[Format, bytes]] = [
+    ("json", b'{"servers": {"a": {"command": "x"}}}'),
+    ("jsonc", b'{"servers": {"a": {"command": "x",},} /* mine */}'),
+    ("toml", b'[servers.a]\ncommand = "x"\n'),
+    ("yaml", b"servers:\n  a:\n    command: x\n"),
+]
+ENTRY = {"command": "y", "args": ["z"]}
+
+
+@pytest.mark.parametrize(("format_", "data"), FORMATS)
+def test_put_and_drop(format_: Format, data: bytes) -> None:
+    before = document.read(data, format_, "f")
+    assert before.members(("servers",)) == {"a": {"command": "x"}}
+    longer = before.put(("servers", "b"), ENTRY)
+    assert longer.members(("servers",)) == {"a": {"command": "x"}, "b": ENTRY}
+    assert longer.put(("servers", "b"), ENTRY) is longer
+    assert longer.drop(("servers", "b")).data == data
+    assert longer.drop(("servers", "c")) is longer
+    assert before.drop(("servers", "a")).members(("servers",)) == {}
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonc", "toml", "yaml"])
+def test_an_empty_file(format_: Format) -> None:
+    empty = document.read(b"", format_, "f")
+    assert empty.members(("servers",)) == {}
+    assert empty.put(("servers", "b"), ENTRY).members(("servers", "b")) == ENTRY
+
+
+@pytest.mark.parametrize(("format_", "data"), FORMATS)
+def test_a_byte_order_mark_stays_but_in_strict_json(format_: Format, data: bytes) -> None:
+    marked = document.read(codecs.BOM_UTF8 + data, format_, "f").put(("servers", "b"), ENTRY)
+    assert marked.data.startswith(codecs.BOM_UTF8) == (format_ != "json")
+
+
+REFUSED: list[tuple[Format, bytes, str]] = [
+    ("json", b"[]", "f: the file must hold one object; mend it, or start with an empty file"),
+    ("json", b'{"servers": []}', 'f: servers: "servers" is no object; mend it, or remove it'),
+    (
+        "json",
+        b'{"servers": {"a": 1, "a": 2}}',
+        "f:1: servers.a: this key is already on line 1; rename or remove one of",
+    ),
+    ("json", "é".encode("latin-1"), "f:1: the file is not UTF-8; save it as UTF-8"),
+    ("toml", b"servers = {}", "f: it is written in a way that cannot be edited safely"),
+    ("toml", b"servers.a = {command = 'x'}\n[servers]\n", "f:2: not valid TOML"),
+    ("yaml", b"servers: {a: {command: x}}", "f: it is written in a way that cannot be edited safely"),
+    ("yaml", b"{a: 1}", "f: it is written in a way that cannot be edited safely"),
+    ("yaml", b"x: &all\n  a: 1\nservers: *all\n", "f: it is written in a way that cannot be edited safely"),
+    ("yaml", b"- a\n", "f: the file must hold one object"),
+]
+
+
+@pytest.mark.parametrize(("format_", "data", "complaint"), REFUSED)
+def test_refuses_what_it_cannot_edit(format_: Format, data: bytes, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        document.read(data, format_, "f").put(("servers", "b"), ENTRY)
+    assert str(caught.value).startswith(complaint)

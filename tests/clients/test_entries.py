@@ -1,0 +1,224 @@
+"""What a client's entry means here, and what ours looks like there."""
+
+from typing import Any
+
+import pytest
+
+from search_mcp.clients.entries import is_ours, registration, translate
+from search_mcp.clients.known import BY_NAME, PASTED
+
+TRANSLATED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    # client, its entry, ours
+    (
+        "",
+        {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
+        {"command": "npx", "args": ["-y", "x"], "env": {"A": "b"}},
+    ),
+    (
+        "",
+        {"command": "x", "args": [1, True], "env": {"PORT": 80, "B": None}},
+        {"command": "x", "args": ["1", "true"], "env": {"PORT": "80"}},
+    ),
+    ("", {"command": "x", "autoApprove": ["a"], "trust": True, "cwd": "/c"}, {"command": "x", "cwd": "/c"}),
+    (
+        "",
+        {"command": "x", "prefix": "p", "startup": "lazy", "tools": {"deny": ["a"]}},
+        {"command": "x", "prefix": "p", "startup": "lazy", "tools": {"deny": ["a"]}},
+    ),
+    (
+        "cline",
+        {"command": "x", "disabled": True, "timeout": 90},
+        {"command": "x", "callTimeoutSeconds": 90, "enabled": False},
+    ),
+    ("cline", {"command": "x", "disabled": False}, {"command": "x"}),
+    (
+        "gemini-cli",
+        {"command": "x", "timeout": 1500, "includeTools": ["a"], "excludeTools": ["b"]},
+        {"command": "x", "callTimeoutSeconds": 1.5, "tools": {"allow": ["a"], "deny": ["b"]}},
+    ),
+    ("gemini-cli", {"command": "x", "args": ["$A/$B_C", "${D}"]}, {"command": "x", "args": ["${A}/${B_C}", "${D}"]}),
+    (
+        "cursor",
+        {"command": "${userHome}/x", "args": ["${env:A}", "a${/}b", "$A"]},
+        {"command": "${home}/x", "args": ["${A}", "a|b", "$A"]},
+    ),
+    ("copilot-cli", {"type": "local", "command": "x", "tools": ["*"]}, {"command": "x"}),
+    ("copilot-cli", {"type": "local", "command": "x", "tools": ["a"]}, {"command": "x", "tools": {"allow": ["a"]}}),
+    (
+        "codex",
+        {"command": "x", "env_vars": ["A", {"name": "B"}], "startup_timeout_sec": 20.0, "tool_timeout_sec": 5},
+        {"command": "x", "startTimeoutSeconds": 20.0, "callTimeoutSeconds": 5, "inheritEnv": ["A", "B"]},
+    ),
+    (
+        "codex",
+        {"command": "x", "enabled": False, "enabled_tools": ["a"]},
+        {"command": "x", "tools": {"allow": ["a"]}, "enabled": False},
+    ),
+    (
+        "opencode",
+        {"type": "local", "command": ["x", "{env:A}"], "environment": {"B": "{env:B}"}},
+        {"command": "x", "args": ["${A}"], "env": {"B": "${B}"}},
+    ),
+    (
+        "zed",
+        {"command": {"path": "x", "args": ["a"], "env": {"B": "c"}}, "settings": {}},
+        {"command": "x", "args": ["a"], "env": {"B": "c"}},
+    ),
+    (
+        "goose",
+        {"type": "stdio", "cmd": "x", "args": ["a"], "envs": {}, "env_keys": [], "timeout": 300, "description": ""},
+        {"command": "x", "args": ["a"], "callTimeoutSeconds": 300},
+    ),
+    (
+        "vscode",
+        {"command": "x", "env": {"A": "${input:with-default}"}},
+        {"command": "x", "env": {"A": "${WITH_DEFAULT:-eu}"}},
+    ),
+]
+INPUTS = {"with-default": {"default": "eu"}, "token": {"description": "Your token"}}
+
+
+@pytest.mark.parametrize(("client", "theirs", "ours"), TRANSLATED)
+def test_translate(client: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    translation = translate(theirs, BY_NAME.get(client, PASTED), INPUTS, "|")
+    assert translation is not None
+    assert (translation.entry, translation.notes, translation.runs) == (ours, (), True)
+
+
+HTTP = "it is reached by HTTP, which this version does not do yet"
+WINDOW = "depends on the window it is used in; write a path instead"
+LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
+    (
+        "cursor",
+        {"url": "https://x", "headers": {"A": "${env:B}"}},
+        {"type": "http", "url": "https://x", "headers": {"A": "${B}"}, "enabled": False},
+        HTTP,
+    ),
+    ("windsurf", {"serverUrl": "https://x"}, {"type": "http", "url": "https://x", "enabled": False}, HTTP),
+    ("opencode", {"type": "remote", "url": "https://x"}, {"type": "http", "url": "https://x", "enabled": False}, HTTP),
+    ("claude-code", {"type": "sse", "url": "https://x"}, {"type": "sse", "url": "https://x", "enabled": False}, HTTP),
+    (
+        "cursor",
+        {"command": "x", "args": ["${workspaceFolder}/a"]},
+        {"command": "x", "args": ["${workspaceFolder}/a"]},
+        "${workspaceFolder} " + WINDOW,
+    ),
+    (
+        "vscode",
+        {"command": "x", "args": ["${workspaceFolder:one}"]},
+        {"command": "x", "args": ["${workspaceFolder:one}"]},
+        "${workspaceFolder:one} " + WINDOW,
+    ),
+    (
+        "vscode",
+        {"command": "x", "args": ["${config:a.b}"]},
+        {"command": "x", "args": ["${config:a.b}"]},
+        "${config:a.b} means something in VS Code only; write the value instead",
+    ),
+    (
+        "vscode",
+        {"command": "x", "env": {"A": "${input:token}"}},
+        {"command": "x", "env": {"A": "${TOKEN}"}},
+        "${input:token} (Your token) is asked for by VS Code; set the environment variable TOKEN",
+    ),
+    (
+        "vscode",
+        {"command": "x", "envFile": ".env"},
+        {"command": "x"},
+        "its envFile is not read here; put what is in it into env",
+    ),
+    (
+        "opencode",
+        {"command": ["x", "{file:~/a}"]},
+        {"command": "x", "args": ["{file:~/a}"]},
+        "{file:...} is not read here; set an environment variable and write ${VAR}",
+    ),
+    (
+        "goose",
+        {"cmd": "x", "env_keys": ["A"]},
+        {"command": "x", "env": {"A": "${A}"}},
+        "goose keeps A in the system's keyring; set the environment variable A",
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "theirs", "ours", "note"), LACKING)
+def test_translate_says_what_cannot_be_had(
+    client: str, theirs: dict[str, Any], ours: dict[str, Any], note: str
+) -> None:
+    translation = translate(theirs, BY_NAME[client], INPUTS, "|")
+    assert translation is not None
+    assert (translation.entry, translation.notes, translation.runs) == (ours, (note,), False)
+
+
+@pytest.mark.parametrize("entry", [{}, {"command": ""}, {"command": 3}, {"type": "builtin"}, {"command": []}])
+def test_translate_what_is_no_server(entry: dict[str, Any]) -> None:
+    assert translate(entry, PASTED, {}, "/") is None
+
+
+OURS: list[tuple[object, bool]] = [
+    ({"command": "/a/search-mcp", "args": []}, True),
+    ({"command": r"C:\a\search-mcp.exe"}, True),
+    ({"command": ["search-mcp", "serve"]}, True),
+    ({"cmd": "/usr/bin/python3", "args": ["-m", "search_mcp", "serve"]}, True),
+    ({"command": "uvx", "args": ["--from", "x", "search-mcp"]}, True),
+    ({"command": "npx", "args": ["-y", "server-filesystem", "/a/search-mcp"]}, False),
+    ({"command": "python", "args": ["-m", "mcp_server_time"]}, False),
+    ({"url": "https://search-mcp"}, False),
+    ("search-mcp", False),
+]
+
+
+@pytest.mark.parametrize(("entry", "ours"), OURS)
+def test_is_ours(entry: object, ours: bool) -> None:
+    assert is_ours(entry) == ours
+
+
+def args(client: str) -> list[str]:
+    return ["serve", "--client", client, "--config", "/c.json"]
+
+
+REGISTERED: dict[str, dict[str, Any]] = {
+    "claude-desktop": {"command": "/s", "args": args("claude-desktop")},
+    "claude-code": {"type": "stdio", "command": "/s", "args": args("claude-code")},
+    "cursor": {"type": "stdio", "command": "/s", "args": args("cursor")},
+    "vscode": {"type": "stdio", "command": "/s", "args": args("vscode")},
+    "windsurf": {"command": "/s", "args": args("windsurf")},
+    "codex": {"command": "/s", "args": args("codex"), "startup_timeout_sec": 30, "env_vars": ["A"]},
+    "gemini-cli": {"command": "/s", "args": args("gemini-cli")},
+    "copilot-cli": {"type": "local", "command": "/s", "args": args("copilot-cli"), "tools": ["*"]},
+    "cline": {"command": "/s", "args": args("cline"), "timeout": 60},
+    "opencode": {"type": "local", "command": ["/s", *args("opencode")], "enabled": True},
+    "zed": {"command": "/s", "args": args("zed")},
+    "goose": {
+        "name": "search-mcp",
+        "type": "stdio",
+        "cmd": "/s",
+        "args": args("goose"),
+        "enabled": True,
+        "envs": {},
+        "timeout": 300,
+    },
+    "lm-studio": {"command": "/s", "args": ["serve", "--config", "/c.json"]},
+}
+
+
+@pytest.mark.parametrize("client", BY_NAME)
+def test_registration(client: str) -> None:
+    entry = registration(BY_NAME[client], ("/s", "serve"), "/c.json", ["A"], {})
+    assert entry == REGISTERED[client]
+    assert is_ours({**entry, "command": "search-mcp", "cmd": "search-mcp"})
+    assert registration(BY_NAME[client], ("/s", "serve"), "/c.json", ["A"], entry) == entry
+
+
+def test_registration_keeps_what_the_user_added() -> None:
+    present = {"command": "/old", "args": [], "timeout": 5, "env": {"A": "b"}, "disabled": True}
+    assert registration(BY_NAME["cline"], ("/s",), "/c.json", [], present) == {
+        "command": "/s",
+        "args": ["--client", "cline", "--config", "/c.json"],
+        "timeout": 5,
+        "env": {"A": "b"},
+        "disabled": True,
+    }
+    codex = registration(BY_NAME["codex"], ("/s",), "/c.json", ["A", "B"], {"command": "/old", "env_vars": ["C", "A"]})
+    assert codex["env_vars"] == ["C", "A", "B"]

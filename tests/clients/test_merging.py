@@ -1,0 +1,78 @@
+"""Servers of several clients become one list."""
+
+from typing import Any
+
+import pytest
+
+from search_mcp.clients import document, found
+from search_mcp.clients.merging import fault, is_same, merge
+
+X = {"command": "x", "args": ["a"], "env": {"B": "c"}}
+Y = {"command": "y"}
+
+
+def merged(own: dict[str, Any], *servers: tuple[str, dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    file = document.read(b"", "jsonc", "f")
+    for name, entry in own.items():
+        file = file.put(("mcpServers", name), entry)
+    changed, results = merge(file, [found.typed(name, entry) for name, entry in servers])
+    return dict(changed.members(("mcpServers",))), [(each.result, each.name) for each in results]
+
+
+SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[str, Any], list[tuple[str, str]]]] = [
+    ("new ones", {"a": X}, [("b", Y)], {"a": X, "b": Y}, [("added", "b")]),
+    ("one that is there", {"a": X}, [("b", {**X, "cwd": "/c"})], {"a": X}, [("present", "a")]),
+    ("one twice", {}, [("a", X), ("b", X)], {"a": X}, [("added", "a"), ("present", "a")]),
+    (
+        "one name for three",
+        {"a": X},
+        [("a", Y), ("a", {"command": "z"})],
+        {"a": X, "a-2": Y, "a-3": {"command": "z"}},
+        [("added", "a-2"), ("added", "a-3")],
+    ),
+    (
+        "another environment",
+        {"a": X},
+        [("a", {**X, "env": {}})],
+        {"a": X, "a-2": {"command": "x", "args": ["a"]}},
+        [("added", "a-2")],
+    ),
+    ("ourselves", {}, [("a", {"command": "search-mcp"})], {}, []),
+    ("no server", {}, [("a", {"type": "builtin"})], {}, [("skipped", "")]),
+    ("what cannot be read", {}, [("a", {**X, "prefix": 3})], {}, [("skipped", "")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("own", "servers", "after", "results"), [row[1:] for row in SERVERS], ids=[row[0] for row in SERVERS]
+)
+def test_merge(own: dict[str, Any], servers: list[Any], after: dict[str, Any], results: list[Any]) -> None:
+    assert merged(own, *servers) == (after, results)
+
+
+def test_what_of_ours_is_wrong_is_nobodys_equal() -> None:
+    own: dict[str, Any] = {"a": 3, "b": {"command": "x", "args": "a", "env": []}}
+    after, _ = merged(own, ("c", X))
+    assert after == {**own, "c": X}
+
+
+def test_notes() -> None:
+    own = document.read(b'{"mcpServers": {"a": {"command": "z"}}}', "jsonc", "f")
+    _, [a] = merge(own, [found.typed("a", {"url": "https://x"})])
+    assert (a.name, a.is_disabled) == ("a-2", True)
+    assert a.notes == (
+        "there is another a already, so it is called a-2",
+        "it is reached by HTTP, which this version does not do yet",
+    )
+
+
+def test_is_same() -> None:
+    assert is_same(found.typed("a", X), {**X, "enabled": False})
+    assert not is_same(found.typed("a", X), Y)
+    assert not is_same(found.typed("a", X), 3)
+
+
+def test_fault() -> None:
+    assert fault("a", X) is None
+    assert fault("a", {"url": "https://x", "enabled": False}) is None
+    assert fault("a", {"command": "x", "tags": "t"}) == '"tags" must be a list of strings; write ["one", "two"]'

@@ -1,0 +1,81 @@
+"""Files are replaced in one step, or not at all."""
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from search_mcp.clients import storage
+from search_mcp.clients.storage import BACKUP_SUFFIX
+from search_mcp.errors import ConfigError
+
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_the_previous_version_is_kept_beside(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(b"old")
+    kept = storage.write(path, b"old", b"new")
+    assert kept == tmp_path / f"mcp.json{BACKUP_SUFFIX}"
+    assert (path.read_bytes(), kept.read_bytes()) == (b"new", b"old")
+    assert names(tmp_path) == {"mcp.json", kept.name}
+
+
+def test_a_new_file_and_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b" / "mcp.json"
+    assert storage.read(path) is None
+    assert storage.write(path, None, b"new") is None
+    assert path.read_bytes() == b"new"
+    assert names(path.parent) == {"mcp.json"}
+
+
+@pytest.mark.parametrize("before", [b"old", None])
+def test_what_changed_meanwhile_is_not_overwritten(tmp_path: Path, before: bytes | None) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(b"somebody else's")
+    with pytest.raises(ConfigError, match="it changed while it was being edited; run the same command again"):
+        storage.write(path, before, b"new")
+    assert path.read_bytes() == b"somebody else's"
+    assert names(tmp_path) == {"mcp.json"}
+
+
+@ON_POSIX
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o664])
+def test_permissions_stay(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    kept = storage.write(path, b"old", b"new")
+    assert kept is not None
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, kept)] == [mode, mode]
+
+
+@ON_POSIX
+def test_a_new_file_is_private(tmp_path: Path) -> None:
+    storage.write(tmp_path / "mcp.json", None, b"new")
+    assert stat.S_IMODE((tmp_path / "mcp.json").stat().st_mode) == 0o600
+
+
+@ON_POSIX
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    target, link = tmp_path / "dotfiles" / "mcp.json", tmp_path / "mcp.json"
+    target.write_bytes(b"old")
+    link.symlink_to(Path("dotfiles") / "mcp.json")
+    kept = storage.write(link, b"old", b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert kept == target.with_name(f"mcp.json{BACKUP_SUFFIX}")
+
+
+def test_says_what_cannot_be_read_or_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="it cannot be read"):
+        storage.read(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match="it cannot be written"):
+        storage.write(tmp_path / "file" / "mcp.json", None, b"new")

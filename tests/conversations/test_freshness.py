@@ -1,0 +1,56 @@
+"""How long a modern client may keep what it is given: `ttlMs` and `cacheScope`."""
+
+import pytest
+
+from conversations.back import leaves_to_the_test
+from conversations.eras import legacy_client, modern_client, modern_legacy, modern_modern
+from conversations.pair import Pair
+from conversations.words import ECHO, Json
+
+NOTHING_TO_KEEP: Json = {"ttlMs": 0, "cacheScope": "private"}
+LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
+
+
+def freshness(result: Json) -> Json:
+    return {key: result[key] for key in NOTHING_TO_KEEP}
+
+
+@modern_modern
+def test_a_list_that_is_still_filling_is_not_to_be_kept(pair: Pair) -> None:
+    """Its servers may say for how long theirs hold; this is not theirs yet."""
+    keep: Json = {"ttlMs": 60_000, "cacheScope": "public"}
+    beta = pair.with_server("beta")
+    pair.alpha.on("tools/list", lambda back, said: back.answer(said.id, {"tools": [ECHO]}, **keep))
+    beta.on("tools/list", leaves_to_the_test)
+    listing = pair.front.asks("tools/list")
+    pair.after(5)
+    assert freshness(listing.result()) == NOTHING_TO_KEEP
+    beta.next()
+    beta.answer(beta.heard[-1].id, {"tools": []}, **keep)
+    assert freshness(pair.front.asks("tools/list").result()) == keep
+
+
+@modern_legacy
+@pytest.mark.parametrize("method", LISTS)
+def test_what_comes_of_a_legacy_server_says_nothing_and_is_not_to_be_kept(pair: Pair, method: str) -> None:
+    pair.front.opens()
+    assert freshness(pair.front.asks(method).result()) == NOTHING_TO_KEEP
+
+
+@modern_client
+def test_a_resource_is_as_fresh_as_its_server_says(pair: Pair) -> None:
+    pair.alpha.resources = [{"uri": "x://1", "name": "1"}]
+    pair.front.opens()
+    reading = pair.front.asks("resources/read", {"uri": "x://1"})
+    served = pair.alpha.receives("resources/read")
+    own: Json = {"ttlMs": 1500, "cacheScope": "public"} if pair.alpha.is_modern else {}
+    served.is_over()
+    pair.alpha.answer(served.said.id, {"contents": [], **own})
+    assert freshness(reading.result()) == (own or NOTHING_TO_KEEP)
+
+
+@legacy_client
+@pytest.mark.parametrize("method", LISTS)
+def test_a_legacy_client_is_told_none_of_it(pair: Pair, method: str) -> None:
+    pair.front.opens()
+    assert not NOTHING_TO_KEEP.keys() & pair.front.asks(method).result().keys()

@@ -1,0 +1,64 @@
+"""The pages of the documentation, and what of them can be executed."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from checkout import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+SECONDS = 120
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text("utf-8")
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Give the fenced blocks in one language."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", text(page), re.MULTILINE | re.DOTALL)
+    return [textwrap.dedent(block) for _, block in found]
+
+
+def commands(page: str) -> list[str]:
+    """Give the lines that a reader may type into a shell, in their order."""
+    return [line for block in blocks(page, "sh") for line in block.splitlines()]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody with a home of their own, and search-mcp on the PATH."""
+
+    home: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_"))}
+        path = os.pathsep.join([str(Path(sys.executable).parent), inherited["PATH"]])
+        return {**inherited, "HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path, "PYTHONUTF8": "1"}
+
+    def types(self, line: str) -> "subprocess.CompletedProcess[str]":
+        """Run a line of a shell."""
+        return self._run(line, "", shell=True)
+
+    def runs(self, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        """Run a program."""
+        return self._run(words, stdin, shell=False)
+
+    def _run(self, command: str | Sequence[str], stdin: str, *, shell: bool) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command,
+            input=stdin,
+            shell=shell,
+            cwd=self.home,
+            env=self.environment,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+        )

@@ -1,0 +1,93 @@
+"""Every command and every snippet of the pages, as they stand there."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import first_list
+import pytest
+from checkout import ROOT
+
+from docs.pages import DOCS, PAGES, Reader, blocks, commands, text
+from search_mcp.clients.known import CLIENTS
+from search_mcp.config import parse
+
+SERVERS = {name: {"command": "${python}", "args": ["-m", f"mcp_server_{name}"]} for name in ("time", "git")}
+IN_CURSOR = {"notes": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}
+FOLDERS = """
+from search_mcp import aggregate, server
+print(server.places(None, {})[-1])
+print(aggregate.log_folder())
+"""
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Reader:
+    """Somebody who has two servers, which have written something while a client used them, and one in Cursor."""
+    reader = Reader(tmp_path)
+    config, logs = map(Path, reader.runs(sys.executable, "-c", FOLDERS).stdout.splitlines())
+    _write(config, {"mcpServers": SERVERS})
+    _write(tmp_path / ".cursor" / "mcp.json", {"mcpServers": IN_CURSOR})
+    for name in SERVERS:
+        _write(logs / f"{name}.log", "ready")
+    return reader
+
+
+def _write(path: Path, value: object) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{json.dumps(value)}\n", "utf-8")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page) and page != "clients.md"])
+def test_every_command_does_what_the_page_says(page: str, reader: Reader) -> None:
+    _follow(page, reader)
+
+
+def test_every_client_is_registered_where_the_page_says(reader: Reader) -> None:
+    _follow("clients.md", reader)
+    platform = {"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux")
+    written = re.findall(rf"^\| {platform} \| `(.*?)`", text("clients.md"), re.MULTILINE)
+    assert len(written) == len(CLIENTS)
+    for path in written:
+        place = path.replace("%APPDATA%", r"~\AppData\Roaming").replace("%USERPROFILE%", "~")
+        assert "search-mcp" in Path(place.replace("~", str(reader.home), 1)).read_text("utf-8")
+
+
+def _follow(page: str, reader: Reader) -> None:
+    for command in commands(page):
+        done = reader.types(command)
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+        assert done.stdout, f"{command} prints nothing"
+
+
+@pytest.mark.parametrize(("page", "snippet"), [(page, each) for page in PAGES for each in blocks(page, "json")])
+def test_every_snippet_is_a_configuration_without_a_fault(page: str, snippet: str) -> None:
+    variables = {"SSH_AUTH_SOCK": "/run/agent"}
+    config = parse(snippet, source=page, variables=variables, home="/h", config_dir="/c", python="/p")
+    assert config.servers
+    assert config.warnings == ()
+    assert [server.problem for server in config.servers if server.problem] == []
+
+
+def test_the_entry_for_any_other_client_serves(reader: Reader) -> None:
+    (snippet,) = blocks("clients.md", "json")
+    config = reader.types("search-mcp config path").stdout.strip()
+    paths = {
+        "/full/path/to/search-mcp": str(Path(sys.executable).with_name("search-mcp")),
+        "/full/path/to/mcp-servers.json": config,
+    }
+    entry = json.loads(snippet)["mcpServers"]["search-mcp"]
+    words = [paths.get(word, word) for word in (entry["command"], *entry["args"])]
+    said = reader.runs(*words, stdin=first_list.requests("any"))
+    assert {"time.get_current_time", "search_tools"} <= first_list.names(said.stdout)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text(page)):
+        path = (DOCS / target).resolve() if target else DOCS / page
+        assert path.is_relative_to(ROOT), target
+        assert path.exists(), target
+        headings = re.findall(r"^#+ (.*)", path.read_text("utf-8"), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in [heading.lower().replace(" ", "-") for heading in headings]

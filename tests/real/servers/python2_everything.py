@@ -1,0 +1,7 @@
+"""The Python SDK's example server, which has something of everything, over stdio: `python2_everything.py FOLDER`."""
+
+import importlib
+import sys
+
+sys.path.insert(0, sys.argv[1])
+importlib.import_module("mcp_everything_server.server").mcp.run("stdio")

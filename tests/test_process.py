@@ -1,0 +1,144 @@
+"""Real children: how they are started, given up half-way, and stopped in order."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from search_mcp.backend.guardian import Guardian
+from search_mcp.backend.process import ChildProcess, Command, Spawner, spawn_options
+
+SECONDS = 30.0
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither groups nor signals")
+
+
+class Recorded(Guardian):
+    """A guardian that keeps what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Any] = []
+
+    def start(self) -> None:
+        self.told.append("start")
+        super().start()
+
+    def watch(self, group: int) -> None:
+        self.told.append("watch")
+        super().watch(group)
+
+    def signal(self, group: int, number: int) -> None:
+        self.told.append(signal.Signals(number))
+        super().signal(group, number)
+
+    def dismiss(self, group: int) -> None:
+        self.told.append("dismiss")
+        super().dismiss(group)
+
+
+def python(script: str, log: Path | None = None) -> Command:
+    return Command(sys.executable, ["-c", script], dict(os.environ), None, log)
+
+
+STUBBORN = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(3600)
+"""
+
+
+@posix
+async def test_a_child_that_stays_is_asked_then_killed() -> None:
+    trees, up = Recorded(), anyio.Event()
+    child = await Spawner(trees)(python(STUBBORN), lambda _data: up.set(), lambda: None)
+    with anyio.fail_after(SECONDS):
+        await up.wait()
+        await child.stop()
+    assert child.exit_code() == -signal.SIGKILL
+    assert trees.told == ["start", "watch", signal.SIGTERM, signal.SIGKILL, "dismiss"]
+
+
+@posix
+async def test_a_child_that_is_given_up_while_it_is_started_can_be_stopped_like_any_other() -> None:
+    class Impatient(Recorded):
+        def start(self) -> None:
+            super().start()
+            asyncio.get_running_loop().call_soon(scope.cancel)
+
+    trees, child = Impatient(), None
+    with anyio.CancelScope() as scope:
+        child = await Spawner(trees)(python("input()"), lambda _data: None, lambda: None)
+    assert child is not None
+    with anyio.fail_after(SECONDS):
+        await child.stop()
+    assert trees.told[-1] == "dismiss"
+    assert child.exit_code() is not None
+
+
+@posix
+async def test_a_child_is_watched_before_the_next_is_born() -> None:
+    """Else many would be unknown for a while to what ends them with us."""
+    trees = Recorded()
+    children: list[ChildProcess] = []
+    spawn = Spawner(trees)
+
+    async def start() -> None:
+        children.append(await spawn(python("input()"), lambda _data: None, lambda: None))
+
+    with anyio.fail_after(SECONDS):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(start)
+        assert trees.told == ["start", "watch"] * 5
+        for child in children:
+            await child.stop()
+
+
+async def test_the_end_is_told_once_with_the_code_and_the_last_words(tmp_path: Path) -> None:
+    ended, heard, ends = anyio.Event(), b"", 0
+
+    def hear(data: bytes) -> None:
+        nonlocal heard
+        heard += data
+
+    def end() -> None:
+        nonlocal ends
+        ends += 1
+        ended.set()
+
+    script = "import sys; print('out'); print('alas', file=sys.stderr); sys.exit(7)"
+    log = tmp_path / "logs" / "child.log"
+    child = await Spawner()(python(script, log), hear, end)
+    with anyio.fail_after(SECONDS):
+        await ended.wait()
+        await child.stop()
+    assert (heard.strip(), child.exit_code(), child.last_words(), ends) == (b"out", 7, "alas", 1)
+    assert log.read_text().strip() == "alas"
+
+
+async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    command = Command(sys.executable, [], {}, str(tmp_path / "nowhere"))
+    with pytest.raises(NotADirectoryError, match="nowhere does not exist"):
+        await Spawner()(command, lambda _data: None, lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("platform", "options"),
+    [
+        ("linux", {"start_new_session": True}),
+        ("darwin", {"start_new_session": True}),
+        ("win32", {"creationflags": 0x08000000}),
+    ],
+)
+def test_how_a_child_is_kept_apart(platform: str, options: dict[str, Any]) -> None:
+    assert spawn_options(platform) == options
+
+
+def test_a_command_does_not_show_its_environment() -> None:
+    assert "secret" not in repr(Command("x", [], {"TOKEN": "secret"}, None))

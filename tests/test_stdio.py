@@ -1,0 +1,116 @@
+"""Our stdin and stdout where the event loop cannot wait for them: in threads, and bounded all the same."""
+
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+from search_mcp.stdio import CONGESTED_BYTES, READ_CHUNK, ThreadReader, ThreadWriter, is_pollable
+
+SECONDS = 30.0
+
+
+class Ear:
+    """A listener that keeps what it hears; each event is set when its moment came."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self.on_chunk: Callable[[], None] = lambda: None
+        self.eof, self.gone, self.congested, self.clear = (anyio.Event() for _ in range(4))
+
+    def on_bytes(self, chunk: bytes) -> None:
+        self.heard += chunk
+        self.on_chunk()
+
+    def on_eof(self) -> None:
+        self.eof.set()
+
+    def on_gone(self) -> None:
+        self.gone.set()
+
+    def on_congested(self) -> None:
+        self.congested.set()
+
+    def on_clear(self) -> None:
+        self.clear.set()
+
+
+@pytest.mark.parametrize(
+    ("platform", "mode", "verdict"),
+    [
+        ("linux", stat.S_IFIFO, True),
+        ("darwin", stat.S_IFSOCK, True),
+        ("linux", stat.S_IFREG, False),
+        ("linux", stat.S_IFCHR, False),
+        ("win32", stat.S_IFIFO, False),
+    ],
+)
+def test_what_the_event_loop_can_wait_for(platform: str, mode: int, verdict: bool) -> None:
+    assert is_pollable(platform, mode | 0o600) is verdict
+
+
+async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
+    path, ear = tmp_path / "in", Ear()
+    path.write_bytes(os.urandom(5 * READ_CHUNK + 7))
+    with path.open("rb") as file, anyio.fail_after(SECONDS):
+        ThreadReader(file.fileno(), ear)
+        await ear.eof.wait()
+    assert ear.heard == path.read_bytes()
+
+
+async def test_a_reader_that_is_paused_reads_no_further(tmp_path: Path) -> None:
+    """Paused at every chunk, it never hands over another before it is told to go on."""
+    path, ear = tmp_path / "in", Ear()
+    path.write_bytes(os.urandom(5 * READ_CHUNK))
+    came = anyio.Event()
+
+    def pause() -> None:
+        reader.pause_reading()
+        came.set()
+
+    ear.on_chunk = pause
+    with path.open("rb") as file, anyio.fail_after(SECONDS):
+        reader = ThreadReader(file.fileno(), ear)
+        for chunks in range(1, 6):
+            await came.wait()
+            assert len(ear.heard) == chunks * READ_CHUNK
+            came = anyio.Event()
+            reader.resume_reading()
+        await ear.eof.wait()
+    assert ear.heard == path.read_bytes()
+
+
+async def test_a_writer_says_when_nobody_reads_and_when_somebody_does() -> None:
+    reading, writing = os.pipe()
+    ear, data = Ear(), os.urandom(3 * CONGESTED_BYTES)
+    writer = ThreadWriter(writing, ear)
+    with anyio.fail_after(SECONDS):
+        for start in range(0, len(data), 1 << 16):
+            writer.write(data[start : start + (1 << 16)])
+        await ear.congested.wait()
+        assert not ear.clear.is_set()
+        writer.close()
+        read = await anyio.to_thread.run_sync(_read_to_the_end, reading, len(data))
+        await ear.clear.wait()
+        await ear.gone.wait()
+    os.close(writing)
+    assert read == data
+
+
+async def test_a_writer_whose_reader_is_gone_says_so() -> None:
+    reading, writing = os.pipe()
+    ear = Ear()
+    writer = ThreadWriter(writing, ear)
+    os.close(reading)
+    writer.write(b"into the void\n")
+    with anyio.fail_after(SECONDS):
+        await ear.gone.wait()
+    os.close(writing)
+
+
+def _read_to_the_end(descriptor: int, size: int) -> bytes:
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(size)
