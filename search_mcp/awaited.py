@@ -29,7 +29,7 @@ class AwaitedLists:
 
     def __init__(self, may_come: Callable[[str, Kind], bool], later: Later) -> None:
         self._may_come, self._later = may_come, later
-        self._waiting: list[_Waiting] = []
+        self._waiting: dict[_Waiting, None] = {}  # in order
         self._overdue: set[tuple[str, Kind]] = set()
 
     def are_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
@@ -44,7 +44,7 @@ class AwaitedLists:
         if self._is_done(waiting):
             act()
             return NOTHING
-        self._waiting.append(waiting)
+        self._waiting[waiting] = None
         if patience is not None:
             waiting.stop_timer = self._later(patience, lambda: self._lose_patience(waiting))
 
@@ -71,7 +71,7 @@ class AwaitedLists:
 
     def _forget(self, waiting: _Waiting) -> None:
         if waiting in self._waiting:
-            self._waiting.remove(waiting)
+            del self._waiting[waiting]
             waiting.stop_timer()
 
     def _lose_patience(self, waiting: _Waiting) -> None:

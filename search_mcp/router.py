@@ -509,8 +509,8 @@ class Router:
         if self._examined == self._catalog.version:
             return
         self._examined = self._catalog.version
-        for problem in set(self._catalog.problems()) - self._problems:
-            self._problems.add(problem)
+        before, self._problems = self._problems, set(self._catalog.problems())
+        for problem in self._problems - before:
             log.warning("! %s: %s", *problem)
 
 

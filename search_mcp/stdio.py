@@ -7,13 +7,18 @@ messages ever gets to stdout: from `claim` on, whatever prints, prints to stderr
 import asyncio
 import contextlib
 import os
+import select
 import stat
 import sys
 import threading
 from collections import deque
 from typing import BinaryIO, Protocol
 
+from search_mcp.outlet import Outlet
+
 READ_CHUNK = 1 << 16
+LOOK_SECONDS = 1.0
+"""How often an input that is not read is looked at for its end."""
 CONGESTED_BYTES = 1 << 20
 """What may wait for a client that does not read before backends are no longer read either."""
 
@@ -106,16 +111,33 @@ class _PipeReader(asyncio.Protocol):
     def pause_reading(self) -> None:
         if self._transport is not None and self._transport.is_reading():
             self._transport.pause_reading()
+            self._look_for_the_end()
+
+    def _look_for_the_end(self) -> None:
+        """Notice the end of an input that is not read: a client that reads nothing may be gone for good."""
+        if self._transport is None or self._transport.is_reading() or self._transport.is_closing():
+            return
+        if _is_over(self._transport.get_extra_info("pipe").fileno()):
+            self._listener.on_eof()
+        else:
+            asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look_for_the_end)
 
     def resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
             self._transport.resume_reading()
 
 
+def _is_over(descriptor: int) -> bool:
+    """Whether a pipe was closed at its other end and holds nothing more."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
+
+
 class _PipeWriter(asyncio.BaseProtocol):
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._transport: asyncio.WriteTransport | None = None
+        self._outlet: Outlet | None = None
 
     @classmethod
     async def connect(cls, descriptor: int, listener: Listener) -> "_PipeWriter":
@@ -126,7 +148,7 @@ class _PipeWriter(asyncio.BaseProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
+        self._outlet = Outlet(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.on_gone()
@@ -138,12 +160,12 @@ class _PipeWriter(asyncio.BaseProtocol):
         self._listener.on_clear()
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(data)
+        if self._outlet is not None:
+            self._outlet.write(data)
 
     def close(self) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        if self._outlet is not None:
+            self._outlet.close()
 
 
 class ThreadReader:

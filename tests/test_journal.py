@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.backend.journal import FILE_BYTES, TAIL_BYTES, Journal
+from search_mcp.backend.journal import FILE_BYTES, LINE_BYTES, TAIL_BYTES, Journal
 
 
 def test_the_end_is_kept_whatever_came_before() -> None:
@@ -21,7 +21,7 @@ def test_a_file_is_limited_and_one_older_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "s.log"
     journal = Journal(path)
     for _ in range(5):
-        journal.write(b"x" * (FILE_BYTES // 2))
+        journal.write(b"x" * (FILE_BYTES // 2) + b"\n")
     sizes = {each.name: each.stat().st_size for each in path.parent.iterdir()}
     assert sizes.keys() == {"s.log", "s.old.log"}
     assert all(size <= 2 * FILE_BYTES for size in sizes.values())
@@ -30,24 +30,24 @@ def test_a_file_is_limited_and_one_older_is_kept(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
     journal = Journal(tmp_path / "taken" / "s.log")
-    journal.write(b"last")
-    journal.write(b" words")
-    assert journal.tail() == "last words"
+    journal.write(b"last\n")
+    journal.write(b"words\n")
+    assert journal.tail() == "last\nwords"
     assert caplog.text.count("cannot be written") == 1
     (tmp_path / "taken").unlink()
-    journal.write(b"written again")
-    assert (tmp_path / "taken" / "s.log").read_bytes() == b"written again"
+    journal.write(b"written again\n")
+    assert (tmp_path / "taken" / "s.log").read_bytes() == b"written again\n"
 
 
 def test_what_another_of_us_put_aside_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
     ours, theirs = Journal(path), Journal(path)
-    ours.write(b"o" * FILE_BYTES)
+    ours.write(b"o" * (FILE_BYTES - 1) + b"\n")
     theirs.write(b"t\n")
     ours.write(b"ours\n")
     theirs.write(b"theirs\n")
     assert path.read_bytes() == b"ours\ntheirs\n"
-    assert path.with_suffix(".old.log").read_bytes() == b"o" * FILE_BYTES + b"t\n"
+    assert path.with_suffix(".old.log").read_bytes() == b"o" * (FILE_BYTES - 1) + b"\nt\n"
 
 
 WRITER = """
@@ -66,3 +66,18 @@ def test_several_of_us_write_one_file_and_no_line_is_lost_or_torn(tmp_path: Path
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     lines = [f"{name} {number} {'x' * 90}" for name in "abc" for number in range(3000)]
     assert sorted(path.read_text().splitlines()) == sorted(lines)
+
+
+def test_a_secret_reaches_the_file_in_no_piece(tmp_path: Path) -> None:
+    path = tmp_path / "s.log"
+    journal = Journal(path, {"s3cret", "s3cret-and-more"})
+    for piece in (b"token s3c", b"ret, then s3cret-and", b"-more\nnext ", b"s3cret"):
+        journal.write(piece)
+    journal.close()
+    assert path.read_bytes() == b"token ***, then ***\nnext ***"
+
+
+def test_a_line_without_end_is_written_all_the_same(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "s.log")
+    journal.write(b"x" * (LINE_BYTES + 1))
+    assert (tmp_path / "s.log").stat().st_size == LINE_BYTES + 1

@@ -1,15 +1,16 @@
 """What a backend writes to its stderr: the end of it for error messages, all of it for its log file.
 
-The file is limited in size; one older file is kept beside it. Several search-mcp processes may write
-the same file: it is opened for every write, because another may have put a new one in its place, and
-because Windows renames no file that somebody has open. A log that cannot be written costs the log and
-nothing else.
+The file holds no secrets and is limited in size; one older file is kept beside it. Several search-mcp
+processes may write the same file: it is opened for every write, because another may have put a new one
+in its place, and because Windows renames no file that somebody has open. A log that cannot be written
+costs the log and nothing else.
 """
 
 import contextlib
 import logging
 import os
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,8 @@ log = logging.getLogger(__name__)
 
 TAIL_BYTES = 4096
 """How much of a backend's last words is kept for error messages."""
+LINE_BYTES = 1 << 16
+"""How much of a line is waited for."""
 FILE_BYTES = 1 << 20
 """How long a log file may grow before it becomes the older one."""
 
@@ -24,8 +27,10 @@ FILE_BYTES = 1 << 20
 class Journal:
     """One backend's stderr. Without a path only the tail is kept."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, secrets: Iterable[str] = ()) -> None:
         self._path = path
+        self._secrets = [secret.encode() for secret in sorted(secrets, key=len, reverse=True)]
+        self._line = b""  # one that is not complete; a secret may be
         self._fails = False  # it was said that the file cannot be written
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
@@ -37,7 +42,22 @@ class Journal:
         while self._tail_size - len(self._tail[0]) >= TAIL_BYTES:
             self._tail_size -= len(self._tail.popleft())
         if self._path is not None:
-            self._write_file(self._path, data)
+            lines, newline, self._line = (self._line + data).rpartition(b"\n")
+            if len(self._line) > LINE_BYTES:
+                lines, newline, self._line = lines + newline, self._line, b""
+            if lines or newline:
+                self._write_file(self._path, self._redacted(lines + newline))
+
+    def close(self) -> None:
+        """Write what came without the end of its line."""
+        if self._path is not None and self._line:
+            self._write_file(self._path, self._redacted(self._line))
+            self._line = b""
+
+    def _redacted(self, data: bytes) -> bytes:
+        for secret in self._secrets:
+            data = data.replace(secret, b"***")
+        return data
 
     def tail(self) -> str:
         """The last words, as text."""

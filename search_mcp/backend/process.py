@@ -21,6 +21,7 @@ import anyio
 from search_mcp.backend import jobs
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
+from search_mcp.outlet import Outlet
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,8 @@ REAP_SECONDS = 1.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _CREATE_NO_WINDOW = 0x08000000
 """Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
+READ_CHUNK = 1 << 13
+"""Bytes of a child's output that are taken in before others have their turn."""
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
 asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
@@ -50,7 +53,8 @@ class Command:
     environment: Mapping[str, str] = field(repr=False)
     cwd: str | None
     log: Path | None = None
-    """Where its stderr is written to."""
+    """Where its stderr is written to, without the secrets."""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
 
 class Child(Protocol):
@@ -117,6 +121,11 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.SubprocessTransport)
         self._transport = transport
+        stdin, stdout = (transport.get_pipe_transport(fd) for fd in (0, 1))
+        assert isinstance(stdin, asyncio.WriteTransport)
+        self._stdin = Outlet(stdin)
+        # What is read at once is acted on at once; with asyncio's 256 KiB a server that floods holds up the others.
+        stdout.max_size = READ_CHUNK  # type: ignore[union-attr]  # of a pipe, on POSIX; elsewhere it means nothing
         self._trees.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
@@ -170,19 +179,16 @@ class ChildProcess(asyncio.SubprocessProtocol):
         return pipe
 
     def write(self, data: bytes) -> None:
-        pipe = self._pipe(0)
-        if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
-            pipe.write(data)
-            self._surplus = self._surplus + len(data) if self.is_congested() else 0
-            if self._surplus > WRITE_LIMIT_BYTES:
-                self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
-                self.signal_tree(_KILL)
-                pipe.abort()
+        self._stdin.write(data)
+        self._surplus = self._surplus + len(data) if self.is_congested() else 0
+        if self._surplus > WRITE_LIMIT_BYTES:
+            self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
+            self.signal_tree(_KILL)
+            self._stdin.abort()
 
     def is_congested(self) -> bool:
         """Whether the child left too much unread to be given more."""
-        pipe = self._pipe(0)
-        return isinstance(pipe, asyncio.WriteTransport) and pipe.get_write_buffer_size() > WRITE_LIMIT_BYTES
+        return self._stdin.unwritten() > WRITE_LIMIT_BYTES
 
     def pause_reading(self) -> None:
         pipe = self._pipe(1)
@@ -207,9 +213,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     async def stop(self) -> None:
         with anyio.CancelScope(shield=True):
-            stdin = self._pipe(0)
-            if stdin is not None:
-                stdin.close()
+            self._stdin.close()
             self.resume_reading()  # one that still writes must not be stuck in it
             if not await self._exits_within(CLOSE_SECONDS):
                 self.signal_tree(signal.SIGTERM)
@@ -220,8 +224,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
             if not await self._exits_within(REAP_SECONDS):
                 log.error("! pid %d is still there after SIGKILL", self.pid)
             self._trees.dismiss(self.pid)
-            if isinstance(stdin, asyncio.WriteTransport) and stdin.get_write_buffer_size():
-                stdin.abort()  # a daemon of its own may have it open, and would never read what waits
+            self._journal.close()
+            if self._stdin.unwritten():
+                self._stdin.abort()  # a daemon of its own may have it open, and would never read what waits
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 self._running.close()
 
@@ -253,7 +258,7 @@ class Spawner:
             self._trees.start()
             with anyio.CancelScope(shield=True):
                 _, protocol = await loop.subprocess_exec(
-                    lambda: ChildProcess(on_stdout, on_end, Journal(command.log), self._trees),
+                    lambda: ChildProcess(on_stdout, on_end, Journal(command.log, command.secrets), self._trees),
                     command.program,
                     *command.args,
                     stdin=subprocess.PIPE,

@@ -28,8 +28,8 @@ from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
-from search_mcp.errors import BackendAnswered, Lost, NotRunning, WireError
-from search_mcp.inflight import Request
+from search_mcp.errors import BACKEND_ERROR, BackendAnswered, Lost, NotRunning, ProtocolError, WireError
+from search_mcp.inflight import SENT_REQUESTS, Request
 from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType, altered
 from search_mcp.model import (
     NOTHING,
@@ -58,6 +58,9 @@ IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
 LIST_SECONDS = 60.0
 """How long a list may take to be read; then it is one that cannot be had."""
+CHANGES_IN_A_ROW = 5
+CHANGE_SECONDS = 0.5
+"""How many changes that fast after each other are read at once; then one is, in as many seconds."""
 FRESH_SECONDS = 1.0
 """How long a list that was read is not read again for somebody who looks at it."""
 LOGGED_NOISE = 5
@@ -65,6 +68,7 @@ LOGGED_NOISE = 5
 LAST_WORDS = 1000
 """Characters of a backend's stderr that an error message quotes."""
 EARLY_MESSAGES = 100
+EARLY_BYTES = 1 << 20
 """What a backend may send before it is open and still be heard."""
 
 
@@ -113,8 +117,9 @@ class Supervisor:
         self._peer: Peer | None = None
         self._dialect: BackDialect | None = None  # only while it is ready
         self._subscriptions: _Subscriptions = {}  # made again in every life
-        self._held: list[_Held] = []  # calls that came before it was ready
+        self._held: dict[_Held, None] = {}  # calls that came before it was ready, in order
         self._early: list[Callable[[], None]] = []  # what it said before it was ready
+        self._early_bytes = 0
         self._wanted = anyio.Event()  # somebody needs it
         self._last_used = 0.0
         self._unlisted = set(Kind)  # the lists that were never read, nor remembered
@@ -160,9 +165,9 @@ class Supervisor:
         if self._held:
             self._wanted.set()
 
-    def hand_over(self) -> "tuple[str | None, _Subscriptions, list[_Held]]":
+    def hand_over(self) -> "tuple[str | None, _Subscriptions, dict[_Held, None]]":
         """Give up what the client wants of it: the log level, subscriptions, and calls that did not start."""
-        held, self._held = self._held, []
+        held, self._held = self._held, {}
         return self._log_level, self._subscriptions, held
 
     def retire(self) -> None:
@@ -245,12 +250,15 @@ class Supervisor:
         if self._dialect is not None:
             return self._start(self._dialect, call, target)
         held = _Held(call, target)
-        self._held.append(held)
+        if len(self._held) >= SENT_REQUESTS:
+            call.reply(NotRunning(self.name, self._state.value, f"{SENT_REQUESTS} calls wait for it already"))
+            return NOTHING
+        self._held[held] = None
         self._wanted.set()
 
         def cancel(reason: Raw | None) -> None:
             if held in self._held:
-                self._held.remove(held)
+                del self._held[held]
             else:
                 held.cancel(reason)
 
@@ -379,6 +387,7 @@ class Supervisor:
     async def _live_once(self, opening: Opening, modern_first: bool) -> None:
         started = self._world.clock()
         self._early.clear()
+        self._early_bytes = 0
         self._read_at.clear()
         self._noise = 0
         over = anyio.Event()  # this life ended, or is to end
@@ -447,7 +456,7 @@ class Supervisor:
             remedy = "install it, or write its full path into the configuration"
             raise EndedError(f"command {config.command!r} was not found {where}; {remedy}")
         log_file = world.log_folder / f"{fold(self.name)}.log" if world.log_folder is not None else None
-        return Command(program, config.args, environment, config.cwd, log_file)
+        return Command(program, config.args, environment, config.cwd, log_file, config.secrets)
 
     async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer, over: anyio.Event) -> None:
         def lost() -> WireError:
@@ -465,7 +474,7 @@ class Supervisor:
         early, self._early = self._early, []
         for replay in early:
             replay()
-        held, self._held = self._held, []
+        held, self._held = self._held, {}
         for each in held:
             each.cancel = self._start(dialect, each.call, each.target)
         self._watch_idleness(dialect, over)
@@ -514,6 +523,7 @@ class Supervisor:
 
     async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
         """Read a list, then again whenever the backend says that it changed."""
+        in_a_row = 0
         while True:
             self._stale[kind] = stale = anyio.Event()
             try:
@@ -525,6 +535,10 @@ class Supervisor:
             if not self._unlisted:
                 self._remember(dialect.offer)
             await stale.wait()
+            is_soon = self._world.clock() - self._read_at[kind] < CHANGE_SECONDS
+            in_a_row = in_a_row + 1 if is_soon else 0
+            if in_a_row > CHANGES_IN_A_ROW:  # one that tells of a change whenever it is read
+                await anyio.sleep(CHANGE_SECONDS)
 
     async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
         """Tell of a list, or that it cannot be had.
@@ -564,7 +578,7 @@ class Supervisor:
         self._tell(StateChanged(self.name, self.status))
 
     def _refuse_held(self) -> None:
-        held, self._held = self._held, []
+        held, self._held = self._held, {}
         status = self.status
         for each in held:
             each.call.reply(NotRunning(self.name, status.state, status.reason, status.retry_after_seconds))
@@ -574,19 +588,22 @@ class Supervisor:
     def on_request(self, request: Request) -> None:
         if self._dialect is not None:
             self._dialect.on_request(request)
-        elif self._peer is not None:
-            self._hear_later(partial(self._peer.serve, request))
+        elif self._peer is not None and not self._hear_later(partial(self._peer.serve, request), request.params):
+            raise ProtocolError(BACKEND_ERROR, "Too much was asked before the server was open")
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         if self._dialect is not None:
             self._dialect.on_notification(method, params)
         elif self._peer is not None:
-            self._hear_later(partial(self._peer.hear, method, params))
+            self._hear_later(partial(self._peer.hear, method, params), params)
 
-    def _hear_later(self, replay: Callable[[], None]) -> None:
-        """Keep what it says before it is open, if it does not say too much."""
-        if len(self._early) < EARLY_MESSAGES:
-            self._early.append(replay)
+    def _hear_later(self, replay: Callable[[], None], params: Raw | UnsetType) -> bool:
+        """Keep what it says before it is open; false if that is too much."""
+        self._early_bytes += len(memoryview(params)) if isinstance(params, Raw) else 0
+        if len(self._early) >= EARLY_MESSAGES or self._early_bytes > EARLY_BYTES:
+            return False
+        self._early.append(replay)
+        return True
 
     def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
         """Lines that are no messages are counted and skipped, the first of them logged; it is not told."""

@@ -228,8 +228,7 @@ class BackLegacy:
         """
         if not self._calls:
             return None
-        free = [call for call in self._calls if not self._asking[call]]
-        return free[-1] if free else next(reversed(self._calls))
+        return next((call for call in reversed(self._calls) if not self._asking[call]), next(reversed(self._calls)))
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         if method in names.LIST_CHANGED:

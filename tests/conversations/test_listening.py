@@ -73,7 +73,8 @@ def test_a_backend_that_always_ends_it_is_asked_less_and_less_often(pair: Pair) 
             seconds += 1
         asked.append(seconds / 2)
     assert asked == sorted(asked)
-    assert (asked[0], asked[-1]) == (1.0, LONGEST_PAUSE)
+    assert asked[0] == 1.0
+    assert LONGEST_PAUSE <= asked[-1] <= LONGEST_PAUSE + 1  # a list that changes all the time is read more slowly, too
 
 
 @modern_backend

@@ -454,3 +454,19 @@ def test_a_modern_clients_level_makes_a_legacy_backend_talk(pair: Pair) -> None:
     assert {"level": "debug"} in [said.params for said in pair.alpha.heard if said.method == "logging/setLevel"]
     served.returns(text("x"))
     call.gets(text("x"))
+
+
+def test_a_list_that_changes_whenever_it_is_read_is_not_read_for_ever(pair: Pair) -> None:
+    def lists_and_tells_of_a_change(back: Back, said: Said) -> None:
+        back.lists(said)
+        back.changes("tools")
+
+    pair.alpha.on("tools/list", lists_and_tells_of_a_change)
+    pair.front.opens()
+    pair.after(10)
+    assert 10 < pair.alpha.methods().count("tools/list") < 40
+    pair.alpha.on("tools/list", Back.lists)
+    pair.alpha.tools = [GREET]
+    pair.after(2)
+    pair.front.inbox.clear()
+    assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", *OWN_TOOLS]
