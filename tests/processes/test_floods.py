@@ -14,7 +14,7 @@ import pytest
 from real.processes import living
 
 from processes.conftest import Serve, write
-from processes.run import Run, server
+from processes.run import SECONDS, Run, server
 
 MB = 1 << 20
 GOOD = server("well_behaved")
@@ -87,7 +87,19 @@ def test_a_backend_that_asks_without_reading_is_stopped(serve: Serve) -> None:
         assert run.calls("bad.echo", words="back") == "back"
 
 
-# Clients that flood
+# Clients that flood, or do not read
+
+
+def test_the_end_of_a_client_that_reads_nothing_any_more_is_noticed(serve: Serve) -> None:
+    """While nothing can be written nothing is read either, and so the end of the input once was not."""
+    with serve({"bad": server("floods_stdout")}) as run:
+        run.opens()
+        run.asks("tools/list")
+        run.stops_reading()
+        run.sends("tools/call", name="bad.flood", arguments={"size": 64 * MB})
+        run.waits_until((run.folder / "stuck").exists)
+        run.close_stdin()
+        run.process.wait(SECONDS)
 
 
 def test_a_client_that_asks_for_long_lists_and_does_not_read_them(serve: Serve) -> None:

@@ -1,0 +1,227 @@
+"""What a call costs: alone, among many, and beside a server that is a burden to others."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import cycle, islice
+from pathlib import Path
+
+import client
+import processes
+from client import Pipe, patience
+from readings import Extent, Reading, Turns, counted, milliseconds_since, quantile
+from subjects import Session, Subject, backends
+
+BLOCK_SECONDS = 60.0
+"""How long a block of calls, or one large result, may take at most."""
+SLOW_CALLS = 50
+SLOW_SECONDS = 2.0
+BULK_BYTES = 1_000_000
+FIRST_BURDEN_ID = 1_000_000
+"""Ids from here on belong to the calls to the server that is a burden."""
+LOG = {"method": "notifications/message", "params": {"level": "info", "data": "noise " * 16}}
+STRAY = {
+    "method": "notifications/progress",
+    "params": {"progressToken": "nobody's", "progress": 1, "message": "noise " * 16},
+}
+
+
+def small_call(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure small calls, one after the other."""
+    yield from _with_backends(subject, extent, folder, _small_calls)
+
+
+def throughput(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure how many calls a second are answered while so many are always in flight."""
+    yield from _with_backends(subject, extent, folder, _rates)
+
+
+def _with_backends(
+    subject: Subject, extent: Extent, folder: Path, measure: Callable[[Session, Sequence[str], Extent], list[Reading]]
+) -> Turns:
+    """Take turns with one backend and with eight at the same time, in two running subjects."""
+    one, eight = backends(1), backends(8)
+    with subject.running(one, folder / "1") as alone, subject.running(eight, folder / "8") as among:
+        alone.open(one)
+        among.open(eight)
+        measure(alone, ["b0"], extent)  # what is only done once is not what a call costs
+        for _ in range(extent.turns):
+            yield measure(alone, ["b0"], extent) + measure(among, [server.name for server in eight], extent)
+
+
+def _small_calls(session: Session, servers: Sequence[str], extent: Extent) -> list[Reading]:
+    spent = _block(session, servers, extent)
+    label = f"small call, {counted(len(servers))}"
+    return [Reading(f"{label}: p50", "ms", quantile(spent, 0.5)), Reading(f"{label}: p99", "ms", quantile(spent, 0.99))]
+
+
+def _block(
+    session: Session, servers: Sequence[str], extent: Extent, on_other: Callable[[bytes], None] | None = None
+) -> list[float]:
+    """Call each server in turn, one call after the other; return what each call took, in milliseconds.
+
+    Answers to other calls that come meanwhile go to `on_other`.
+    """
+    routes = [session.route(server, "echo") for server in servers]
+    prepared = [
+        (number, pipe, client.echo(number, tool)) for number, (pipe, tool) in _numbered(routes, extent.block_calls)
+    ]
+    answers, spent = [], []
+    until = time.perf_counter() + extent.block_seconds
+    with patience(session.pipes, BLOCK_SECONDS):
+        for message_id, pipe, request in prepared:
+            started = time.perf_counter()
+            pipe.write(request)
+            line = pipe.line()
+            while on_other is not None and client.id_of(line) != message_id:
+                on_other(line)
+                line = pipe.line()
+            now = time.perf_counter()
+            answers.append(line)
+            spent.append((now - started) * 1e3)
+            if now > until:
+                break
+    client.check_echoes(answers, range(1, len(answers) + 1))
+    return spent
+
+
+def _numbered(routes: Sequence[tuple[Pipe, str]], count: int) -> Iterable[tuple[int, tuple[Pipe, str]]]:
+    return enumerate(islice(cycle(routes), count), 1)
+
+
+def _rates(session: Session, servers: Sequence[str], extent: Extent) -> list[Reading]:
+    label = f"in flight, {counted(len(servers))}"
+    return [
+        Reading(f"calls a second, {window} {label}", "/s", _rate(session, servers, extent, window))
+        for window in extent.windows
+    ]
+
+
+def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int) -> float:
+    """Keep a window of calls full until there are enough answers; with several pipes each has its part of it."""
+    pipes = session.pipes
+    waiting: dict[Pipe, list[bytes]] = {pipe: [] for pipe in pipes}
+    routes = [session.route(server, "echo") for server in servers]
+    for number, (pipe, tool) in _numbered(routes, 4 * extent.block_calls):
+        waiting[pipe].append(client.echo(number, tool))
+    sent = dict.fromkeys(pipes, 0)
+    received: dict[Pipe, list[bytes]] = {pipe: [] for pipe in pipes}
+
+    def send(pipe: Pipe, count: int) -> None:
+        requests = waiting[pipe][sent[pipe] : sent[pipe] + count]
+        sent[pipe] += len(requests)
+        pipe.write(b"".join(requests))
+
+    started = time.perf_counter()
+    until = started + extent.block_seconds
+    with patience(pipes, BLOCK_SECONDS):
+        for number, pipe in enumerate(pipes):
+            send(pipe, window // len(pipes) + (number < window % len(pipes)))
+        while owing := [pipe for pipe in pipes if len(received[pipe]) < sent[pipe]]:
+            for pipe in owing:
+                lines = pipe.lines()
+                received[pipe] += lines
+                if time.perf_counter() < until:
+                    send(pipe, len(lines))
+    spent = time.perf_counter() - started
+    for pipe in pipes:
+        client.check_echoes(received[pipe], list(map(client.id_of, waiting[pipe][: sent[pipe]])))
+    return sum(map(len, received.values())) / spent
+
+
+# Beside a burden
+
+
+def fairness(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure how much longer calls to one server take while another one is slow, bulky or floods."""
+    servers = backends(2)
+    burdens: Mapping[str, Callable[[Session, Extent], list[float]]] = {
+        "50 slow calls": _beside_slow,
+        "1 MB results": _beside_bulk,
+        "a flood of reports on no request": partial(_beside_flood, STRAY),
+        "a flood of log messages": partial(_beside_flood, LOG),
+    }
+    for turn in range(extent.turns):
+        readings = []
+        for number, (burden, block) in enumerate(burdens.items()):
+            with subject.running(servers, folder / f"{turn}-{number}") as session:
+                session.open(servers)
+                _block(session, ["b0"], extent)
+                alone = quantile(_block(session, ["b0"], extent), 0.99)
+                beside = quantile(block(session, extent), 0.99)
+            readings.append(Reading(f"p99 beside {burden}, to p99 without", "×", beside / alone))
+        yield readings
+
+
+def _beside_slow(session: Session, extent: Extent) -> list[float]:
+    pipe, tool = session.route("b1", "sleep")
+    ids = range(FIRST_BURDEN_ID, FIRST_BURDEN_ID + SLOW_CALLS)
+    answers: list[bytes] = []
+    with patience(session.pipes, BLOCK_SECONDS):
+        pipe.write(b"".join(client.call(number, tool, seconds=SLOW_SECONDS) for number in ids))
+        spent = _block(session, ["b0"], extent, answers.append)
+        while len(answers) < SLOW_CALLS:
+            answers.append(pipe.line())
+    client.check_ids(answers, ids)
+    for answer in answers:
+        client.check_text(answer, "slept")
+    return spent
+
+
+def _beside_bulk(session: Session, extent: Extent) -> list[float]:
+    """There is always one large result on its way."""
+    pipe, tool = session.route("b1", "bulk")
+    request = client.call(FIRST_BURDEN_ID, tool, size=BULK_BYTES)
+    answers: list[bytes] = []
+
+    def on_other(line: bytes) -> None:
+        answers.append(line)
+        pipe.write(request)
+
+    with patience(session.pipes, BLOCK_SECONDS):
+        pipe.write(request)
+        spent = _block(session, ["b0"], extent, on_other)
+        answers.append(pipe.line())
+    for answer in answers:
+        client.check_text(answer, "x" * BULK_BYTES)
+    return spent
+
+
+def _beside_flood(message: Mapping[str, object], session: Session, extent: Extent) -> list[float]:
+    """It says something as fast as it is taken; where that is relayed, the client has to read it too."""
+    pipe, tool = session.route("b1", "flood")
+    with patience(session.pipes, BLOCK_SECONDS):
+        pipe.write(client.call(FIRST_BURDEN_ID, tool, message={"jsonrpc": "2.0", **message}))
+        client.check_text(pipe.line(), "flooding")
+        return _block(session, ["b0"], extent)
+
+
+# Large results
+
+
+def large_result(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure large results, and by how much the subject's memory rises above what it was before the first."""
+    servers = backends(1)
+    for turn in range(extent.turns):
+        with subject.running(servers, folder / str(turn)) as session:
+            session.open(servers)
+            _block(session, ["b0"], extent)
+            before = processes.memory(session)
+            yield [reading for size in extent.megabytes for reading in _large(session, size, before)]
+
+
+def _large(session: Session, megabytes: int, before: float) -> list[Reading]:
+    pipe, tool = session.route("b0", "bulk")
+    size = megabytes * 1_000_000
+    request = client.call(1, tool, size=size)
+    with patience(session.pipes, BLOCK_SECONDS):
+        started = time.perf_counter()
+        pipe.write(request)
+        line = pipe.line()
+        spent = milliseconds_since(started)
+    client.check_text(line, "x" * size)
+    readings = [Reading(f"{megabytes} MB result", "ms", spent)]
+    peak = processes.peak_memory(session)
+    if peak is not None:
+        readings.append(Reading(f"{megabytes} MB result: peak memory", "MB", peak - before))
+    return readings

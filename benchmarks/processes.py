@@ -1,0 +1,47 @@
+"""What a subject's own processes use; its backends are left out."""
+
+from pathlib import Path
+
+import psutil
+from subjects import HERE, Session
+
+MEGABYTE = 1_000_000
+
+
+def own(session: Session) -> list[psutil.Process]:
+    """Return the subject's processes, helpers included."""
+    backend = str(HERE / "backend.py")
+    return [process for process in session.processes if backend not in process.cmdline()]
+
+
+def memory(session: Session) -> float:
+    """Return resident memory in MB."""
+    return float(sum(process.memory_info().rss for process in own(session))) / MEGABYTE
+
+
+def peak_memory(session: Session) -> float | None:
+    """Return the most resident memory there ever was, in MB; only Linux tells."""
+    kilobytes = 0
+    for process in own(session):
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text("ascii")
+        except FileNotFoundError:
+            return None
+        kilobytes += next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+    return kilobytes * 1024 / MEGABYTE
+
+
+def threads(session: Session) -> int:
+    return sum(process.num_threads() for process in own(session))
+
+
+def cpu_seconds(session: Session) -> float:
+    return float(sum(sum(process.cpu_times()[:2]) for process in own(session)))
+
+
+def wakeups(session: Session) -> int | None:
+    """Return how often its threads have stopped to wait; only Linux tells it of every thread."""
+    if not psutil.LINUX:
+        return None
+    ids = [thread.id for process in own(session) for thread in process.threads()]
+    return sum(psutil.Process(number).num_ctx_switches().voluntary for number in ids)

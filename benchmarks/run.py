@@ -1,0 +1,143 @@
+"""Measure search-mcp beside others: one command, one table.
+
+    python benchmarks/run.py                                    every measure of every subject
+    python benchmarks/run.py --short                            fewer turns, backends and sizes
+    python benchmarks/run.py --subjects floor,search-mcp --measures start,small-call
+    python benchmarks/run.py --json FILE --plot FILE            the raw numbers, and a picture of them
+
+A cell is the median of the turns; in brackets stands how many times `direct` and `floor` that is. README.md says
+what the subjects and the measures are.
+"""
+
+import argparse
+import dataclasses
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import calls
+import costs
+import starts
+from client import EndedError, OverdueError, WrongAnswerError
+from readings import FULL, SHORT, Extent, Measure, Reading
+from report import Report, Taken
+from subjects import SUBJECTS, LeftRunningError, Subject
+
+MEASURES: Mapping[str, Measure] = {
+    "start": starts.start,
+    "hindered-start": starts.hindered_start,
+    "small-call": calls.small_call,
+    "throughput": calls.throughput,
+    "fairness": calls.fairness,
+    "large-result": calls.large_result,
+    "idle": costs.idle,
+    "list-size": costs.list_size,
+    "import": costs.import_time,
+}
+NOT_DIRECTLY = {"hindered-start", "fairness", "idle"}
+"""What has no meaning without anything between client and servers."""
+FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subprocess.CalledProcessError)
+
+
+def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -> tuple[list[Taken], list[str]]:
+    """Take all measures of all subjects; return what was read, and what went wrong.
+
+    A subject that fails in a measure takes no further turns of it.
+    """
+    taken: list[Taken] = []
+    failures: list[str] = []
+    for name in measures:
+        chosen = [subject for subject in subjects if not (name in NOT_DIRECTLY and subject.name == "direct")]
+        with tempfile.TemporaryDirectory(prefix="search-mcp-benchmark-", ignore_cleanup_errors=True) as folder:
+            taken += _interleaved(name, chosen, extent, Path(folder), failures)
+    return taken, failures
+
+
+def _interleaved(
+    name: str, subjects: Sequence[Subject], extent: Extent, folder: Path, failures: list[str]
+) -> Iterator[Taken]:
+    """Give every subject a turn, then every subject the next one, each time in another order."""
+    running = {subject.name: MEASURES[name](subject, extent, folder / subject.name) for subject in subjects}
+    turn = 0
+    while running:
+        order = list(running)
+        for subject in order[turn % len(order) :] + order[: turn % len(order)]:
+            _say(f"{name}, turn {turn + 1}: {subject}")
+            try:
+                readings: list[Reading] | None = next(running[subject], None)
+            except FAILURES as exc:
+                failures.append(f"{subject}, {name}: {exc}")
+                readings = None
+            if readings is None:
+                del running[subject]
+            else:
+                yield from (Taken(subject, turn, reading) for reading in readings)
+        turn += 1
+    _say("")
+
+
+def _say(what: str) -> None:
+    """Show a person what is going on."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
+
+
+def about() -> dict[str, object]:
+    """Return what a figure has to be read with."""
+    return {"python": platform.python_version(), "platform": platform.platform(), "processors": os.cpu_count()}
+
+
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser of what every run can be told."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measures", type=_names(MEASURES), default=list(MEASURES), help="with commas between")
+    parser.add_argument("--turns", type=int, metavar="N", help="how often each subject is measured")
+    parser.add_argument("--short", action="store_true", help="measure less")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw numbers")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw them; needs matplotlib")
+    return parser
+
+
+def _names(known: Mapping[str, object]) -> Callable[[str], list[str]]:
+    def names(given: str) -> list[str]:
+        if unknown := set(given.split(",")) - set(known):
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: choose from {', '.join(known)}")
+        return given.split(",")
+
+    return names
+
+
+def run(subjects: Sequence[Subject], options: argparse.Namespace, references: Sequence[str]) -> int:
+    """Measure and print as told; return the exit code."""
+    if options.plot and find_spec("matplotlib") is None:
+        sys.exit("--plot needs matplotlib: pip install '.[bench]'")
+    extent = SHORT if options.short else FULL
+    if options.turns:
+        extent = dataclasses.replace(extent, turns=options.turns)
+    taken, failures = take(subjects, options.measures, extent)
+    report = Report(taken, references)
+    print(report.table())
+    for failure in failures:
+        print(f"\n! {failure}")
+    if options.json:
+        options.json.write_text(report.json(about()), "utf-8")
+    if options.plot:
+        import_module("picture").draw(report, options.plot)
+    return 1 if failures else 0
+
+
+def main() -> int:
+    described = parser(__doc__)
+    described.add_argument("--subjects", type=_names(SUBJECTS), default=list(SUBJECTS), help="with commas between")
+    options = described.parse_args()
+    return run([SUBJECTS[name]() for name in options.subjects], options, ["direct", "floor"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""From the start of the process to the first answers, and from the end of its stdin to the end of it."""
+
+import itertools
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import client
+from client import OverdueError, patience
+from readings import Extent, Reading, Turns, counted, milliseconds_since
+from subjects import POLL_SECONDS, START_SECONDS, Backend, Subject, backends, tools_in
+
+DELAY_SECONDS = 3.0
+HINDERED_SECONDS = 15.0
+"""How long a list is waited for while a server is slow or silent."""
+
+
+def start(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure a start with an empty home, then one that finds there what the first remembered."""
+    for turn in range(extent.turns):
+        readings = []
+        for count in extent.backends:
+            servers = backends(count, "--tools", "20")
+            for which in ("first", "second"):
+                home = folder / f"{turn}-{count}"
+                readings += _start(subject, servers, home, f"{which} start, {counted(count)}")
+        yield readings
+
+
+def _start(subject: Subject, servers: Sequence[Backend], home: Path, label: str) -> list[Reading]:
+    started = time.perf_counter()
+    with subject.running(servers, home) as session:
+        with patience(session.pipes, START_SECONDS):
+            session.initialize()
+            initialized = milliseconds_since(started)
+            session.wait_for_list(servers)
+            listed = milliseconds_since(started)
+        ending = time.perf_counter()
+    return [
+        Reading(f"{label}: initialize", "ms", initialized),
+        Reading(f"{label}: complete list", "ms", listed),
+        Reading(f"{label}: time to end", "ms", milliseconds_since(ending)),
+    ]
+
+
+def hindered_start(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure starts with four servers and one that takes its time, or one that never says anything."""
+    for turn in range(extent.turns):
+        readings = []
+        for name, options in (("slow", ("--delay", str(DELAY_SECONDS))), ("silent", ("--silent",))):
+            servers = [*backends(4), Backend(name, options)]
+            listed = servers if name == "slow" else servers[:-1]
+            for which in ("first", "second"):
+                times = _hindered(subject, servers, listed, folder / f"{turn}-{name}")
+                readings += [
+                    Reading(f"{which} start beside a {name} server: {what}", "ms", times.get(what))
+                    for what in ("initialize", "complete list", "first call")
+                ]
+        yield readings
+
+
+def _hindered(subject: Subject, servers: Sequence[Backend], listed: Sequence[Backend], home: Path) -> dict[str, float]:
+    """Start, and at once ask for the list and call one of the good servers; return when what came."""
+    times: dict[str, float] = {}
+    started = time.perf_counter()
+    session = subject.start(servers, home)
+    try:
+        with patience(session.pipes, HINDERED_SECONDS):
+            session.initialize()
+            times["initialize"] = milliseconds_since(started)
+            pipe, tool = session.route(servers[0].name, "echo")
+            expected = {session.route(server.name, "echo")[1] for server in listed}
+            list_ids = itertools.count(1)
+            pipe.write(client.echo(0, tool) + client.request(next(list_ids), "tools/list"))
+            while len(times) < 3:
+                line = pipe.line()
+                if client.id_of(line) == 0:
+                    times["first call"] = milliseconds_since(started)
+                    client.check_echoes([line], [0])
+                elif expected <= tools_in([line]):
+                    times["complete list"] = milliseconds_since(started)
+                else:
+                    time.sleep(POLL_SECONDS)
+                    pipe.write(client.request(next(list_ids), "tools/list"))
+        session.end()
+    except OverdueError:
+        pass  # what did not come in time is missing from the times
+    finally:
+        session.kill()
+    return times

@@ -1,0 +1,146 @@
+"""Write the tables of these pages from the code: `python docs/tables.py`; with `--check` say which are out of date.
+
+A table stands between `<!-- BEGIN name -->` and `<!-- END -->`; what is around it is written by hand. A table that no
+page has, and a name that no table has, are mistakes.
+"""
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import Field, fields
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import typer
+
+from search_mcp import profiles
+from search_mcp.cli import app, schema
+from search_mcp.clients.known import CLIENTS, Client, Machine
+from search_mcp.config import Entry, ServerDefaults, Settings, ToolFilter, camel
+
+PAGES = Path(__file__).parent
+_BLOCK = re.compile(r"<!-- BEGIN (?P<name>.*?) -->\n.*?<!-- END -->", re.DOTALL)
+_OFTEN = 3
+"""An option that so many commands have, and explain in the same words, is explained once."""
+_ROAMING = (r"%USERPROFILE%\AppData\Roaming", "%APPDATA%")
+_LOCAL = (r"%USERPROFILE%\AppData\Local", "%LOCALAPPDATA%")
+
+
+def tables() -> Iterator[tuple[str, str]]:
+    """Yield every table with its name."""
+    shared = {each.name for each in fields(ServerDefaults)}
+    yield "keys of a server", _keys([each for each in fields(Entry) if each.name not in shared])
+    yield "keys of tools", _keys(fields(ToolFilter))
+    yield "keys of both", _keys(fields(ServerDefaults))
+    yield "keys of settings", _keys([each for each in fields(Settings) if each.name not in shared])
+    commands = dict(_commands(typer.main.get_command(app.app)))
+    counted = Counter(_option(each) for command in commands.values() for each in _options(command))
+    common = [option for option, count in counted.items() if count >= _OFTEN]
+    yield "common options", _table(("Option", "Meaning"), common)
+    for words, command in commands.items():
+        yield f"command {words}", _command(words, command, common)
+    for client in CLIENTS:
+        yield f"client {client.name}", _client(client)
+
+
+def _keys(declared: Sequence[Field[Any]]) -> str:
+    rows = [(f"`{camel(each.name)}`", _value(each), _default(each.default), _meaning(each)) for each in declared]
+    return _table(("Key", "Value", "Default", "Meaning"), rows)
+
+
+def _value(declared: Field[Any]) -> str:
+    if "description" in declared.metadata:
+        return str(declared.metadata["description"])
+    return "a string" if declared.name.endswith("url") else "a list of strings"
+
+
+def _meaning(declared: Field[Any]) -> str:
+    """Leave out what several keys have in common, and the page says once."""
+    text, *placeholders = schema.ABOUT[camel(declared.name)].split(" ${VAR}")
+    return f"{text} [Placeholders](#placeholders) are filled in." if placeholders else text
+
+
+def _default(value: object) -> str:
+    """Show a default that says something; most say that nothing is set."""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, int | float):
+        return f"`{value:.15g}`"
+    return f'`"{value}"`' if isinstance(value, str) and value else ""
+
+
+def _commands(group: Any, *before: str) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, *before, name)
+        else:
+            yield " ".join((*before, name)), command
+
+
+def _options(command: Any) -> list[Any]:
+    return [each for each in command.params if each.param_type_name == "option"]
+
+
+def _option(option: Any) -> tuple[str, str]:
+    spelling = ", ".join(option.opts) + (f" {option.metavar}" if option.metavar else "")
+    return f"`{spelling}`", option.help
+
+
+def _command(words: str, command: Any, common: Sequence[tuple[str, str]]) -> str:
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    usage = " ".join(["search-mcp", words, *(each.metavar for each in arguments)])
+    options = [_option(each) for each in _options(command)]
+    rows = [(f"`{each.metavar}`", each.help) for each in arguments] + [each for each in options if each not in common]
+    also = ", ".join(spelling for spelling, _ in options if (spelling, _) in common)
+    parts = [command.help, f"    {usage}", _table(("", ""), rows) if rows else "", f"And {also}." if also else ""]
+    return "\n\n".join(filter(None, parts))
+
+
+def _client(client: Client) -> str:
+    rows = [
+        ("Linux", _files(client, "linux", "~")),
+        ("macOS", _files(client, "darwin", "~")),
+        ("Windows", _files(client, "win32", "%USERPROFILE%").replace(*_ROAMING).replace(*_LOCAL)),
+    ]
+    if client.name in profiles.BY_NAME:
+        profile = profiles.BY_NAME[client.name]
+        name = profile.shown_name("time", "convert_time")
+        rows.append(("What it is shown", f"`{name}`, at most {profile.max_length} characters; `{profile.listing}`"))
+    rows.append(("Afterwards", client.next_step))
+    return f"```sh\nsearch-mcp install {client.name}\n```\n\n" + _table(("", ""), rows)
+
+
+def _files(client: Client, platform: str, home: str) -> str:
+    places = Machine(platform, home, {}).places(client)
+    paths = PureWindowsPath if platform == "win32" else PurePosixPath
+    return "<br>".join(f"`{paths(place.base, place.pattern, place.name)}`" for place in places)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def renewed(text: str, made: Mapping[str, str]) -> str:
+    """Put the tables into a page."""
+    return _BLOCK.sub(lambda match: f"<!-- BEGIN {match['name']} -->\n{made[match['name']]}\n<!-- END -->", text)
+
+
+def main(arguments: Sequence[str]) -> str | None:
+    """Renew the pages, or say what is wrong with them."""
+    made = dict(tables())
+    pages = {page: page.read_text("utf-8") for page in sorted(PAGES.glob("*.md"))}
+    used = [match["name"] for text in pages.values() for match in _BLOCK.finditer(text)]
+    if wrong := {*used} ^ {*made}:
+        return f"on no page, or unknown: {', '.join(sorted(wrong))}"
+    old = [page for page, text in pages.items() if renewed(text, made) != text]
+    if old and "--check" in arguments:
+        return f"out of date: {', '.join(page.name for page in old)}; run python docs/tables.py"
+    for page in old:
+        page.write_text(renewed(pages[page], made), "utf-8")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

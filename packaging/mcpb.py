@@ -1,0 +1,75 @@
+"""Build the bundle that Claude Desktop and other hosts install by a click: `python packaging/mcpb.py [FOLDER]`.
+
+A bundle of the type "uv" holds no dependencies: the host has uv install what its pyproject.toml names, which is
+the wheel beside it. What the wheel says of itself is not said again here. The same sources give the same bytes,
+so that anybody can check a bundle's digest.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import zipfile
+from importlib.metadata import PackageMetadata, PathDistribution
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PARTS = Path(__file__).parent / "bundle"
+
+PYPROJECT = """\
+[project]
+name = "search-mcp-bundle"
+version = "{version}"
+requires-python = "{python}"
+dependencies = ["search-mcp"]
+
+[tool.uv]
+package = false
+
+[tool.uv.sources]
+search-mcp = {{ path = "{wheel}" }}
+"""
+
+
+def build(folder: Path) -> Path:
+    """Write the bundle into a folder; return its path."""
+    with tempfile.TemporaryDirectory() as place:
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", place]
+        subprocess.run([*pip, str(ROOT)], check=True)
+        (wheel,) = Path(place).glob("*.whl")
+        return _pack(wheel, folder)
+
+
+def _pack(wheel: Path, folder: Path) -> Path:
+    about = _metadata(wheel)
+    manifest = json.loads((PARTS / "manifest.json").read_text("utf-8"))
+    manifest["version"] = about["Version"]
+    manifest["description"] = about["Summary"]
+    manifest["license"] = about["License-Expression"]
+    manifest["keywords"] = about["Keywords"].split(",")
+    manifest["compatibility"]["runtimes"] = {"python": about["Requires-Python"]}
+    pyproject = PYPROJECT.format(version=about["Version"], python=about["Requires-Python"], wheel=wheel.name)
+    files = {
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+        "manifest.json": json.dumps(manifest, indent=2).encode(),
+        "pyproject.toml": pyproject.encode(),
+        "server.py": (PARTS / "server.py").read_bytes(),
+        wheel.name: wheel.read_bytes(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    bundle = folder / f"{manifest['name']}-{about['Version']}.mcpb"
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            # With a date of its own, which is always the same.
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return bundle
+
+
+def _metadata(wheel: Path) -> PackageMetadata:
+    with zipfile.ZipFile(wheel) as archive:
+        (folder,) = (path for path in zipfile.Path(archive).iterdir() if path.name.endswith(".dist-info"))
+        return PathDistribution(folder).metadata
+
+
+if __name__ == "__main__":
+    print(build(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "dist"))  # noqa: T201  # the answer

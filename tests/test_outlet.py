@@ -1,0 +1,97 @@
+"""What is written to a pipe: all of it, in order, in few pieces, and soon."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp.outlet import LARGE_BYTES, Outlet
+
+
+class Pipe(asyncio.WriteTransport):
+    """A pipe that nobody reads: whatever is written to it stays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: list[bytes] = []
+        self.is_closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.pieces.append(bytes(data))
+
+    def get_write_buffer_size(self) -> int:
+        return sum(map(len, self.pieces))
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def abort(self) -> None:
+        self.is_closed = True
+
+
+async def turn() -> None:
+    """Let the event loop go round."""
+    await asyncio.sleep(0)
+
+
+async def test_the_first_write_of_a_turn_leaves_at_once_and_the_others_together() -> None:
+    pipe = Pipe()
+    outlet = Outlet(pipe)
+    for data in (b"a", b"b", b"c"):
+        outlet.write(data)
+    assert pipe.pieces == [b"a"]
+    assert outlet.unwritten() == 3
+    await turn()
+    assert pipe.pieces == [b"a", b"bc"]
+    outlet.write(b"d")
+    assert pipe.pieces == [b"a", b"bc", b"d"]
+
+
+async def test_what_waits_is_written_before_the_end_and_nothing_after_it() -> None:
+    pipe = Pipe()
+    outlet = Outlet(pipe)
+    outlet.write(b"a")
+    outlet.write(b"b")
+    outlet.close()
+    outlet.write(b"c")
+    await turn()
+    assert pipe.pieces == [b"a", b"b"]
+    assert pipe.is_closed
+
+
+async def test_what_waits_is_forgotten_when_it_is_broken_off() -> None:
+    pipe = Pipe()
+    outlet = Outlet(pipe)
+    outlet.write(b"a")
+    outlet.write(b"b")
+    outlet.abort()
+    await turn()
+    assert pipe.pieces == [b"a"]
+    assert outlet.unwritten() == 1
+
+
+async def test_much_does_not_wait() -> None:
+    pipe = Pipe()
+    outlet = Outlet(pipe)
+    outlet.write(b"a")
+    outlet.write(b"x" * (LARGE_BYTES + 1))
+    assert outlet.unwritten() == pipe.get_write_buffer_size() == LARGE_BYTES + 2
+
+
+@given(st.lists(st.one_of(st.none(), st.binary(max_size=10), st.just(b"x" * LARGE_BYTES))))
+def test_nothing_is_lost_and_the_order_stays(steps: list[bytes | None]) -> None:
+    async def write() -> list[bytes]:
+        pipe = Pipe()
+        outlet = Outlet(pipe)
+        for data in steps:
+            if data is None:
+                await turn()
+            else:
+                outlet.write(data)
+        await turn()
+        return pipe.pieces
+
+    assert b"".join(asyncio.run(write())) == b"".join(filter(None, steps))
