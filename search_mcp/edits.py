@@ -6,7 +6,7 @@ from pathlib import Path
 
 from watchfiles import Change, watch
 
-STEP_MS = 300
+STEP_MS = 500
 """How often the watcher looks whether the system reported anything: the reaction time to an edit."""
 _DAY_MS = 86_400_000
 

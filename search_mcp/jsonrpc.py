@@ -129,10 +129,9 @@ class LineDecoder:
                 if self._body == 0:
                     self._body = None
                     # A body may be pretty-printed; a line may not. Newlines are not in JSON strings.
-                    yield from (
-                        line.translate(_NEWLINES_TO_SPACES) if isinstance(line, bytes) else line
-                        for line in self._complete()
-                    )
+                    body = self._complete()
+                    if body is not None:
+                        yield body.translate(_NEWLINES_TO_SPACES) if isinstance(body, bytes) else body
                 continue
             end = chunk.find(b"\n", start)
             if end < 0:
@@ -140,12 +139,15 @@ class LineDecoder:
                 return
             self._keep(chunk[start:end])
             start = end + 1
-            yield from self._complete()
+            line = self._complete()
+            if line is not None:
+                yield line
 
     def flush(self) -> Iterator[Line]:
         """Yield the last line of a stream that ended without a line ending."""
-        if self._size:
-            yield from self._complete()
+        line = self._complete() if self._size else None
+        if line is not None:
+            yield line
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
@@ -159,30 +161,30 @@ class LineDecoder:
                 self._tail = (self._tail + kept[-_GLIMPSE:])[-_GLIMPSE:]
             self._pending = []
 
-    def _complete(self) -> Iterator[Line]:
+    def _complete(self) -> Line | None:
+        """Take what is pending for a line; none if it was blank or a header."""
         line = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(codecs.BOM_UTF8)
         size, self._pending, self._size = self._size, [], 0
         if size > self._limit:
-            yield Oversize(size, self._head, self._tail)
+            oversize = Oversize(size, self._head, self._tail)
             self._head = self._tail = b""
-            return
+            return oversize
         if self._header is not None and line[: len(self._header)].lower() == self._header:
             digits = line[len(self._header) :].strip()
             self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0
-            return
+            return None
         if self._expected and line[:1] in (b"{", b"["):
             self._expected = 0  # no blank line: whatever wrote that header does not frame by it
         if self._expected:
             if not line.strip():  # the blank line behind the headers
                 self.speaks_headers = True
                 self._body, self._expected = self._expected, 0
-            return  # another header, such as Content-Type
+            return None  # another header, such as Content-Type
         line = line.removesuffix(b"\r")
-        if line and not line.isspace():
-            yield line
+        return line if line and not line.isspace() else None
 
 
 def decode(line: bytes) -> Decoded:
@@ -429,4 +431,7 @@ def framed(line: bytes) -> bytes:
 
 def without(payload: Mapping[str, Raw], *keys: str) -> Fields:
     """Copy a shallow object without some of its keys."""
-    return {key: raw for key, raw in payload.items() if key not in keys}
+    rest = dict(payload)
+    for key in keys:
+        rest.pop(key, None)
+    return rest

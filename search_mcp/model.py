@@ -14,7 +14,13 @@ from search_mcp.jsonrpc import Fields, Raw, Struct, field, object_or_empty
 from search_mcp.profiles import Profile
 
 
-class Kind(enum.Enum):
+class _Word(enum.Enum):
+    """One of a few words; there is one object of each, so it is told apart as fast as an object."""
+
+    __hash__ = object.__hash__
+
+
+class Kind(_Word):
     """What a server can list."""
 
     TOOLS = "tools"
@@ -23,7 +29,7 @@ class Kind(enum.Enum):
     TEMPLATES = "templates"
 
 
-class Action(enum.Enum):
+class Action(_Word):
     """What can be asked of the one server that owns the target."""
 
     CALL_TOOL = "call a tool"
@@ -42,7 +48,7 @@ class Action(enum.Enum):
     UNFOLLOW_TASK = "hear no more of a task's changes"
 
 
-class Ask(enum.Enum):
+class Ask(_Word):
     """What a server can ask of the client."""
 
     ELICIT = "elicitation"

@@ -5,16 +5,16 @@ called, only what is shown.
 """
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
+
+from search_mcp.jsonrpc import Struct, altered
 
 Listing: TypeAlias = Literal["light", "full", "search"]
 REGISTERED_AS: Final = "search-mcp"
 """The name people register us under; clients put it before ours and count it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """How one client wants its list. `max_length` is in characters of the name we show."""
 
     name: str
@@ -78,7 +78,7 @@ def by_client_name(client_name: str | None) -> Profile:
 
 def adjusted(profile: Profile, *, separator: str, max_length: int | None, listing: Listing | None) -> Profile:
     """Put a user's own settings over a client's; `"auto"` and `None` leave the client's."""
-    return replace(
+    return altered(
         profile,
         separator=profile.separator if separator == "auto" else separator,
         max_length=profile.max_length if max_length is None else max_length,

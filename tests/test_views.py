@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog, NamedItems, fold
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import Raw
+from search_mcp.jsonrpc import Raw, altered
 from search_mcp.model import Audience, Entry, Kind, Page
 from search_mcp.profiles import BY_NAME, CANONICAL, Listing, Profile
 from search_mcp.tools import definitions
@@ -242,7 +241,7 @@ FULL_DEFINITION = {
 
 
 def audience(listing: Listing = "light", *, profile: Profile = CANONICAL, object_output_only: bool = False) -> Audience:
-    return Audience(replace(profile, listing=listing), object_output_only)
+    return Audience(altered(profile, listing=listing), object_output_only)
 
 
 def shown(merged: Catalog, whom: Audience) -> list[dict[str, Any]]:
@@ -362,7 +361,7 @@ def test_names_that_are_alike_only_as_this_client_is_shown_them_get_a_suffix() -
     merged = Catalog([ServerConfig(name="a", command="x"), ServerConfig(name="bare", command="x", prefix="")])
     merged.put("a", Kind.TOOLS, Page((tool("b"),)))
     merged.put("bare", Kind.TOOLS, Page((tool("a___b"),)))
-    items, profile = merged.tools(), replace(CANONICAL, separator="___")
+    items, profile = merged.tools(), altered(CANONICAL, separator="___")
     assert [item.name for item in items] == ["a.b", "a___b"]
     spelt = ShownNames(items, profile)
     assert spelt[items[0]] != spelt[items[1]]
@@ -395,7 +394,7 @@ def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, server: 
     """Clients that fold names drop the second of two that coincide, or call the wrong one."""
     merged = Catalog([ServerConfig(name=server, command="x", prefix=prefix)])
     merged.put(server, Kind.TOOLS, Page((tool(name),)))
-    whom = Audience(replace(CANONICAL, separator=separator), False)
+    whom = Audience(altered(CANONICAL, separator=separator), False)
     listed_names = [each["name"] for each in json.loads(bytes(tool_list(merged, whom, definitions("search"), 120)))]
     assert set(listed_names) >= OWN_NAMES
     assert len({fold(each) for each in listed_names}) == len(listed_names)
@@ -404,7 +403,7 @@ def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, server: 
 ODD = st.text("aA_.- é", max_size=4) | st.text(max_size=5) | st.just(LONG)
 SERVERS = st.dictionaries(ODD.filter(bool), st.lists(ODD.filter(bool), unique=True, max_size=6), max_size=4)
 PROFILES = st.builds(
-    replace,
+    altered,
     st.sampled_from(list(BY_NAME.values())),
     separator=st.sampled_from([".", "__", "_", "-", "..", "_._"]),
     max_length=st.integers(16, 64),

@@ -266,11 +266,10 @@ class Supervisor:
 
     def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
         self._last_used = self._world.clock()
-        if call.action in _UNDONE_BY:
+        if call.action in _SUBSCRIBING:
             self._subscriptions[call.action, target] = altered(call, reply=lambda _outcome: None)
-        for subscribed, undoing in _UNDONE_BY.items():
-            if call.action is undoing:
-                self._subscriptions.pop((subscribed, target), None)
+        elif call.action in _UNDOES:
+            self._subscriptions.pop((_UNDOES[call.action], target), None)
         return dialect.submit(call, target)
 
     def look_again(self, kind: Kind) -> None:
@@ -618,7 +617,8 @@ class Supervisor:
 
 _Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
 """By what was subscribed to: a resource's URI or a task's id."""
-_UNDONE_BY = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
+_UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
+_SUBSCRIBING = frozenset(_UNDOES.values())
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
 """What of an entry needs a new process when it changes."""

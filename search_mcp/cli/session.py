@@ -236,7 +236,7 @@ def _assemble(config: Config, profile: Profile | None, believe: Callable[[Path],
         settings=replace(config.settings, first_list_seconds=_patience(config)),
         servers=tuple(replace(server, startup=memory.startup) for server in config.servers),
     )
-    patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
+    patient = altered(profile or profiles.CANONICAL, patience_seconds=float("inf"))
     surroundings = Surroundings(
         max_message_bytes=config.settings.max_message_bytes, cache=memory, trust=TrustStore(trust_folder())
     )
