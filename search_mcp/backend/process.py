@@ -37,8 +37,9 @@ REAP_SECONDS = 1.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _CREATE_NO_WINDOW = 0x08000000
 """Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
-READ_CHUNK = 1 << 13
-"""Bytes of a child's output that are taken in before others have their turn."""
+BITE_BYTES = 1 << 11
+BULK_BYTES = 1 << 18
+"""How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
 asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
@@ -124,12 +125,13 @@ class ChildProcess(asyncio.SubprocessProtocol):
         stdin, stdout = (transport.get_pipe_transport(fd) for fd in (0, 1))
         assert isinstance(stdin, asyncio.WriteTransport)
         self._stdin = Outlet(stdin)
-        # What is read at once is acted on at once; with asyncio's 256 KiB a server that floods holds up the others.
-        stdout.max_size = READ_CHUNK  # type: ignore[union-attr]  # of a pipe, on POSIX; elsewhere it means nothing
+        self._stdout: Any = stdout
         self._trees.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
+            # What is read at once is acted on at once, and a server that floods is not to hold up the others.
+            self._stdout.max_size = BITE_BYTES if b"\n" in data else BULK_BYTES  # of a pipe on POSIX
             self._on_stdout(data)
         else:
             self._journal.write(data)
