@@ -120,8 +120,8 @@ class Aggregate:
             if before.get(name) is not running and self._tasks is not None:
                 predecessor = before.get(name) or self._retiring.pop(name, None)
                 self._tasks.start_soon(running.run, predecessor)
-                if name in before:
-                    running.backend.succeed(before[name].backend)
+                if predecessor is not None:
+                    running.backend.succeed(predecessor.backend)
                 if opening is not None:
                     running.backend.open(opening)
 

@@ -143,6 +143,8 @@ def decode(data: bytes) -> Record:
 
 def _offer(fields: Fields) -> Offer:
     plain: dict[str, Any] = {name: jsonrpc.value(raw) for name, raw in fields.items()}
+    if not all(isinstance(plain[name], str) for name in ("revision", "instructions", "title")):
+        raise ValueError("it is damaged")
     return Offer(
         revision=plain["revision"],
         modern=plain["modern"],

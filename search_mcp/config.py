@@ -7,6 +7,7 @@ come from: all are passed in. A fault of one server is that server's `problem`, 
 """
 
 import difflib
+import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -26,6 +27,9 @@ FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 
 _SHORTEST_SECRET = 4
 """Characters. Shorter values (a port, "yes") are no secrets; blotted out they would garble every message."""
+
+_SHORTEST_LINE = 16
+"""Characters of one line of a longer secret, such as a key in PEM; a log may show it line by line."""
 
 _LOCAL_TYPES = {"stdio", "local"}
 _REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", "ws", "websocket"}
@@ -471,7 +475,10 @@ def _problem(entry: Entry, command: str, unresolved: list[str]) -> str | None:
 
 def _secrets(values: Iterable[str], places: _Places) -> frozenset[str]:
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
-    return frozenset(value for value in values if len(value) >= _SHORTEST_SECRET and value not in public)
+    secrets = {value for value in values if len(value) >= _SHORTEST_SECRET and value not in public}
+    escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in secrets for ascii_only in (True, False)}
+    lines = {line for value in secrets for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
+    return frozenset(secrets | escaped | lines)
 
 
 def _refuse_equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> None:

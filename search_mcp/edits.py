@@ -1,10 +1,13 @@
 """Edits of files, as they happen; also those of editors that write another file and rename it."""
 
+import logging
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from watchfiles import Change, watch
+
+log = logging.getLogger(__name__)
 
 STEP_MS = 500
 """How often the watcher looks whether the system reported anything: the reaction time to an edit."""
@@ -22,7 +25,7 @@ def follow(file: Path, folder: Path, on_edit: Callable[[], None]) -> Callable[[]
     def concerns(_change: Change, changed: str) -> bool:
         return Path(changed) in names or Path(changed).parent == folder
 
-    def run() -> None:
+    def run(*, by_polling: bool) -> None:
         changes = watch(
             *{name.parent for name in names},
             *filter(Path.is_dir, [folder]),
@@ -32,9 +35,17 @@ def follow(file: Path, folder: Path, on_edit: Callable[[], None]) -> Callable[[]
             rust_timeout=_DAY_MS,
             stop_event=stopped,
             recursive=False,
+            force_polling=by_polling,
         )
         for _ in changes:
             on_edit()
 
-    threading.Thread(target=run, name="edits", daemon=True).start()
+    def run_somehow() -> None:
+        try:
+            run(by_polling=False)
+        except (OSError, RuntimeError) as exc:  # the system has no watch left, or none for this kind of folder
+            log.warning("! edits of %s are looked for and not told of: %s", file, exc)
+            run(by_polling=True)
+
+    threading.Thread(target=run_somehow, name="edits", daemon=True).start()
     return stopped.set

@@ -1,6 +1,7 @@
 """Our own log: lines on stderr, written by a thread.
 
-A client that does not read our stderr must not stop us: beyond a bound, lines are dropped.
+A client that does not read our stderr must not stop us: beyond a bound, lines are dropped. What servers say
+may stand in any line, so none holds a secret, nor anything that is more than text to a terminal.
 """
 
 import contextlib
@@ -8,15 +9,36 @@ import logging
 import logging.handlers
 import os
 import queue
+import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+
+from search_mcp.config import redact
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 WAITING_LINES = 10_000
 """How many lines may wait for a stderr that nobody reads."""
 LAST_LINES_SECONDS = 0.5
 """How long the end waits for the last lines to be written."""
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class _Clean(logging.Formatter):
+    """Lines without secrets and control characters; only a traceback has more than one line."""
+
+    def __init__(self, secrets: Callable[[], Collection[str]]) -> None:
+        super().__init__(FORMAT)
+        self._secrets = secrets
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
+        record.message = _CONTROLS.sub(lambda found: repr(found[0])[1:-1], record.message)
+        return super().formatMessage(record)
+
+    def format(self, record: logging.LogRecord) -> str:
+        return redact(super().format(record), self._secrets())
 
 
 class _Dropping(logging.handlers.QueueHandler):
@@ -28,15 +50,15 @@ class _Dropping(logging.handlers.QueueHandler):
 
 
 @contextlib.contextmanager
-def to_stderr(level: str) -> Iterator[None]:
-    """Log to stderr for as long as this lasts."""
+def to_stderr(level: str, secrets: Callable[[], Collection[str]] = tuple) -> Iterator[None]:
+    """Log to stderr for as long as this lasts, without what are secrets at the time."""
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(WAITING_LINES)
     root = logging.getLogger()
     handler = _Dropping(lines)
     root.addHandler(handler)
     root.setLevel(level)
     logging.getLogger("watchfiles").setLevel(logging.WARNING)
-    writer = threading.Thread(target=_write, args=(lines,), name="log", daemon=True)
+    writer = threading.Thread(target=_write, args=(lines, secrets), name="log", daemon=True)
     writer.start()
     try:
         yield
@@ -47,9 +69,9 @@ def to_stderr(level: str) -> Iterator[None]:
         writer.join(LAST_LINES_SECONDS)
 
 
-def _write(lines: "queue.Queue[logging.LogRecord | None]") -> None:
+def _write(lines: "queue.Queue[logging.LogRecord | None]", secrets: Callable[[], Collection[str]]) -> None:
     # Not a handler's stream: `logging` waits at exit for the lock of every handler there is.
-    formatter = logging.Formatter(FORMAT)
+    formatter = _Clean(secrets)
     stderr = sys.stderr.fileno()
     while (record := lines.get()) is not None:
         with contextlib.suppress(OSError):

@@ -103,6 +103,10 @@ class Router:
         self._settings = settings
         self._audiences: dict[Viewer, Audience] = {}
         replaced = {name for name, backend in self._backends.items() if backends.get(name) is not backend}
+        if self._log_level is not None:
+            for name in replaced | (backends.keys() - self._backends.keys()):
+                if name in backends:
+                    backends[name].set_log_level(self._log_level)
         self._backends = backends
         self._catalog.configure([config for config in servers if config.enabled], replaced)
         facts = {config.name: tools.ServerFacts(config.description or "", config.tags) for config in servers}
@@ -110,6 +114,7 @@ class Router:
         self._on_change()
 
     _backends: Mapping[str, Backend] = MappingProxyType({})
+    _log_level: str | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -195,7 +200,10 @@ class Router:
         def give() -> None:
             items = self._render(kind, self.audience(viewer))
             self._shown[kind, viewer] = items
-            filling = any(self._may_come(server, kind) for server in self._enabled)  # however long that takes
+            filling = any(
+                not self._catalog.is_known(server, kind) and self._status(server).state not in (FAILED, "disabled")
+                for server in self._enabled
+            )
             reply(Listing(items, Freshness() if filling else self._catalog.freshness(kind)))
             for backend in self._backends.values():
                 backend.look_again(kind)
@@ -204,6 +212,7 @@ class Router:
         return self._lists.when_settled(frozenset({kind}), self._enabled, give, patience)
 
     def set_log_level(self, level: str) -> None:
+        self._log_level = level
         for backend in self._backends.values():
             backend.set_log_level(level)
 
@@ -235,7 +244,7 @@ class Router:
 
     def _forward(self, call: Call, item: Item) -> Cancel:
         if call.action is not Action.CALL_TOOL:
-            return self._backends[item.server].submit(call, item.key)
+            return self._submit_to(item.server, call, item.key)
         reply, server = call.reply, item.server
         added = self.audience(call.caller.viewer).profile.added_arguments
         if added:
@@ -256,6 +265,18 @@ class Router:
 
         call.reply = on_outcome
         return self._backends[server].submit(call, item.key)
+
+    def _submit_to(self, server: str, call: Call, target: str) -> Cancel:
+        """Give a call to a server whose errors pass as they are, but for the user's secrets."""
+        reply, secrets = call.reply, self._configs[server].secrets
+
+        def on_outcome(outcome: Outcome) -> None:
+            if isinstance(outcome, BackendAnswered):
+                outcome = BackendAnswered(arguments.redacted(outcome.error, secrets))
+            reply(outcome)
+
+        call.reply = on_outcome
+        return self._backends[server].submit(call, target)
 
     def _call_own(self, call: Call) -> Cancel:
         if call.target == tools.CALL:
@@ -378,9 +399,32 @@ class Router:
             nonlocal cancel
             cancel = self.submit(call)
 
+        def give_up() -> None:
+            cancel(None)
+            status = self._status(servers[0])
+            call.reply(NotRunning(status.server, status.state, status.reason or "it did not list what it has in time"))
+
+        limit = self._limit_seconds(servers[0]) if len(servers) == 1 else None
+        stop_timer = self._later(limit, give_up) if limit is not None else lambda: None
+
+        def submit_in_time() -> None:
+            stop_timer()
+            submit()
+
         patience = None if len(servers) == 1 else self._settings.first_list_seconds
-        cancel = self._lists.when_settled(kinds, servers, _guarded(call, submit), patience)
-        return lambda reason: cancel(reason)  # noqa: PLW0108  # it is another one once the call was submitted
+        cancel = self._lists.when_settled(kinds, servers, _guarded(call, submit_in_time), patience)
+
+        def give_it_up(reason: Raw | None) -> None:
+            stop_timer()
+            cancel(reason)  # it is another one once the call was submitted
+
+        return give_it_up
+
+    def _limit_seconds(self, server: str) -> float | None:
+        """How long a call to a server may wait before it is there."""
+        config = self._configs[server]
+        limits = [each for each in (config.call_timeout_seconds, config.max_call_seconds) if each is not None]
+        return min(limits, default=None)
 
     def _use_resource(self, call: Call) -> Cancel:
         kinds = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
@@ -395,7 +439,7 @@ class Router:
             offer = self._status(server).offer
             if offer is not None and not offer.subscribe:
                 raise method_not_found(f"server {server!r} has no subscriptions")
-        return self._backends[server].submit(call, call.target)
+        return self._submit_to(server, call, call.target)
 
     def _only_server_for(self, call: Call) -> str | None:
         """The only server that can have what no list holds: lists of resources need not be complete."""
@@ -420,7 +464,7 @@ class Router:
         if server not in self._backends:
             status = self._status(server)
             raise NotRunning(server, status.state, status.reason)
-        return self._backends[server].submit(call, call.target)
+        return self._submit_to(server, call, call.target)
 
     def _list_tasks(self, call: Call) -> Cancel:
         offers = {name: self._status(name).offer for name in self._backends}

@@ -47,7 +47,8 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
     path = next((place for place in looked_in if place.is_file()), None)
     if path is None:
         looked = " and ".join(map(str, looked_in))
-        raise ConfigError(looked, "there is no such file", "write one, or name yours with --config PATH")
+        remedy = "`search-mcp import` takes over what your AI clients have, --config PATH names one of yours"
+        raise ConfigError(looked, "there is no such file", remedy)
     return read(path, variables), path
 
 
@@ -118,7 +119,25 @@ class Client:
             self.front.peer.resume()
 
 
-async def serve(config: Config | ConfigError, path: Path, profile: Profile | None, descriptors: tuple[int, int]) -> int:
+class _LogTo:
+    """What the log takes from the configuration, now and after an edit: its level, and what it must not show."""
+
+    def __init__(self, asked_for: str | None) -> None:
+        self._asked_for = asked_for
+        self.secrets: frozenset[str] = frozenset()  # of every configuration so far
+
+    def level(self, config: Config | ConfigError) -> str:
+        """Take note of a configuration's secrets; give the level to log at."""
+        settled = "info"
+        if isinstance(config, Config):
+            settled = config.settings.log_level
+            self.secrets |= frozenset[str]().union(*(server.secrets for server in config.servers))
+        return (self._asked_for or settled).upper()
+
+
+async def serve(
+    config: Config | ConfigError, path: Path, profile: Profile | None, descriptors: tuple[int, int], log_to: _LogTo
+) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
     aggregate = Aggregate(config, profile) if isinstance(config, Config) else None
@@ -135,7 +154,7 @@ async def serve(config: Config | ConfigError, path: Path, profile: Profile | Non
     aggregate.tell_front = front.tell
     with _signals(aggregate, client) as received:
         async with aggregate.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(_keep_up, path, aggregate, config)
+            tasks.start_soon(_keep_up, path, aggregate, config, log_to)
             await client.ended.wait()
             if not received:
                 front.peer.half_close()
@@ -149,7 +168,7 @@ async def serve(config: Config | ConfigError, path: Path, profile: Profile | Non
     return 128 + received[0] if received else 0
 
 
-async def _keep_up(path: Path, aggregate: Aggregate, current: Config) -> None:
+async def _keep_up(path: Path, aggregate: Aggregate, current: Config, log_to: _LogTo) -> None:
     """Follow edits of the configuration; a broken one changes nothing and is reported once."""
     loop = asyncio.get_running_loop()
     complaint = ""
@@ -163,7 +182,7 @@ async def _keep_up(path: Path, aggregate: Aggregate, current: Config) -> None:
         elif isinstance(config, Config):
             current = config
             log.info("= the configuration changed")
-            logging.getLogger().setLevel(config.settings.log_level.upper())
+            logging.getLogger().setLevel(log_to.level(config))
             for warning in config.warnings:
                 log.warning("! %s", warning)
             aggregate.reconfigure(config)
@@ -250,12 +269,12 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
         config, path = load(explicit_config, os.environ)
     except ConfigError as exc:
         config, path = exc, Path()
-    settled = config.settings.log_level if isinstance(config, Config) else "info"
-    with logs.to_stderr((log_level or settled).upper()):
+    log_to = _LogTo(log_level)
+    with logs.to_stderr(log_to.level(config), lambda: log_to.secrets):
         if isinstance(config, ConfigError):
             log.error("%s", config)
         else:
             log.info("= configuration %s", path)
             for warning in config.warnings:
                 log.warning("! %s", warning)
-        return anyio.run(serve, config, path, profile, descriptors)
+        return anyio.run(serve, config, path, profile, descriptors, log_to)

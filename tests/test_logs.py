@@ -21,3 +21,23 @@ def test_a_stderr_that_nobody_reads_does_not_stop_us() -> None:
             assert process.stdout.read().strip() == b"done"
         finally:
             process.kill()
+
+
+WORDS = """
+import logging, sys
+from search_mcp import logs
+with logs.to_stderr("INFO", lambda: {"s3cret"}):
+    log = logging.getLogger("x")
+    log.info("it said %s", "s3cret\\n2026-01-01 INFO forged\\x1b[2Jline")
+    try:
+        raise ValueError("s3cret")
+    except ValueError:
+        log.exception("why")
+"""
+
+
+def test_no_line_holds_a_secret_or_more_than_text() -> None:
+    said = subprocess.run([sys.executable, "-c", WORDS], capture_output=True, text=True, check=True).stderr
+    assert "it said ***\\n2026-01-01 INFO forged\\x1b[2Jline" in said.splitlines()[0]
+    assert "s3cret" not in said
+    assert "Traceback" in said

@@ -325,7 +325,7 @@ class WireLog:
         else:
             agreed = request.acknowledged.get(SUBSCRIPTION_FILTER.get(method, ""))
             about = params.get("uri", params.get("taskId"))
-            if not agreed or (isinstance(agreed, list) and about not in agreed):
+            if not agreed or (isinstance(agreed, list) and not any(_covers(each, str(about)) for each in agreed)):
                 _refuse(f"the subscription {key} does not cover {method} {about or ''}")
         return request
 
@@ -411,3 +411,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _refuse(why: str) -> NoReturn:
     raise AssertionError(why)
+
+
+def _covers(wanted: str, about: str) -> bool:
+    """Whether somebody who subscribed to a resource hears of another: "This might be a sub-resource" of it."""
+    return about == wanted or about.startswith(f"{wanted.rstrip('/')}/")

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from search_mcp.catalog import fold, stable_suffix
+
 log = logging.getLogger(__name__)
 
 TAIL_BYTES = 4096
@@ -22,6 +24,12 @@ LINE_BYTES = 1 << 16
 """How much of a line is waited for."""
 FILE_BYTES = 1 << 20
 """How long a log file may grow before it becomes the older one."""
+
+
+def file_name(server: str) -> str:
+    """Name a server's log file, for every file system, and no other server's alike."""
+    folded = fold(server)
+    return f"{folded}.log" if folded == server else f"{folded}-{stable_suffix(server)}.log"
 
 
 class Journal:

@@ -20,11 +20,11 @@ import anyio
 
 from search_mcp.backend import lifecycle
 from search_mcp.backend.environment import child_environment, find_program
+from search_mcp.backend.journal import file_name
 from search_mcp.backend.lifecycle import Backoff, Event, State
 from search_mcp.backend.limit import Limited
 from search_mcp.backend.process import Child, Command, Spawn, Spawner, is_program
 from search_mcp.cache import VERDICT_SECONDS, CatalogCache, Record, fingerprint
-from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
@@ -189,9 +189,10 @@ class Supervisor:
             return
         try:
             program = self._command().program
-        except EndedError:
+            state = Path(program).stat()
+        except (EndedError, OSError):
             return  # it cannot be started now, so what it once offered cannot be had either
-        cache, state = self._world.cache, Path(program).stat()
+        cache = self._world.cache
         key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
         if key == self._record_key:
             return
@@ -235,13 +236,13 @@ class Supervisor:
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
         if seconds is None and at_most is None:
             return self._pass_on(call, target)
-        limited = Limited(call, seconds, at_most, self._later, self._late)
+        limited = Limited(call, seconds, at_most, self._later, partial(self._late, self._held))
         limited.cancel_backend = self._pass_on(limited.call, target)
         return limited.cancel
 
-    def _late(self, call: Call, how: str) -> WireError:
+    def _late(self, waiting: "dict[_Held, None]", call: Call, how: str) -> WireError:
         """The error for a call whose time is up: nothing has run if it still waits here."""
-        if any(held.call is call for held in self._held):
+        if any(held.call is call for held in waiting):
             return NotRunning(self.name, self._state.value, self._reason or how)
         return Lost(self.name, how)
 
@@ -253,12 +254,13 @@ class Supervisor:
         if len(self._held) >= SENT_REQUESTS:
             call.reply(NotRunning(self.name, self._state.value, f"{SENT_REQUESTS} calls wait for it already"))
             return NOTHING
-        self._held[held] = None
+        waiting = self._held  # a successor takes it over as it is
+        waiting[held] = None
         self._wanted.set()
 
         def cancel(reason: Raw | None) -> None:
-            if held in self._held:
-                del self._held[held]
+            if held in waiting:
+                del waiting[held]
             else:
                 held.cancel(reason)
 
@@ -454,7 +456,7 @@ class Supervisor:
             where = f"in {environment.get('PATH', '')}" if named else "there"
             remedy = "install it, or write its full path into the configuration"
             raise EndedError(f"command {config.command!r} was not found {where}; {remedy}")
-        log_file = world.log_folder / f"{fold(self.name)}.log" if world.log_folder is not None else None
+        log_file = world.log_folder / file_name(self.name) if world.log_folder is not None else None
         return Command(program, config.args, environment, config.cwd, log_file, config.secrets)
 
     async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer, over: anyio.Event) -> None:
@@ -473,7 +475,8 @@ class Supervisor:
         early, self._early = self._early, []
         for replay in early:
             replay()
-        held, self._held = self._held, {}
+        held = list(self._held)
+        self._held.clear()
         for each in held:
             each.cancel = self._start(dialect, each.call, each.target)
         self._watch_idleness(dialect, over)
@@ -577,7 +580,8 @@ class Supervisor:
         self._tell(StateChanged(self.name, self.status))
 
     def _refuse_held(self) -> None:
-        held, self._held = self._held, {}
+        held = list(self._held)
+        self._held.clear()
         status = self.status
         for each in held:
             each.call.reply(NotRunning(self.name, status.state, status.reason, status.retry_after_seconds))

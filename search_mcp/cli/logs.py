@@ -13,7 +13,7 @@ from pathlib import Path
 import anyio
 from watchfiles import awatch
 
-from search_mcp.catalog import fold
+from search_mcp.backend.journal import file_name
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig, redact
@@ -29,7 +29,7 @@ class LogFile:
 
     def __init__(self, server: ServerConfig, folder: Path) -> None:
         self.server = server
-        self.path = folder / f"{fold(server.name)}.log"
+        self.path = folder / file_name(server.name)
         self._older = self.path.with_suffix(".old.log")
         self._position = _Position(None, 0)
         self._unfinished = b""

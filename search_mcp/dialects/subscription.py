@@ -54,7 +54,8 @@ class Subscription:
             self._notify(method, {})
 
     def on_updated(self, uri: str, params: Fields) -> None:
-        if uri in (self.filter.uris or ()):
+        # "This might be a sub-resource of the one that the client actually subscribed to."
+        if any(uri == wanted or uri.startswith(f"{wanted.rstrip('/')}/") for wanted in self.filter.uris or ()):
             self._notify(names.UPDATED, params)
 
     def on_task_changed(self, params: Fields) -> None:

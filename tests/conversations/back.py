@@ -223,7 +223,9 @@ class Back:
         if not self.is_modern:
             self.notifies("notifications/resources/updated", uri=uri)
             return
-        for identifier in [each for each, on in self.listening.items() if uri in on.get("resourceSubscriptions", [])]:
+        for identifier in [
+            each for each, on in self.listening.items() if uri.startswith(tuple(on.get("resourceSubscriptions", [])))
+        ]:
             meta = {"io.modelcontextprotocol/subscriptionId": identifier}
             self.notifies("notifications/resources/updated", uri=uri, _meta=meta)
 
