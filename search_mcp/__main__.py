@@ -16,6 +16,13 @@ COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    try:
+        return _run(arguments)
+    except KeyboardInterrupt:  # while something was loaded; later on it is dealt with where it matters
+        return 130
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     serves = (
         not arguments

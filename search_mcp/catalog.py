@@ -114,13 +114,25 @@ class Catalog:
 
     def is_admitted(self, server: str, tool: str) -> bool:
         """Whether a server's filters, and the user's trust, let a tool through."""
-        config = self._servers[server]
-        return is_allowed(config, tool) and not (config.pin_tools and tool in self.changed(server))
+        return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
 
     def changed(self, server: str) -> frozenset[str]:
         """The tools of a server that are not what they were when first seen."""
         page = self._pages.get((server, Kind.TOOLS))
         return page.changed if page is not None else frozenset()
+
+    def withheld(self, server: str) -> frozenset[str]:
+        """The tools of a server that the user has to accept before anybody is shown them."""
+        return self.changed(server) if self._servers[server].pin_tools else frozenset()
+
+    def withheld_tools(self) -> "NamedItems":
+        """All of those, for the user to look at."""
+        return NamedItems(
+            (config, entry.key, config.rename.get(entry.key, entry.key), entry.fields)
+            for config in self._servers.values()
+            for entry, _ in self._entries(config.name, Kind.TOOLS)
+            if entry.key in self.withheld(config.name)
+        )
 
     def is_unlistable(self, server: str, kind: Kind) -> bool:
         """Whether a server's list could not be had."""

@@ -114,6 +114,23 @@ class ToolNotFound(NotFound):
     noun = "Tool"
 
 
+class ToolWithheld(WireError):
+    """It is not what it was when first seen, and the user wants to accept that before it is used."""
+
+    code = INVALID_PARAMS
+
+    def __init__(self, name: str, server: str) -> None:
+        super().__init__(name, server)
+        self.name, self.server = name, server
+
+    def __str__(self) -> str:
+        remedy = f"the user accepts it with `search-mcp check --accept {self.server}`"
+        return f"Tool withheld: {self.name} is not defined as it was when first seen; {remedy}"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"server": self.server}
+
+
 class PromptNotFound(NotFound):
     noun = "Prompt"
 

@@ -22,6 +22,7 @@ from search_mcp.errors import (
     ResourceNotFound,
     TaskNotFound,
     ToolNotFound,
+    ToolWithheld,
     WireError,
     invalid_params,
     method_not_found,
@@ -358,6 +359,8 @@ class Router:
             status = self._status(server)
             if status.state in ENDED_STATES and status.state != FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
+            if kind is Kind.TOOLS and own in self._catalog.withheld(server):
+                raise ToolWithheld(call.target, server)
             if kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
                 break
             if self._catalog.is_unlistable(server, kind) or status.state == FAILED:

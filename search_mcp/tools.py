@@ -258,6 +258,7 @@ class OwnTools:
                 server["lastError"] = status.reason
             if changed := sorted(self._catalog.changed(status.server)):
                 server["changedTools"] = changed
+                server["withheld"] = bool(self._catalog.withheld(status.server))
             servers.append(server)
         return {"servers": servers, "text": "\n".join(map(_server_text, servers)) or "No servers are configured."}
 
@@ -267,7 +268,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
     if "lastError" in server:
         text += f" ({server['lastError']})"
     if "changedTools" in server:
-        text += f"; not defined as when first seen: {', '.join(server['changedTools'][:MOST_NAMED])}"
+        text += f"; not defined as when first seen{' and withheld' if server['withheld'] else ''}: "
+        text += f"{', '.join(server['changedTools'][:MOST_NAMED])} (`search-mcp check --accept {server['name']}`)"
     return text
 
 

@@ -82,10 +82,16 @@ def main(words: Sequence[str]) -> int:
         return exc.code
     except KeyboardInterrupt:
         return 130
-    except Exception as exc:  # a bug; a person can do more with a sentence than with a traceback
+    except Exception as exc:  # most often a bug; a person can do more with a sentence than with a traceback
         screen.traceback(exc)
-        screen.error(f"this is a bug in {NAME}: {exc!r}; run it again with --debug and report what it shows")
+        screen.error(_unexpected(exc))
         return WRONG
+
+
+def _unexpected(exc: Exception) -> str:
+    if isinstance(exc, OSError) and exc.strerror:
+        return f"{exc.filename}: {exc.strerror}" if exc.filename is not None else exc.strerror
+    return f"this is a bug in {NAME}: {exc!r}; run it again with --debug and report what it shows"
 
 
 def _misuse(exc: typer.TyperException) -> str:

@@ -172,6 +172,7 @@ class Described:
     server: str | None
     definition: Fields
     input_schema: Mapping[str, Any]
+    is_withheld: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,10 @@ def described(session: Session, name: str) -> Described | None:
     if name in DEFINITIONS:
         definition = DEFINITIONS[name]
         return Described(name, None, definition, jsonrpc.value(definition["inputSchema"]))
+    withheld = session.catalog.withheld_tools().find(name)
+    if withheld is not None:  # nobody else is shown it, but whoever is to accept it has to see it
+        definition = full_definition(withheld, withheld.name, session.audience)
+        return Described(withheld.name, withheld.server, definition, withheld.input_schema, is_withheld=True)
     return None
 
 
@@ -262,6 +267,8 @@ def _hints(tool: Described) -> str:
     annotations = jsonrpc.value(tool.definition.get("annotations", jsonrpc.EMPTY))
     read = annotations if isinstance(annotations, dict) else {}
     parts = [f"of server {tool.server}" if tool.server is not None else "of search-mcp itself"]
+    if tool.is_withheld:
+        parts.append("withheld, because it is not defined as it was when first seen")
     if read.get("readOnlyHint") is True:
         parts.append("only reads")
     elif read.get("destructiveHint") is True:

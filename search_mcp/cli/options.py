@@ -29,7 +29,11 @@ ConfigPath = Annotated[
 ClientName = Annotated[
     str | None,
     typer.Option(
-        "--client", metavar="NAME", callback=_known_client, help="Names as this AI client sees them, such as cursor."
+        "--client",
+        metavar="NAME",
+        callback=_known_client,
+        autocompletion=lambda incomplete: [name for name in profiles.BY_NAME if name.startswith(incomplete)],
+        help="Names as this AI client sees them, such as cursor.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -203,6 +203,8 @@ def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
         memory.forget(file.path)
     names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
     warnings = tuple(f"{name} does not come back: another server is called so now" for name in kept_out)
+    if moved is None and result == "removed" and not changed.members((client.root,)):
+        warnings = (f"nothing is remembered of servers to bring back to {client.title}; those of ours are still ours",)
     return _Done(client, file, changed, result, backup, names, warnings)
 
 

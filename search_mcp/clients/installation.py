@@ -80,9 +80,8 @@ def variables(own: Document) -> list[str]:
     named: dict[str, None] = {}
     for entry in own.members((ROOT,)).values():
         inherited = entry.get("inheritEnv") if isinstance(entry, dict) else None
-        named |= (
-            dict.fromkeys(name for name in inherited if isinstance(name, str)) if isinstance(inherited, list) else {}
-        )
+        if isinstance(inherited, list):
+            named |= dict.fromkeys(name for name in inherited if isinstance(name, str))
         named |= dict.fromkeys(name for text in _texts(entry) for name in references(text))
     return list(named)
 

@@ -71,7 +71,9 @@ class Memory:
             kept: dict[str, Any] = json.loads(data or b"{}")
         except ValueError as exc:
             problem = "what was moved behind search-mcp is remembered here, and it is damaged"
-            raise ConfigError(str(self._path), problem, "mend it, or remove it") from exc
+            raise ConfigError(
+                str(self._path), problem, "mend it: it is the only copy of what `uninstall` is to bring back"
+            ) from exc
         return kept
 
     def _write(self, kept: Mapping[str, Any]) -> None:

@@ -44,7 +44,7 @@ def test_a_pinned_tool_that_changed_is_withheld_until_it_is_accepted(pair: Pair,
     pair.alpha.tools = [GREET, POISONED]
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.greet", *OWN_TOOLS]
-    pair.front.calls("alpha.echo").fails(-32602, "Tool not found: alpha.echo")
+    pair.front.calls("alpha.echo").fails(-32602)
     pair.accepts("alpha", "echo")
     pair.after(1)
     pair.front.inbox.clear()

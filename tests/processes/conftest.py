@@ -29,7 +29,8 @@ def serve(tmp_path: Path) -> Serve:
     def make(servers: dict[str, Json], environment: dict[str, str] | None = None, **settings: Any) -> Run:
         path = tmp_path / "mcp-servers.json"
         run = Run(tmp_path, path, environment)
-        write(path, run, servers, **settings)
+        # A first list that waits until it is whole, on a machine however busy.
+        write(path, run, servers, **{"firstListSeconds": 60, **settings})
         return run
 
     return make

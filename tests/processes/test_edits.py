@@ -25,7 +25,9 @@ def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
         run.opens()
         run.asks("tools/list")
         path = run.folder / "mcp-servers.json"
-        path.write_text('{"mcpServers": {"one": ')
+        broken = path.with_suffix(".broken")
+        broken.write_text('{"mcpServers": {"one": ')
+        broken.replace(path)
         run.logs("not valid JSON")
         assert run.calls("one.echo", words="still") == "still"
         write(path, run, {"one": GOOD, "two": GOOD})

@@ -106,15 +106,6 @@ def test_a_daemon_of_a_backends_own_is_its_own_business(serve: Serve, unread: in
         os.kill(daemon, signal.SIGKILL)  # raises if it is gone
 
 
-def test_the_client_closing_our_stdout_ends_everything(serve: Serve) -> None:
-    with serve({"good": ALL["well_behaved"]}) as run:
-        run.opens()
-        assert run.calls("good.echo", words="up") == "up"
-        # The reading end is this process's; a client that dies closes both of its ends.
-        run.close_stdin()
-        assert run.ended() == 0
-
-
 def test_what_was_asked_before_the_end_of_stdin_is_answered(serve: Serve) -> None:
     """As in `printf ... | search-mcp`."""
     with serve({"good": ALL["well_behaved"]}) as run:

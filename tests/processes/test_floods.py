@@ -52,6 +52,7 @@ def test_calls_elsewhere_are_answered_while_a_backend_floods(serve: Serve) -> No
         run.opens()
         run.asks("tools/list")
         flood = run.sends("tools/call", name="bad.flood")
+        assert run.next()["method"] == "notifications/message"
         with takes_at_most(run, 24 * MB):
             for number in range(200):
                 assert run.calls("good.echo", words=str(number)) == str(number)

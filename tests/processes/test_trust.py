@@ -38,7 +38,9 @@ def test_a_pinned_tool_that_changed_is_withheld_until_the_user_accepts_it(tmp_pa
         run.opens()
         run.waits_until(lambda: run.servers()[0].get("changedTools") == ["pay"])  # its first list is remembered
         assert names(run) == []
-        assert run.is_refused("bank.pay")["code"] == -32602
+        refused = run.is_refused("bank.pay")
+        assert refused["code"] == -32602
+        assert "Tool withheld: bank.pay" in refused["message"]
 
         checked = check(run)
         assert "pay is not defined as it was when first seen and is withheld" in checked.stdout
