@@ -25,6 +25,7 @@ from search_mcp.dialects.parked import Exchange, ParkedCalls
 from search_mcp.dialects.subscription import Subscription, read_filter
 from search_mcp.errors import (
     BackendAnswered,
+    NotRunning,
     ProtocolError,
     WireError,
     invalid_request,
@@ -56,6 +57,8 @@ from search_mcp.peer import Peer
 DISCOVER_TTL_MS = 0
 """What we offer depends on backends that may come and go, so nobody should keep it."""
 
+LEAST_PAUSE_SECONDS = 1.0
+"""How long a server that does not run is left alone before a subscription is tried there again."""
 _END = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
 _REPLACED = {
     names.RESOURCE_NOT_FOUND: jsonrpc.INVALID_PARAMS,
@@ -243,7 +246,7 @@ class FrontModern:
         for action, target in wanted.targets():
             self._followed[action, target] += 1
             if self._followed[action, target] == 1:
-                self._submit(action, target, sender)
+                self._follow(action, target, sender)
 
     def _unlisten(self, request: Request) -> None:
         subscription = self._subscriptions.pop(request)
@@ -251,11 +254,22 @@ class FrontModern:
             self._followed[action, target] -= 1
             if self._followed[action, target] == 0:
                 del self._followed[action, target]
-                self._submit(_END[action], target, subscription.caller)
+                self._gateway.submit(
+                    Call(_END[action], target, {}, {}, subscription.caller, reply=lambda _outcome: None)
+                )
 
-    def _submit(self, action: Action, target: str, caller: Caller) -> None:
-        # The client waits for no answer to these: it was told what is honoured, and hears of updates.
-        self._gateway.submit(Call(action, target, {}, {}, caller, reply=lambda _outcome: None))
+    def _follow(self, action: Action, target: str, caller: Caller) -> None:
+        """Subscribe at the server. The client waits for no answer: it was told that it will hear of updates."""
+
+        def again() -> None:
+            if self._followed[action, target]:
+                self._follow(action, target, caller)
+
+        def on_outcome(outcome: Outcome) -> None:
+            if isinstance(outcome, NotRunning) and outcome.retry_after_seconds is not None:
+                self._gateway.later(max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS), again)
+
+        self._gateway.submit(Call(action, target, {}, {}, caller, reply=on_outcome))
 
     def end_subscriptions(self) -> None:
         """End every subscription gracefully."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conversations.back import Back, answers, exits, stays_silent
-from conversations.eras import legacy_client, modern_modern
+from conversations.eras import legacy_client, modern_client, modern_modern
 from conversations.pair import Pair
 from conversations.words import Json, text
 
@@ -87,6 +87,29 @@ def test_a_subscription_outlives_it(pair: Pair, how: str) -> None:
     pair.front.inbox.clear()
     wanted = [said.params for said in alpha.heard[before:] if said.method == "resources/subscribe"]
     wanted += [said.params["notifications"] for said in alpha.heard[before:] if said.method == "subscriptions/listen"]
+    assert "note://1" in str(wanted)
+
+
+@modern_client
+def test_a_subscription_to_a_server_that_backs_off_is_made_when_it_is_back(pair: Pair) -> None:
+    """The client was told that it will hear of updates."""
+    pair.alpha.resources = [NOTE]
+    pair.alpha.on("resources/subscribe", answers({}))
+    pair.front.opens()
+    before = len(pair.alpha.heard)
+    for method in ("initialize", "server/discover"):
+        pair.alpha.on(method, exits)
+    pair.alpha.exits(1)
+    pair.front.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["note://1"]}})
+    pair.front.hears("notifications/subscriptions/acknowledged")
+    pair.after(1)
+    _answers_its_opening(pair.alpha)
+    pair.after(60)
+    pair.front.inbox.clear()
+    wanted = [said.params for said in pair.alpha.heard[before:] if said.method == "resources/subscribe"]
+    wanted += [
+        said.params["notifications"] for said in pair.alpha.heard[before:] if said.method == "subscriptions/listen"
+    ]
     assert "note://1" in str(wanted)
 
 
