@@ -444,6 +444,14 @@ class Router:
                 raise method_not_found(f"server {server!r} has no subscriptions")
         return self._submit_to(server, call, call.target)
 
+    def can_subscribe(self, uri: str) -> bool:
+        """Whether a resource is, or may turn out to be, that of a server which tells of updates."""
+        server = self._resources.owner(uri)
+        if server is None:
+            return self.offered().subscribe
+        offer = self._status(server).offer
+        return offer is None or offer.subscribe
+
     def _only_server_for(self, call: Call) -> str | None:
         """The only server that can have what no list holds: lists of resources need not be complete."""
         offers = {name: self._status(name).offer for name in self._enabled}

@@ -85,6 +85,7 @@ WITHIN = {
         "dialects.subscription",
         "dialects.urls",
     ],
+    "dialects.back": ["dialects.params"],
     "dialects.back_legacy": ["dialects.back", "dialects.params"],
     "dialects.back_modern": ["dialects.back", "dialects.params"],
     "dialects.opening": ["dialects", "dialects.back_legacy", "dialects.back_modern"],

@@ -84,6 +84,7 @@ class WireLog:
         self._expected = revision if revision in SPOKEN_AS else None
         self._legacy = self._expected and SPOKEN_AS[self._expected]
         self._waiting: dict[str, list[_Request]] = {}
+        self._tasks: list[_Request] = []  # what may become a task: "valid throughout the task lifetime" is its token
         self._over: dict[str, str] = {}  # id -> why it may not be answered any more
         self._nonsense: list[str] = []  # ids ("null" if unreadable) of what may only be answered by an error
         self._asked: dict[str, str] = {}  # the server's requests the client has not answered: id -> method
@@ -133,6 +134,8 @@ class WireLog:
         elif isinstance(method, str) and key != "null" and body.get("jsonrpc") == "2.0":
             request = _Request(key, method, _object(body.get("params")), batch)
             self._waiting.setdefault(key, []).append(request)
+            if "task" in request.params:
+                self._tasks.append(request)
             if method == "initialize":
                 self._client_capabilities = _object(request.params.get("capabilities"))
         elif "method" not in body and ("result" in body or "error" in body):
@@ -292,7 +295,7 @@ class WireLog:
 
     def _holder_of(self, token: object) -> _Request:
         wanted = json.dumps(token)
-        requests = [request for requests in self._waiting.values() for request in requests]
+        requests = [*self._tasks, *(request for requests in self._waiting.values() for request in requests)]
         holders = [r for r in requests if "progressToken" in r.meta and json.dumps(r.meta["progressToken"]) == wanted]
         if not holders:
             _refuse(f"progress for the token {wanted}, which no request in flight carries")

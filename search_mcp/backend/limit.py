@@ -53,5 +53,6 @@ class Limited:
         self._original.reply(error)
 
     def _stop(self) -> None:
+        self._seconds = None  # a task's progress may come after the answer, and starts nothing anew
         self._stop_timer()
         self._stop_last_timer()

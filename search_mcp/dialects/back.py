@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
+from search_mcp.dialects.params import is_wanted
 from search_mcp.errors import BackendAnswered
 from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw
 from search_mcp.model import Action, Call, Entry, Freshness, Kind, Offer, Outcome, Page, Result
@@ -116,3 +117,16 @@ def _freshness(result: Fields) -> Freshness:
     public = jsonrpc.string(result.get(names.CACHE_SCOPE)) == "public"
     # "If `ttlMs` is negative, clients SHOULD ignore it and treat it as `0`."
     return Freshness(max(0, ttl) if isinstance(ttl, int) else 0, public)
+
+
+def talked_to(calls: dict[Call, None], message: Fields) -> Call | None:
+    """The call a log message most likely belongs to: the newest that wants it, else the newest."""
+    newest_first = list(reversed(calls.keys()))
+    wanting = (call for call in newest_first if is_wanted(message, call.caller.log_level))
+    return next(wanting, newest_first[0] if newest_first else None)
+
+
+def task_made(body: Raw | Fields) -> str | None:
+    """The id of the experimental task that a result says was made."""
+    fields = body if isinstance(body, dict) else jsonrpc.object_or_empty(body)
+    return jsonrpc.string(jsonrpc.object_or_empty(fields.get("task")).get("taskId"))

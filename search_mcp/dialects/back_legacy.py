@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, targeted
+from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, task_made
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType
 from search_mcp.model import (
+    NOTHING,
     Call,
     Caller,
     Cancel,
@@ -34,6 +35,9 @@ from search_mcp.model import (
 from search_mcp.peer import Peer
 
 log = logging.getLogger(__name__)
+
+REPORTED_TASKS = 1000
+"""How many tasks progress is passed on for after their calls were answered; the oldest go first."""
 
 
 async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
@@ -89,6 +93,7 @@ class BackLegacy:
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
         self._tasks: set[str] = set()  # those the client made of this backend's questions
+        self._reported: dict[str, tuple[int, Callable[[Fields], None]]] = {}  # by task: who hears of its progress
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
 
@@ -97,11 +102,11 @@ class BackLegacy:
     def submit(self, call: Call, target: str) -> Cancel:
         if call.action not in names.METHOD:
             call.reply(method_not_found(call.action.value))  # the experimental tasks are told of unasked
-            return _nothing
+            return NOTHING
         if call.inputs is not None and call.inputs.request_state is not None:
             # Only our own handles mean anything here, and those never get this far.
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
-            return _nothing
+            return NOTHING
         self._calls[call] = None
         if self.offer.logging:
             self._set_level_for(call.caller.log_level)
@@ -112,6 +117,8 @@ class BackLegacy:
 
         def settle(answer: Answer) -> None:
             self._forget(call)
+            if "task" in call.params and call.report is not None and isinstance(answer, Raw):
+                self._report_on(task_made(answer), message_id, call.report)
             call.reply(self._lost() if answer is None else outcome(answer))
 
         message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
@@ -121,6 +128,22 @@ class BackLegacy:
                 self._forget(call)
 
         return cancel
+
+    def _report_on(self, task: str | None, token: int, report: Callable[[Fields], None]) -> None:
+        """Go on reporting on a call that became a task."""
+        # "The `progressToken` provided in the initial request remains valid throughout the task lifetime."
+        if task is not None:
+            self._reported[task] = token, report
+            while len(self._reported) > REPORTED_TASKS:
+                del self._reported[next(iter(self._reported))]
+
+    def _report(self, progress: Fields) -> None:
+        token = jsonrpc.request_id(progress.get(names.PROGRESS_TOKEN))
+        for known, report in self._reported.values():
+            if known == token:
+                report(progress)
+                return
+        self._peer.report(token, progress)
 
     def _stop_asking(self, call: Call | None) -> None:
         if self._asking[call] > 1:
@@ -216,8 +239,7 @@ class BackLegacy:
         request.cancel = cancel
 
     def _note_task(self, answer: Result) -> None:
-        body = answer.body if isinstance(answer.body, dict) else jsonrpc.object_or_empty(answer.body)
-        task = jsonrpc.string(jsonrpc.object_or_empty(body.get("task")).get("taskId"))
+        task = task_made(answer.body)
         if task is not None:
             self._tasks.add(task)
 
@@ -245,18 +267,16 @@ class BackLegacy:
             return
         match method:
             case names.PROGRESS:
-                self._peer.report(jsonrpc.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
+                self._report(fields)
             case names.MESSAGE:
-                self._tell(LogMessage(self._server, fields, self._likely_call()))
+                self._tell(LogMessage(self._server, fields, talked_to(self._calls, fields)))
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
             case names.TASK_STATUS:
+                if jsonrpc.string(fields.get("status")) in names.ENDED_TASKS:
+                    self._reported.pop(jsonrpc.string(fields.get("taskId")) or "", None)
                 self._tell(TaskChanged(self._server, fields))
             case names.ELICITATION_COMPLETE:
                 self._tell(ElicitationComplete(self._server, fields))
             case _:
                 log.debug("= %s: notification %s ignored", self._server, method)
-
-
-def _nothing(_reason: Raw | None) -> None:
-    """Nothing is under way, so there is nothing to cancel."""

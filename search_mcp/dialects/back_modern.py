@@ -11,7 +11,7 @@ import anyio
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import detect, names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, targeted
+from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
 from search_mcp.dialects.params import cancellation, with_meta
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
@@ -256,7 +256,7 @@ class BackModern:
             case names.PROGRESS:
                 self._peer.report(jsonrpc.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
             case names.MESSAGE:
-                self._tell(LogMessage(self._server, fields, next(reversed(self._calls), None)))
+                self._tell(LogMessage(self._server, fields, talked_to(self._calls, fields)))
             case names.ACKNOWLEDGED:
                 self._acknowledged = True
             case names.TASK_CHANGED:

@@ -111,5 +111,15 @@ class ProgressReport:
 
     def __call__(self, params: Fields) -> None:
         if self._peer.is_open(self._request):
-            body = {**params, names.PROGRESS_TOKEN: jsonrpc.encode(self._token)}
-            self._peer.notify(names.PROGRESS, jsonrpc.encode(body))
+            self._pass_on(params)
+
+    def _pass_on(self, params: Fields) -> None:
+        body = {**params, names.PROGRESS_TOKEN: jsonrpc.encode(self._token)}
+        self._peer.notify(names.PROGRESS, jsonrpc.encode(body))
+
+
+class TaskProgressReport(ProgressReport):
+    """The same for a request that may become a task: its progress goes on after the answer."""
+
+    def __call__(self, params: Fields) -> None:
+        self._pass_on(params)

@@ -13,6 +13,7 @@ from search_mcp.dialects import CatalogChanged, Gateway, Listing, names, urls
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
+    TaskProgressReport,
     capabilities,
     progress_token,
     read_target,
@@ -163,6 +164,7 @@ class FrontLegacy:
     def _call(self, request: Request, params: Fields, meta: Fields) -> None:
         action, target = read_target(request.method, params)
         token = progress_token(meta)
+        report = TaskProgressReport if "task" in params else ProgressReport
         call = Call(
             action=action,
             target=target,
@@ -170,7 +172,7 @@ class FrontLegacy:
             meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
             caller=self,
             reply=lambda outcome: self._on_outcome(request, call, outcome, MAX_ROUNDS),
-            report=ProgressReport(self._peer, request, token) if token is not None else None,
+            report=report(self._peer, request, token) if token is not None else None,
         )
         request.cancel = self._gateway.submit(call)
 

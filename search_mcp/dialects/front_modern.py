@@ -20,7 +20,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import with_meta
+from search_mcp.dialects.params import is_wanted, with_meta
 from search_mcp.dialects.parked import Exchange, ParkedCalls
 from search_mcp.dialects.subscription import Subscription, read_filter
 from search_mcp.errors import (
@@ -213,7 +213,7 @@ class FrontModern:
                 for subscription in self._subscriptions.values():
                     subscription.on_task_changed(params)
             case LogMessage(params=params, call=call):
-                if call is not None and isinstance(call.caller, Sender) and _is_wanted(params, call.caller.log_level):
+                if call is not None and isinstance(call.caller, Sender) and is_wanted(params, call.caller.log_level):
                     self._peer.notify(names.MESSAGE, jsonrpc.encode(params))
             case _:
                 pass  # a modern client learns the rest by asking again
@@ -234,7 +234,7 @@ class FrontModern:
     # Subscriptions
 
     def _listen(self, request: Request, params: Fields, envelope: detect.Envelope) -> None:
-        wanted = read_filter(params, self._gateway.offered(), envelope.capabilities)
+        wanted = read_filter(params, self._gateway.offered(), self._gateway.can_subscribe, envelope.capabilities)
         sender = self._sender(envelope, lambda _question: NOTHING)
         subscription = Subscription(self._peer, request, sender, wanted)
         self._subscriptions[request] = subscription
@@ -309,10 +309,3 @@ def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | 
         return None
     message = f"The server needs of the client what it did not declare: {', '.join(missing)}"
     return ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})
-
-
-def _is_wanted(params: Fields, least: str | None) -> bool:
-    level = jsonrpc.string(params.get("level"))
-    if least is None or level not in names.LOG_LEVELS:
-        return False
-    return names.LOG_LEVELS.index(level) >= names.LOG_LEVELS.index(least)

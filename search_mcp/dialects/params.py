@@ -48,3 +48,11 @@ def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
     except ValueError:
         return
     peer.cancelled(jsonrpc.request_id(cancelled.get("requestId")), cancelled.get("reason"))
+
+
+def is_wanted(message: Fields, least: str | None) -> bool:
+    """Whether a log message is as severe as somebody wants them who wants none if no level is given."""
+    level = jsonrpc.string(message.get("level"))
+    if least is None or level not in names.LOG_LEVELS:
+        return False
+    return names.LOG_LEVELS.index(level) >= names.LOG_LEVELS.index(least)

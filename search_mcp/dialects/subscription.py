@@ -1,5 +1,6 @@
 """One `subscriptions/listen` of a modern client: what it asked for, and under whose id it is told."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from search_mcp import jsonrpc
@@ -72,7 +73,7 @@ class Subscription:
         self.peer.notify(method, jsonrpc.encode(with_meta(params, meta)))
 
 
-def read_filter(params: Fields, offered: Offered, capabilities: Fields) -> Filter:
+def read_filter(params: Fields, offered: Offered, can_subscribe: Callable[[str], bool], capabilities: Fields) -> Filter:
     """Read what a client asks to hear of.
 
     Raises:
@@ -94,7 +95,7 @@ def read_filter(params: Fields, offered: Offered, capabilities: Fields) -> Filte
         raise ProtocolError(names.MISSING_CAPABILITY, message, {"requiredCapabilities": missing})
     return Filter(
         kinds,
-        uris if offered.subscribe else None,
+        list(filter(can_subscribe, uris)) if uris is not None and offered.subscribe else None,
         tasks if names.TASKS_EXTENSION in offered.extensions else None,
     )
 

@@ -139,6 +139,19 @@ def test_a_list_is_not_to_be_kept_while_a_server_never_seen_backs_off(pair: Pair
     assert pair.front.asks("tools/list").result()["ttlMs"] == 0
 
 
+@modern_client
+def test_only_what_can_be_told_of_is_acknowledged(pair: Pair) -> None:
+    """A server that has no subscriptions keeps its resources to itself."""
+    pair.alpha.resources = [NOTE]
+    beta = pair.with_server("beta")
+    beta.resources = [{"uri": "quiet://1", "name": "quiet"}]
+    beta.more_capabilities = {"resources": {}}
+    pair.alpha.on("resources/subscribe", answers({}))
+    pair.front.opens()
+    pair.front.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["note://1", "quiet://1"]}})
+    pair.front.hears("notifications/subscriptions/acknowledged", notifications={"resourceSubscriptions": ["note://1"]})
+
+
 # What an error of the server may say
 
 

@@ -38,3 +38,15 @@ def test_a_modern_client_that_names_no_level_hears_nothing(pair: Pair, message: 
         pair.alpha.notifies("notifications/message", **message)
     served.returns(text("x"))
     call.gets(text("x"))
+
+
+@modern_client
+def test_a_message_goes_to_the_newest_call_that_wants_it(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    pair.front.calls("alpha.echo", meta={LOG_LEVEL: "debug"})
+    pair.front.calls("alpha.greet")
+    for name in ("echo", "greet"):
+        pair.alpha.is_called(name)
+    pair.alpha.notifies("notifications/message", level="info", data="of the older")
+    pair.front.hears("notifications/message")

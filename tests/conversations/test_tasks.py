@@ -37,6 +37,28 @@ def test_experimental_tasks_are_asked_of_the_server_that_made_them(pair: Pair) -
 
 
 @legacy_legacy
+@pytest.mark.parametrize("limited", [False, True], ids=["without a limit", "with a time limit"])
+def test_progress_goes_on_after_a_call_became_a_task_and_ends_with_it(pair: Pair, limited: bool) -> None:
+    """ "The `progressToken` provided in the initial request remains valid throughout the task lifetime." """
+    pair.alpha.config = {"call_timeout_seconds": 5.0} if limited else {}
+    pair.alpha.more_capabilities = {"tasks": EXPERIMENTAL}
+    pair.front.opens()
+    asked = {"name": "alpha.echo", "arguments": {}, "task": {}, "_meta": {"progressToken": "p"}}
+    call = pair.front.asks("tools/call", asked)
+    served = pair.alpha.is_called("echo")
+    served.returns({"task": TASK})
+    call.gets({"task": TASK})
+    pair.alpha.notifies("notifications/progress", progressToken=served.token, progress=1)
+    pair.front.hears("notifications/progress", progressToken="p", progress=1)
+    pair.after(60)
+    pair.front.hears_nothing()
+    pair.alpha.notifies("notifications/tasks/status", **{**TASK, "status": "completed"})
+    pair.front.hears("notifications/tasks/status")
+    pair.alpha.notifies("notifications/progress", progressToken=served.token, progress=2)
+    pair.front.hears_nothing()
+
+
+@legacy_legacy
 def test_a_question_of_a_task_reaches_the_client_and_its_answer_the_task(pair: Pair) -> None:
     """ "When the requestor encounters the `input_required` status, it SHOULD preemptively call `tasks/result`"."""
     pair.alpha.more_capabilities = {"tasks": EXPERIMENTAL}
