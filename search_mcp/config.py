@@ -142,7 +142,7 @@ class Settings(ServerDefaults):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ServerConfig:
+class ServerConfig(ServerDefaults):
     """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
 
     name: str
@@ -162,15 +162,6 @@ class ServerConfig:
     pinned: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
-    startup: _Startup = "eager"
-    call_timeout_seconds: float | None = None
-    max_call_seconds: float | None = None
-    start_timeout_seconds: float = 60.0
-    idle_stop_seconds: float | None = None
-    protocol: str = "auto"
-    inherit_env: bool | tuple[str, ...] = False
-    pin_tools: bool = False
-    """Whether a tool that is not what it was when first seen is withheld until it is accepted."""
     secrets: frozenset[str] = frozenset()
     """What messages must not show: see `redact`."""
 

@@ -210,6 +210,13 @@ class Page(Struct, frozen=True):
     """The tools that are not what they were when first seen, and were not accepted since."""
 
 
+class ServerFacts(Struct, frozen=True):
+    """What the configuration says of a server, for search."""
+
+    description: str
+    tags: tuple[str, ...]
+
+
 class Status(Struct, frozen=True):
     """A backend's state, for people, models and error messages."""
 

@@ -43,6 +43,7 @@ from search_mcp.model import (
     Opening,
     Outcome,
     Result,
+    ServerFacts,
     StateChanged,
     Status,
     Viewer,
@@ -110,7 +111,7 @@ class Router:
                     backends[name].set_log_level(self._log_level)
         self._backends = backends
         self._catalog.configure([config for config in servers if config.enabled], replaced)
-        facts = {config.name: tools.ServerFacts(config.description or "", config.tags) for config in servers}
+        facts = {config.name: ServerFacts(config.description or "", config.tags) for config in servers}
         self._own.configure(facts, settings.description_length)
         self._on_change()
 

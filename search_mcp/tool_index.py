@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from search_mcp.catalog import Catalog, Item
-from search_mcp.model import Status
+from search_mcp.model import ServerFacts, Status
 from search_mcp.search import Document, Explanation, Index
 from search_mcp.search.analysis import Analyzer
 from search_mcp.search.reasons import reason
-from search_mcp.tools import ServerFacts
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ defined here; carrying it out is the router's.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Catalog, Item
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Audience, Status
+from search_mcp.model import Audience, ServerFacts, Status
 from search_mcp.profiles import Profile
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, brief, full_definition, signature
@@ -87,14 +86,6 @@ def definitions(listing: Literal["light", "full", "search"]) -> list[Fields]:
 
 class ArgumentError(Exception):
     """A model gave one of our tools arguments it does not take; the text says what to give instead."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerFacts:
-    """What the configuration says of a server, for search."""
-
-    description: str
-    tags: tuple[str, ...]
 
 
 class Finder(Protocol):

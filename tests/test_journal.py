@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.backend.journal import FILE_BYTES, LINE_BYTES, TAIL_BYTES, Journal
+from search_mcp.backend.journal import FILE_BYTES, LINE_BYTES, TAIL_BYTES, Journal, file_name
 
 
 def test_the_end_is_kept_whatever_came_before() -> None:
@@ -81,3 +81,10 @@ def test_a_line_without_end_is_written_all_the_same(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "s.log")
     journal.write(b"x" * (LINE_BYTES + 1))
     assert (tmp_path / "s.log").stat().st_size == LINE_BYTES + 1
+
+
+def test_every_server_has_a_log_file_of_its_own() -> None:
+    names = ["git", "my server", "my/server", "天気", "地図"]
+    assert file_name("git") == "git.log"
+    assert len({file_name(name) for name in names}) == len(names)
+    assert all(file_name(name).isascii() and "/" not in file_name(name) for name in names)

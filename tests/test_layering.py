@@ -93,7 +93,6 @@ WITHIN = {
     "trust": ["files"],
     "stdio": ["outlet"],
     "backend.process": ["backend.guardian", "backend.jobs", "backend.journal", "outlet"],
-    "tool_index": ["tools"],
     "router": ["awaited", "tasks", "tools"],
     "server": ["aggregate"],
     "clients.*": ["clients.*"],

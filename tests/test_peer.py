@@ -399,7 +399,7 @@ async def test_asks_and_waits(talk: Conversation) -> None:
     async def ask() -> None:
         got.append(await talk.peer.ask("m", Raw(b"{}")))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await wait_all_tasks_blocked()
@@ -426,7 +426,7 @@ async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], N
         except (BackendAnswered, ConnectionEndedError) as exc:
             outcomes.append(type(exc))
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ask)
             await wait_all_tasks_blocked()
@@ -450,7 +450,7 @@ async def test_asks_nothing_after_the_end(talk: Conversation) -> None:
 
 
 async def test_waits_until_everything_is_answered(talk: Conversation) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         await talk.peer.answered()
         talk.hears(call(1), call(2))
         done: list[str] = []
@@ -471,7 +471,7 @@ async def test_waits_until_everything_is_answered(talk: Conversation) -> None:
 
 async def test_the_end_leaves_nobody_waiting_for_answers(talk: Conversation) -> None:
     talk.hears(call(1))
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.peer.answered)
             await wait_all_tasks_blocked()
@@ -480,7 +480,7 @@ async def test_the_end_leaves_nobody_waiting_for_answers(talk: Conversation) -> 
 
 async def test_several_may_wait_until_everything_is_answered(talk: Conversation) -> None:
     talk.hears(call(1))
-    with anyio.fail_after(1):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.peer.answered)
             tasks.start_soon(talk.peer.answered)
@@ -517,7 +517,7 @@ async def test_what_was_not_acted_on_yet_is_owed_an_answer(talk: Conversation) -
     talk.owner.act = lambda request: talk.peer.answer(request, OK)
     talk.peer.pause()
     talk.hears(call(1))
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(talk.peer.answered)
             await wait_all_tasks_blocked()
@@ -530,7 +530,7 @@ async def test_the_end_forgets_what_was_not_acted_on(talk: Conversation) -> None
     talk.hears(call(1))
     talk.peer.end()
     talk.peer.resume()
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         await talk.peer.answered()
     assert talk.owner.requests == []
 

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from search_mcp.backend.guardian import Guardian
-from search_mcp.backend.process import ChildProcess, Command, Spawner, spawn_options
+from search_mcp.backend.process import ChildProcess, Command, Spawner, is_program, spawn_options
 
 SECONDS = 30.0
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither groups nor signals")
@@ -142,3 +142,9 @@ def test_how_a_child_is_kept_apart(platform: str, options: dict[str, Any]) -> No
 
 def test_a_command_does_not_show_its_environment() -> None:
     assert "secret" not in repr(Command("x", [], {"TOKEN": "secret"}, None))
+
+
+def test_what_cannot_even_be_looked_at_is_no_program(tmp_path: Path) -> None:
+    """A name over the system's limit, as a folder that may not be entered, once made the first answer an error."""
+    assert not is_program("/" + "x" * 300)
+    assert not is_program(str(tmp_path))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Kind, Offer, Page, Status
+from search_mcp.model import Audience, Entry, Kind, Offer, Page, ServerFacts, Status
 from search_mcp.profiles import BY_NAME, CANONICAL
 from search_mcp.tools import (
     ANSWER_LENGTH,
@@ -22,7 +22,6 @@ from search_mcp.tools import (
     MOST_RESULTS,
     NAMES,
     OwnTools,
-    ServerFacts,
     definitions,
 )
 

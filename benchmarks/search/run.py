@@ -25,10 +25,10 @@ from engines import ENGINES, Build, Searcher, Tool
 from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Kind, Page, Status
+from search_mcp.model import Audience, Entry, Kind, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL
 from search_mcp.search import Document, Index
-from search_mcp.tools import OwnTools, ServerFacts
+from search_mcp.tools import OwnTools
 
 HERE = Path(__file__).parent
 METRICS = ("nDCG@10", "recall@5", "hit@5")

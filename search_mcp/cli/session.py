@@ -26,9 +26,9 @@ from search_mcp.config import Config, ServerConfig
 from search_mcp.dialects import names
 from search_mcp.errors import method_not_found
 from search_mcp.jsonrpc import Fields, Raw, altered
-from search_mcp.model import Action, Call, Cancel, Kind, Opening, Outcome, Question, Status, Viewer
+from search_mcp.model import Action, Call, Cancel, Kind, Opening, Outcome, Question, ServerFacts, Status, Viewer
 from search_mcp.profiles import Profile
-from search_mcp.tools import OwnTools, ServerFacts
+from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
 from search_mcp.views import ShownNames
 

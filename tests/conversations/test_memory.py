@@ -1,12 +1,14 @@
 """What outlives a process of search-mcp, and what an edit of its file changes: DESIGN 2 (the verdict), 6 and 7."""
 
+import json
 from pathlib import Path
 
 from conversations.back import Back, Habit, exits, leaves_to_the_test, stays_silent
 from conversations.eras import legacy_client, modern_client, modern_legacy
 from conversations.pair import Pair
 from conversations.test_lists import NOTE
-from conversations.words import ECHO, GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, names, text
+from conversations.words import ECHO, GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, Json, names, text
+from search_mcp.cache import VERSION
 
 # The catalogue
 
@@ -63,9 +65,13 @@ def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
     pair.remembers_in(tmp_path)
     pair.front.opens()
     pair.comes_back()
-    for damage in (b"", b"{", b"{}", b'{"version":1}', b"\xff", b'{"version":1,"offer":{},"lists":{}}'):
-        for file in tmp_path.iterdir():
-            file.write_bytes(damage)
+    (file,) = tmp_path.iterdir()
+    sound = json.loads(file.read_bytes())
+    lists: Json = {"tools": {"entries": [["greet"]], "rejected": []}}
+    changes: list[Json] = [{"version": VERSION + 1}, {"offer": {}}, {"lists": []}, {"lists": lists}]
+    changes += [{"offer": {**sound["offer"], key: 5}} for key in sound["offer"]]
+    for damage in (b"", b"{", b"{}", b"\xff", *(json.dumps({**sound, **change}).encode() for change in changes)):
+        file.write_bytes(damage)
         pair.front.opens()
         assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
         pair.comes_back()

@@ -39,7 +39,7 @@ def test_a_signal_ends_everything(serve: Serve, number: signal.Signals) -> None:
 
 
 @posix
-def test_a_second_signal_does_not_wait(serve: Serve) -> None:
+def test_two_signals_end_everything_too(serve: Serve) -> None:
     with serve(ALL, firstListSeconds=0.1) as run:
         _is_up(run)
         run.process.send_signal(signal.SIGINT)

@@ -15,9 +15,9 @@ from search_samples import TOOLS
 from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Kind, Offer, Page, Status
+from search_mcp.model import Audience, Entry, Kind, Offer, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL
-from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools, ServerFacts
+from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
 
 HERE = Audience(CANONICAL, False)
 LONGEST = 2 * ANSWER_LENGTH  # characters: the text repeats the data

@@ -22,7 +22,7 @@ FAULTS = ("die", "break_off", "close", "answer_twice", "flood_stdout", "flood_st
 
 
 class Storm:
-    """One run; the same seed takes the same steps."""
+    """One run; the same seed takes the same kinds of steps; which call one of them meets depends on the machine."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)

@@ -4,7 +4,7 @@ Short here; longer on demand, in rounds with one seed after the other until the 
 
     SOAK_SECONDS=3600 SOAK_SEED=1 python -m pytest tests/soak -s
 
-A round that fails names its seed: that number as SOAK_SEED, without SOAK_SECONDS, takes the same steps again.
+A round that fails names its seed: that number as SOAK_SEED, without SOAK_SECONDS, takes the same kinds of steps again.
 """
 
 import os
