@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import Back
+from conversations.back import Back, leaves_to_the_test
 from conversations.eras import (
     legacy_backend,
     legacy_client,
@@ -15,6 +15,7 @@ from conversations.eras import (
 )
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, encode, roots, sample, sampled, text
+from search_mcp.backend.supervisor import EARLY_MESSAGES
 
 CAN_ALL: Json = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}
 QUESTIONS = [
@@ -651,6 +652,16 @@ def test_each_request_has_the_capabilities_it_carries(pair: Pair) -> None:
     assert _refusal(pair.alpha, "a")
     served.returns(text("x"))
     pair.front.gets(text("x"))
+
+
+@legacy_legacy
+def test_what_a_server_asks_before_it_is_open_is_refused_beyond_a_bound(pair: Pair) -> None:
+    pair.alpha.on("initialize", leaves_to_the_test)
+    pair.front.initializes()
+    pair.alpha.next()
+    for number in range(EARLY_MESSAGES + 1):
+        pair.alpha.says(id=f"{number}", **elicit("?"))
+    assert "Too much was asked" in _refusal(pair.alpha, f"{EARLY_MESSAGES}")["message"]
 
 
 def _refusal(back: Back, key: str) -> Json:
