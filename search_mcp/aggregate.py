@@ -15,7 +15,8 @@ import anyio
 import anyio.abc
 import platformdirs
 
-from search_mcp.backend.supervisor import Supervisor, Surroundings
+from search_mcp.backend.supervisor import Supervisor
+from search_mcp.backend.surroundings import Surroundings
 from search_mcp.cache import CatalogCache
 from search_mcp.config import Config
 from search_mcp.dialects import CatalogChanged

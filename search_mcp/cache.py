@@ -81,6 +81,19 @@ class CatalogCache:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
                     path.touch()  # the verdict was found out anew
                 return
+        self._write(path, data)
+        with contextlib.suppress(OSError):  # there mostly is none
+            self._silence(key).unlink()
+
+    def was_silent(self, key: str) -> bool:
+        """Whether a backend there is no record of did not answer when it was last started."""
+        return self._silence(key).exists()
+
+    def store_silence(self, key: str) -> None:
+        """Remember that a backend did not answer."""
+        self._write(self._silence(key), b"")
+
+    def _write(self, path: Path, data: bytes) -> None:
         try:
             write_whole(path, data)
         except OSError as exc:
@@ -95,6 +108,9 @@ class CatalogCache:
 
     def _path(self, key: str) -> Path:
         return self._folder / f"{key}.json"
+
+    def _silence(self, key: str) -> Path:
+        return self._folder / f"{key}.silent"
 
 
 def encode(record: Record) -> bytes:

@@ -160,6 +160,8 @@ class Call(Struct, eq=False):
     reply: Callable[[Outcome], None]
     report: Callable[[Fields], None] | None = None
     inputs: Inputs | None = None
+    asks: Callable[[bool], None] | None = None
+    """Takes whether the server waits for the client now, in the middle of the call."""
 
 
 class Entry(Struct, frozen=True):

@@ -56,7 +56,7 @@ GROUPS = {
         "backend.jobs",
         "backend.journal",
     ],
-    "actors": ["backend.supervisor", "tools", "tool_index", "tasks", "awaited", "router", "front"],
+    "actors": ["backend.*", "tools", "tool_index", "tasks", "awaited", "router", "front"],
     "edge": ["aggregate", "server", "__main__", "cli.*", "clients.*"],
 }
 ORDER = list(GROUPS)
@@ -93,6 +93,8 @@ WITHIN = {
     "trust": ["files"],
     "stdio": ["outlet"],
     "backend.process": ["backend.guardian", "backend.jobs", "backend.journal", "outlet"],
+    "backend.known": ["backend.surroundings"],
+    "backend.supervisor": ["backend.known", "backend.surroundings"],
     "router": ["awaited", "tasks", "tools"],
     "server": ["aggregate"],
     "clients.*": ["clients.*"],

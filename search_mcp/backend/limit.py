@@ -1,4 +1,7 @@
-"""How long one call may take."""
+"""How long one call may take.
+
+Decides when its time is up; the time a server waits for the user, in the middle of a call, is not its own.
+"""
 
 from collections.abc import Callable
 
@@ -8,7 +11,7 @@ from search_mcp.model import NOTHING, Call, Cancel, Later, Outcome
 
 
 class Limited:
-    """A call with a time limit: restarted by progress, with an end that progress cannot move."""
+    """A call with a time limit: restarted by progress and by answers, with an end that nothing moves."""
 
     def __init__(
         self,
@@ -19,7 +22,13 @@ class Limited:
         error: Callable[[Call, str], WireError],
     ) -> None:
         self.cancel_backend: Cancel = NOTHING
-        self.call = altered(call, reply=self._reply, report=self._report if seconds is not None else call.report)
+        self._is_asking = False
+        self.call = altered(
+            call,
+            reply=self._reply,
+            report=self._report if seconds is not None else call.report,
+            asks=self._hold,
+        )
         self._original, self._seconds, self._later, self._error = call, seconds, later, error
         self._stop_timer: Callable[[], None] = lambda: None
         self._stop_last_timer: Callable[[], None] = lambda: None
@@ -33,9 +42,13 @@ class Limited:
 
     def _restart(self) -> None:
         self._stop_timer()
-        if self._seconds is not None:
+        if self._seconds is not None and not self._is_asking:
             how = f"did not answer within {self._seconds:g} s"
             self._stop_timer = self._later(self._seconds, lambda: self._expire(how))
+
+    def _hold(self, is_asking: bool) -> None:
+        self._is_asking = is_asking
+        self._restart()
 
     def _report(self, params: Fields) -> None:
         self._restart()

@@ -1,17 +1,15 @@
 """One backend through its life: started, opened, served, restarted, stopped.
 
 The actor behind the `Backend` of the model. It owns the child and its connection; what is said in
-either era is the dialects' business, when to try again is `lifecycle`'s, what a name means is the
-router's.
+either era is the dialects' business, when to try again is `lifecycle`'s, what it offers is `known`'s,
+what a name means is the router's.
 """
 
+import contextlib
 import logging
-import os
-import random
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -21,14 +19,15 @@ import anyio
 from search_mcp.backend import lifecycle
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.journal import file_name
-from search_mcp.backend.lifecycle import Backoff, Event, State
+from search_mcp.backend.known import Known
+from search_mcp.backend.lifecycle import Event, State
 from search_mcp.backend.limit import Limited
-from search_mcp.backend.process import Child, Command, Spawn, Spawner, is_program
-from search_mcp.cache import VERDICT_SECONDS, CatalogCache, Record, fingerprint
+from search_mcp.backend.process import Child, Command, is_program
+from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
-from search_mcp.errors import BACKEND_ERROR, BackendAnswered, Lost, NotRunning, ProtocolError, WireError
+from search_mcp.errors import BACKEND_ERROR, Lost, NotRunning, ProtocolError, WireError
 from search_mcp.inflight import SENT_REQUESTS, Request
 from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType, altered
 from search_mcp.model import (
@@ -38,31 +37,18 @@ from search_mcp.model import (
     Cancel,
     Kind,
     Later,
-    ListChanged,
     News,
     Offer,
     Opening,
-    Page,
     StateChanged,
     Status,
 )
 from search_mcp.peer import ConnectionEndedError, Peer
-from search_mcp.trust import TrustStore
 
 log = logging.getLogger(__name__)
 
-PROBE_SECONDS = 3.0
-"""How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
-comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
 IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
-LIST_SECONDS = 60.0
-"""How long a list may take to be read; then it is one that cannot be had."""
-CHANGES_IN_A_ROW = 5
-CHANGE_SECONDS = 0.5
-"""How many changes that fast after each other are read at once; then one is, in as many seconds."""
-FRESH_SECONDS = 1.0
-"""How long a list that was read is not read again for somebody who looks at it."""
 LOGGED_NOISE = 5
 """How many lines that are no messages are logged of one life; the rest is counted."""
 LAST_WORDS = 1000
@@ -76,24 +62,6 @@ class EndedError(Exception):
     """A life of the backend is over; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a supervisor needs of the world; tests pass their own."""
-
-    spawn: Spawn = field(default_factory=Spawner)
-    clock: Callable[[], float] = time.monotonic
-    jitter: Callable[[], float] = random.random
-    backoff: Backoff = field(default_factory=Backoff)
-    probe_seconds: float = PROBE_SECONDS
-    max_message_bytes: int = 64 << 20
-    cache: CatalogCache | None = None
-    trust: TrustStore | None = None
-    log_folder: Path | None = None
-    wall_clock: Callable[[], float] = time.time
-    variables: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
-    home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
-
-
 class Supervisor:
     """One configured server. `run` is its task; everything else is called from outside of it."""
 
@@ -105,14 +73,13 @@ class Supervisor:
         surroundings: Surroundings,
     ) -> None:
         self._config, self._tell, self._later, self._world = config, tell, later, surroundings
+        self._known = Known(config, tell, surroundings)
         self._state = State.STOPPED
         self._reason: str | None = None
         self._retry_at: float | None = None
-        self._offer: Offer | None = None
         self._start_seconds: float | None = None
         self._ready_at: float | None = None
         self._opening: Opening | None = None
-        self._modern: bool | None = None  # the era it was last opened in; None while nothing is proven
         self._child: Child | None = None
         self._peer: Peer | None = None
         self._dialect: BackDialect | None = None  # only while it is ready
@@ -121,12 +88,9 @@ class Supervisor:
         self._early: list[Callable[[], None]] = []  # what it said before it was ready
         self._early_bytes = 0
         self._wanted = anyio.Event()  # somebody needs it
-        self._last_used = 0.0
-        self._unlisted = set(Kind)  # the lists that were never read, nor remembered
-        self._pages: dict[Kind, Page] = {}
-        self._record_key = ""  # of what was and is to be remembered of it
-        self._stale: dict[Kind, anyio.Event] = {}
-        self._read_at: dict[Kind, float] = {}  # in this life
+        self._over = anyio.Event()  # this life ended, or is to end
+        self._idle_since: float | None = None  # as far as was looked
+        self._stop_watching_idleness: Callable[[], None] = lambda: None
         self._noise = 0  # lines on its stdout that were no messages, in this life
         self._log_level: str | None = None
         self._paused = False
@@ -144,7 +108,7 @@ class Supervisor:
     @property
     def status(self) -> Status:
         retry_after = max(0.0, self._retry_at - self._world.clock()) if self._retry_at is not None else None
-        return Status(self.name, self._state.value, self._reason, retry_after, self._offer, self._start_seconds)
+        return Status(self.name, self._state.value, self._reason, retry_after, self._known.offer, self._start_seconds)
 
     # From the configuration
 
@@ -156,6 +120,7 @@ class Supervisor:
     def adopt(self, config: ServerConfig) -> None:
         """Go over to an entry that is started alike."""
         self._config = config
+        self._watch_idleness()
         if self._opening is not None and config.startup == "eager" and self._state is State.STOPPED:
             self._wanted.set()
 
@@ -180,53 +145,18 @@ class Supervisor:
         """Get to know the client; start, unless it is lazy and its lists are known."""
         self.recall(opening)
         self._opening = opening
-        if self._config.startup == "eager" or self._unlisted:
+        if self._config.startup == "eager" or not self._known.is_complete:
             self._wanted.set()
 
     def recall(self, opening: Opening) -> None:
         """Tell what is remembered of it, as it was for such a client; nothing is started."""
-        if self._world.cache is None or self._config.problem is not None:
-            return
-        try:
-            program = self._command().program
-            state = Path(program).stat()
-        except (EndedError, OSError):
-            return  # it cannot be started now, so what it once offered cannot be had either
-        cache = self._world.cache
-        key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
-        if key == self._record_key:
-            return
-        self._record_key = key
-        record = cache.load(key)
-        if record is None:
-            return
-        self._offer = record.offer
-        verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
-        if record.offer.modern == opening.modern or verdict_holds:
-            self._modern = record.offer.modern
-        if not record.pages:
-            return  # none could be had then, and one may now
-        self._unlisted.clear()
-        self._pages = dict(record.pages)
-        self._mark_changed_tools()
-        for kind in Kind:
-            self._tell(ListChanged(self.name, kind, self._pages.get(kind)))
+        if self._config.problem is None:
+            with contextlib.suppress(EndedError):  # it cannot be started, so what it once offered cannot be had either
+                self._known.recall(opening, self._command().program)
 
     def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
-        if self._mark_changed_tools():
-            self._tell(ListChanged(self.name, Kind.TOOLS, self._pages[Kind.TOOLS]))
-
-    def _mark_changed_tools(self) -> bool:
-        page = self._pages.get(Kind.TOOLS)
-        if page is None or self._world.trust is None:
-            return False
-        self._pages[Kind.TOOLS] = marked = _marked(page, self._world.trust.changed(self._config))
-        return marked.changed != page.changed
-
-    def _remember(self, offer: Offer) -> None:
-        if self._world.cache is not None and self._record_key:
-            self._world.cache.store(self._record_key, Record(offer, dict(self._pages)))
+        self._known.look_at_trust()
 
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
@@ -267,7 +197,7 @@ class Supervisor:
         return cancel
 
     def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
-        self._last_used = self._world.clock()
+        self._idle_since = None
         if call.action in _SUBSCRIBING:
             self._subscriptions[call.action, target] = altered(call, reply=lambda _outcome: None)
         elif call.action in _UNDOES:
@@ -276,10 +206,8 @@ class Supervisor:
 
     def look_again(self, kind: Kind) -> None:
         """Read a list that somebody looks at, if the backend does not say when it changes."""
-        if self._dialect is None or kind not in self._read_at or kind in self._dialect.offer.notifies:
-            return
-        if self._world.clock() - self._read_at[kind] > FRESH_SECONDS:
-            self._mark_stale(kind)
+        if self._dialect is not None:
+            self._known.look_again(self._dialect, kind)
 
     def set_log_level(self, level: str) -> None:
         """Set the level now, and again whenever it is started."""
@@ -373,26 +301,26 @@ class Supervisor:
         assert self._opening is not None, "open comes first"
         if self._config.problem is not None:
             raise EndedError(self._config.problem)
-        first = self._modern if self._modern is not None else self._opening.modern
+        known = self._known.modern
+        first = known if known is not None else self._opening.modern
         # Some legacy servers exit on a request they do not know: started again, they are not probed.
-        eras = [first] if self._modern is not None or self._config.protocol != "auto" else [first, not first]
+        eras = [first] if known is not None or self._config.protocol != "auto" else [first, not first]
         for modern_first in eras:
             try:
                 await self._live_once(self._opening, modern_first)
                 return
             except _ExitedOnOpeningError as exited:
                 reason = str(exited)
-                self._modern = None
+                self._known.modern = None
         raise EndedError(reason)
 
     async def _live_once(self, opening: Opening, modern_first: bool) -> None:
         started = self._world.clock()
         self._early.clear()
         self._early_bytes = 0
-        self._read_at.clear()
         self._noise = 0
-        over = anyio.Event()  # this life ended, or is to end
-        child, peer = await self._spawn(over)
+        self._over = anyio.Event()
+        child, peer = await self._spawn(self._over)
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
                 offer = await negotiate(
@@ -402,16 +330,16 @@ class Supervisor:
                     modern_first=modern_first,
                     probe_seconds=self._world.probe_seconds,
                 )
-            self._modern, self._offer = offer.modern, offer
+            self._known.meet(offer)
             self._start_seconds = self._world.clock() - started
-            await self._serve(peer, child, opening, offer, over)
+            await self._serve(peer, child, opening, offer)
         except ConnectionEndedError:
             raise _ExitedOnOpeningError(self._how_it_ended(child)) from None
         except CannotOpenError as exc:
-            self._modern = None
+            self._known.modern = None
             raise EndedError(str(exc)) from exc
         except TimeoutError:
-            self._modern = None
+            self._known.note_silence()
             seconds = self._config.start_timeout_seconds
             how = f"it did not answer within {seconds:g} s of being started"
             raise EndedError(self._with_last_words(how, child)) from None
@@ -459,11 +387,11 @@ class Supervisor:
         log_file = world.log_folder / file_name(self.name) if world.log_folder is not None else None
         return Command(program, config.args, environment, config.cwd, log_file, config.secrets)
 
-    async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer, over: anyio.Event) -> None:
+    async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer) -> None:
         def lost() -> WireError:
             return Lost(self.name, "ended during the call", self._ending or self._how_it_ended(child))
 
-        dialect = back_dialect(self.name, peer, offer, opening, self._hear_news, self._mark_stale, lost)
+        dialect = back_dialect(self.name, peer, offer, opening, self._known.hear, self._known.mark_stale, lost)
         self._dialect = dialect
         self._reason = None
         self._ready_at = self._world.clock()
@@ -479,12 +407,11 @@ class Supervisor:
         self._held.clear()
         for each in held:
             each.cancel = self._start(dialect, each.call, each.target)
-        self._watch_idleness(dialect, over)
+        self._idle_since = None
+        self._watch_idleness()
         async with anyio.create_task_group() as tasks:
-            for kind in Kind:
-                self._stale[kind] = anyio.Event()
-                tasks.start_soon(self._keep_list, dialect, kind)
-            await over.wait()
+            tasks.start_soon(self._known.keep, dialect)
+            await self._over.wait()
             tasks.cancel_scope.cancel()
         if child.has_ended():
             raise EndedError(self._how_it_ended(child))
@@ -503,76 +430,24 @@ class Supervisor:
         words = redact(child.last_words(), self._config.secrets)[-LAST_WORDS:]
         return f"{how}; its last words: {words}" if words else how
 
-    def _watch_idleness(self, dialect: BackDialect, over: anyio.Event) -> None:
+    def _watch_idleness(self) -> None:
+        """Look whether it is idle, and again when it may have been for long enough."""
+        self._stop_watching_idleness()
         lazy = self._config.startup == "lazy"
         seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if lazy else None)
-        if seconds is None:
+        if seconds is None or self._dialect is None:
             return
-
-        def look() -> None:
-            if over.is_set():
-                return
-            idle_for = self._world.clock() - self._last_used
-            if dialect.is_idle() and not self._subscriptions and not self._unlisted and idle_for >= seconds:
-                log.info("= %s: idle for %g s, stopped", self.name, seconds)
-                self._dialect = None
-                over.set()
-            else:
-                self._later(seconds, look)
-
-        self._last_used = self._world.clock()
-        self._later(seconds, look)
-
-    async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
-        """Read a list, then again whenever the backend says that it changed."""
-        in_a_row = 0
-        while True:
-            self._stale[kind] = stale = anyio.Event()
-            try:
-                await self._read_list(dialect, kind)
-            except ConnectionEndedError:
-                return  # the next life reads it
-            self._unlisted.discard(kind)
-            self._read_at[kind] = self._world.clock()
-            if not self._unlisted:
-                self._remember(dialect.offer)
-            await stale.wait()
-            is_soon = self._world.clock() - self._read_at[kind] < CHANGE_SECONDS
-            in_a_row = in_a_row + 1 if is_soon else 0
-            if in_a_row > CHANGES_IN_A_ROW:  # one that tells of a change whenever it is read
-                await anyio.sleep(CHANGE_SECONDS)
-
-    async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
-        """Tell of a list, or that it cannot be had.
-
-        Raises:
-            ConnectionEndedError: the backend ended, which says nothing of its list.
-        """
-        if kind not in dialect.offer.kinds:
-            self._hear_news(ListChanged(self.name, kind, Page(())))
+        now = self._world.clock()
+        if not self._dialect.is_idle() or self._subscriptions or not self._known.is_complete:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = now
+        elif now - self._idle_since >= seconds:
+            log.info("= %s: idle for %g s, stopped", self.name, seconds)
+            self._dialect = None
+            self._over.set()
             return
-        try:
-            with anyio.fail_after(LIST_SECONDS):
-                await dialect.read_list(kind)
-        except (BackendAnswered, ValueError, TimeoutError) as exc:
-            why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
-            log.warning("! %s: its list of %s cannot be had: %s", self.name, kind.value, why)
-            self._hear_news(ListChanged(self.name, kind, None))
-
-    def _hear_news(self, news: News) -> None:
-        if isinstance(news, ListChanged):
-            page, trust = news.page, self._world.trust
-            if page is not None and news.kind is Kind.TOOLS and trust is not None and self._offer is not None:
-                page = _marked(page, trust.examine(self._config, self._offer.revision, page))
-                news = altered(news, page=page)
-            if page is None:
-                self._pages.pop(news.kind, None)
-            else:
-                self._pages[news.kind] = page
-        self._tell(news)
-
-    def _mark_stale(self, kind: Kind) -> None:
-        self._stale[kind].set()
+        self._stop_watching_idleness = self._later(seconds, self._watch_idleness)
 
     def _advance(self, event: Event) -> None:
         self._state = lifecycle.advance(self._state, event)
@@ -626,10 +501,6 @@ _SUBSCRIBING = frozenset(_UNDOES.values())
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
 """What of an entry needs a new process when it changes."""
-
-
-def _marked(page: Page, changed: frozenset[str]) -> Page:
-    return altered(page, changed=changed & {entry.key for entry in page.entries})
 
 
 class _ExitedOnOpeningError(EndedError):

@@ -6,7 +6,7 @@ Knows what `profiles` says of the clients, and nothing else of them.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from search_mcp.backend.supervisor import PROBE_SECONDS
+from search_mcp.backend.surroundings import PROBE_SECONDS
 from search_mcp.catalog import Catalog
 from search_mcp.config import Settings
 from search_mcp.model import Audience, Status

@@ -18,7 +18,7 @@ from anyio.abc import TaskStatus
 from search_mcp import jsonrpc, profiles
 from search_mcp.aggregate import Aggregate, cache_folder, trust_folder
 from search_mcp.backend.process import without_threads
-from search_mcp.backend.supervisor import Surroundings
+from search_mcp.backend.surroundings import Surroundings
 from search_mcp.catalog import Catalog, Item, NamedItems, fold
 from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.problem import InterruptionError

@@ -145,11 +145,16 @@ class BackLegacy:
                 return
         self._peer.report(token, progress)
 
+    def _start_asking(self, call: Call | None) -> None:
+        self._asking[call] += 1
+        if call is not None and call.asks is not None:
+            call.asks(True)
+
     def _stop_asking(self, call: Call | None) -> None:
         if self._asking[call] > 1:
             self._asking[call] -= 1
-        else:
-            self._asking.pop(call, None)
+        elif self._asking.pop(call, 0) and call is not None and call.asks is not None:
+            call.asks(False)
 
     def _forget(self, call: Call) -> None:
         self._calls.pop(call, None)
@@ -229,7 +234,7 @@ class BackLegacy:
         caller = call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
-        self._asking[call] += 1
+        self._start_asking(call)
         withdraw = caller.ask(question, call)
 
         def cancel(reason: Raw | None) -> None:

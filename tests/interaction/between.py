@@ -27,7 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from interaction.exceptions import EXPECTED
 from search_mcp.aggregate import Aggregate
 from search_mcp.backend.process import Command
-from search_mcp.backend.supervisor import Surroundings
+from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import Config, ServerConfig, Settings
 from search_mcp.front import Front
 from search_mcp.tools import NAMES

@@ -1,0 +1,186 @@
+"""What is known of a backend: its offer, its era, its lists; from its last life, then from this one.
+
+Decides when a list is read and what is remembered of it. What a list is used for is the catalogue's
+business, how it is asked for the dialects'.
+"""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+
+from search_mcp.backend.surroundings import Surroundings
+from search_mcp.cache import VERDICT_SECONDS, Record, fingerprint
+from search_mcp.config import ServerConfig, redact
+from search_mcp.dialects import BackDialect
+from search_mcp.errors import BackendAnswered
+from search_mcp.jsonrpc import altered
+from search_mcp.model import Kind, ListChanged, News, Offer, Opening, Page
+from search_mcp.peer import ConnectionEndedError
+
+log = logging.getLogger(__name__)
+
+LIST_SECONDS = 60.0
+"""How long a list may take to be read; then it is one that cannot be had."""
+CHANGES_IN_A_ROW = 5
+CHANGE_SECONDS = 0.5
+"""How many changes that fast after each other are read at once; then one is, in as many seconds."""
+FRESH_SECONDS = 1.0
+"""How long a list that was read is not read again for somebody who looks at it."""
+
+
+class Known:
+    """One backend as it is known; whatever is new is told."""
+
+    def __init__(self, config: ServerConfig, tell: Callable[[News], None], surroundings: Surroundings) -> None:
+        self.offer: Offer | None = None
+        self.modern: bool | None = None
+        """The era it was last opened in; `None` while nothing is proven."""
+        self._config, self._tell, self._world = config, tell, surroundings
+        self._pages: dict[Kind, Page] = {}
+        self._missing = set(Kind)  # the lists that were never read, nor remembered
+        self._record_key = ""
+        self._stale = {kind: anyio.Event() for kind in Kind}
+        self._read_at: dict[Kind, float] = {}  # in this life
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all its lists were read, or are remembered."""
+        return not self._missing
+
+    # From its last life
+
+    def recall(self, opening: Opening, program: str) -> None:
+        """Tell what this very program last offered such a client."""
+        cache = self._world.cache
+        if cache is None:
+            return
+        try:
+            state = Path(program).stat()
+        except OSError:
+            return
+        key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
+        if key == self._record_key:
+            return
+        self._record_key = key
+        record = cache.load(key)
+        if record is None:
+            if cache.was_silent(key):  # nobody waits for its lists; they may come all the same
+                self._tell_of_all()
+            return
+        self.offer = record.offer
+        verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
+        if record.offer.modern == opening.modern or verdict_holds:
+            self.modern = record.offer.modern
+        if not record.pages:
+            return  # none could be had then, and one may now
+        self._missing.clear()
+        self._pages = dict(record.pages)
+        self._mark_changed_tools()
+        self._tell_of_all()
+
+    def _tell_of_all(self) -> None:
+        for kind in Kind:
+            self._tell(ListChanged(self._config.name, kind, self._pages.get(kind)))
+
+    def _remember(self, offer: Offer) -> None:
+        if self._world.cache is not None and self._record_key:
+            self._world.cache.store(self._record_key, Record(offer, dict(self._pages)))
+
+    def note_silence(self) -> None:
+        """Take note that it did not answer at all, and remember it for the next start."""
+        self.modern = None
+        if self._world.cache is not None and self._record_key and not self.is_complete:
+            self._world.cache.store_silence(self._record_key)
+
+    # From this one
+
+    def meet(self, offer: Offer) -> None:
+        """Take note of what it says of itself."""
+        self.modern, self.offer = offer.modern, offer
+        self._read_at.clear()
+
+    async def keep(self, dialect: BackDialect) -> None:
+        """Read every list, and again whenever the backend says that it changed, until it ends."""
+        async with anyio.create_task_group() as tasks:
+            for kind in Kind:
+                tasks.start_soon(self._keep_list, dialect, kind)
+
+    async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
+        in_a_row = 0
+        while True:
+            self._stale[kind] = stale = anyio.Event()
+            try:
+                await self._read_list(dialect, kind)
+            except ConnectionEndedError:
+                return  # the next life reads it
+            self._missing.discard(kind)
+            self._read_at[kind] = self._world.clock()
+            if self.is_complete:
+                self._remember(dialect.offer)
+            await stale.wait()
+            is_soon = self._world.clock() - self._read_at[kind] < CHANGE_SECONDS
+            in_a_row = in_a_row + 1 if is_soon else 0
+            if in_a_row > CHANGES_IN_A_ROW:  # one that tells of a change whenever it is read
+                await anyio.sleep(CHANGE_SECONDS)
+
+    async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
+        """Tell of a list, or that it cannot be had.
+
+        Raises:
+            ConnectionEndedError: the backend ended, which says nothing of its list.
+        """
+        name = self._config.name
+        if kind not in dialect.offer.kinds:
+            self.hear(ListChanged(name, kind, Page(())))
+            return
+        try:
+            with anyio.fail_after(LIST_SECONDS):
+                await dialect.read_list(kind)
+        except (BackendAnswered, ValueError, TimeoutError) as exc:
+            why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
+            log.warning("! %s: its list of %s cannot be had: %s", name, kind.value, why)
+            self.hear(ListChanged(name, kind, None))
+
+    def mark_stale(self, kind: Kind) -> None:
+        """Take note that a list changed."""
+        self._stale[kind].set()
+
+    def look_again(self, dialect: BackDialect, kind: Kind) -> None:
+        """Read a list that somebody looks at, if the backend does not say when it changes."""
+        if kind not in self._read_at or kind in dialect.offer.notifies:
+            return
+        if self._world.clock() - self._read_at[kind] > FRESH_SECONDS:
+            self.mark_stale(kind)
+
+    def hear(self, news: News) -> None:
+        """Take note of what a dialect tells, and pass it on."""
+        if isinstance(news, ListChanged):
+            page, trust = news.page, self._world.trust
+            if page is not None and news.kind is Kind.TOOLS and trust is not None and self.offer is not None:
+                page = _marked(page, trust.examine(self._config, self.offer.revision, page))
+                news = altered(news, page=page)
+            if page is None:
+                self._pages.pop(news.kind, None)
+            else:
+                self._pages[news.kind] = page
+        self._tell(news)
+
+    # Trust
+
+    def look_at_trust(self) -> None:
+        """Take note of what the user accepted meanwhile."""
+        if self._mark_changed_tools():
+            self._tell(ListChanged(self._config.name, Kind.TOOLS, self._pages[Kind.TOOLS]))
+
+    def _mark_changed_tools(self) -> bool:
+        page = self._pages.get(Kind.TOOLS)
+        if page is None or self._world.trust is None:
+            return False
+        self._pages[Kind.TOOLS] = marked = _marked(page, self._world.trust.changed(self._config))
+        return marked.changed != page.changed
+
+
+def _marked(page: Page, changed: frozenset[str]) -> Page:
+    return altered(page, changed=changed & {entry.key for entry in page.entries})

@@ -1,0 +1,35 @@
+"""What a backend's supervisor needs of the world around it; tests pass their own."""
+
+import os
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from search_mcp.backend.lifecycle import Backoff
+from search_mcp.backend.process import Spawn, Spawner
+from search_mcp.cache import CatalogCache
+from search_mcp.trust import TrustStore
+
+PROBE_SECONDS = 3.0
+"""How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
+comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Processes, clocks, chance, folders and variables."""
+
+    spawn: Spawn = field(default_factory=Spawner)
+    clock: Callable[[], float] = time.monotonic
+    jitter: Callable[[], float] = random.random
+    backoff: Backoff = field(default_factory=Backoff)
+    probe_seconds: float = PROBE_SECONDS
+    max_message_bytes: int = 64 << 20
+    cache: CatalogCache | None = None
+    trust: TrustStore | None = None
+    log_folder: Path | None = None
+    wall_clock: Callable[[], float] = time.time
+    variables: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted

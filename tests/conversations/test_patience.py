@@ -1,0 +1,111 @@
+"""Time that is not the server's, time without calls, and servers that never answered: DESIGN 6 and 7."""
+
+from pathlib import Path
+
+from conversations.back import Back, stays_silent
+from conversations.eras import legacy_backend, legacy_client, legacy_legacy
+from conversations.pair import Pair
+from conversations.words import accept, elicit, text
+
+
+def test_the_time_a_user_takes_is_not_the_servers(pair: Pair) -> None:
+    pair.alpha.config = {"call_timeout_seconds": 10.0}
+    pair.front.opens(elicitation={})
+    pair.front.calls("alpha.greet")
+    pair.after(9)
+    pair.alpha.asks(who=elicit("Your name?"))
+    asking = pair.front.is_asked(elicit("Your name?"))
+    pair.after(300)
+    asking.answers(accept(name="Ada"))
+    pair.alpha.gets(who=accept(name="Ada"))
+    pair.after(9)
+    pair.alpha.returns(text("hello Ada"))
+    pair.front.gets(text("hello Ada"))
+
+
+@legacy_backend
+def test_time_runs_again_once_the_last_question_is_answered(pair: Pair) -> None:
+    pair.alpha.config = {"call_timeout_seconds": 10.0}
+    pair.front.opens(elicitation={})
+    call = pair.front.calls("alpha.greet")
+    served = pair.alpha.is_called("greet")
+    served.asks(a=elicit("a"))
+    asking = call.is_asked(elicit("a"))
+    served.reports(1)  # which would start the time anew
+    pair.after(300)
+    asking.answers(accept(name="Ada"))
+    served.gets(a=accept(name="Ada"))
+    pair.after(10)
+    served.is_cancelled("timed out")
+    call.fails(-32000)
+
+
+@legacy_legacy
+def test_nothing_moves_the_end_of_all_patience(pair: Pair) -> None:
+    pair.alpha.config = {"call_timeout_seconds": 10.0, "max_call_seconds": 60.0}
+    pair.front.opens(elicitation={})
+    call = pair.front.calls("alpha.greet")
+    served = pair.alpha.is_called("greet")
+    served.asks(a=elicit("a"))
+    call.is_asked(elicit("a"))
+    pair.after(60)
+    served.is_cancelled("timed out")
+    call.fails(-32000)
+
+
+def test_a_server_is_idle_only_after_its_call(pair: Pair) -> None:
+    pair.alpha.config = {"idle_stop_seconds": 30.0}
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.after(89)
+    served.returns(text("at last"))
+    call.gets(text("at last"))
+    pair.after(29)
+    assert not pair.alpha.life.has_ended()
+    pair.after(60)
+    assert pair.alpha.life.has_ended()
+
+
+def test_an_edit_may_bring_idleness_to_an_end(pair: Pair) -> None:
+    pair.front.opens()
+    pair.after(1000)
+    assert not pair.alpha.life.has_ended()
+    pair.alpha.config = {"idle_stop_seconds": 30.0}
+    pair.edit()
+    pair.after(61)
+    assert len(pair.alpha.lives) == 1
+    assert pair.alpha.life.has_ended()
+
+
+@legacy_client
+def test_nobody_waits_twice_for_a_server_that_did_not_answer_at_all(pair: Pair, tmp_path: Path) -> None:
+    pair.remembers_in(tmp_path)
+    pair.with_server("beta")
+    for method in ("initialize", "server/discover"):
+        pair.alpha.on(method, stays_silent)
+    pair.front.initializes()
+    pair.after(61)  # its startTimeoutSeconds
+    pair.comes_back()
+    pair.front.initializes()
+    names = [tool["name"] for tool in pair.front.asks("tools/list").result()["tools"]]
+    assert "beta.echo" in names
+    assert "alpha.echo" not in names
+    pair.alpha.on("initialize", Back.initializes)
+    pair.alpha.on("server/discover", Back.discovers)
+    pair.alpha.exits(1)
+    pair.after(5)
+    pair.front.hears("notifications/tools/list_changed")
+    names = [tool["name"] for tool in pair.front.asks("tools/list").result()["tools"]]
+    assert "alpha.echo" in names
+    pair.comes_back()
+    pair.front.initializes()
+    names = [tool["name"] for tool in pair.front.asks("tools/list").result()["tools"]]
+    assert "alpha.echo" in names
+
+
+@legacy_backend
+def test_a_list_that_changes_before_the_server_is_open_is_read_once(pair: Pair) -> None:
+    pair.alpha.on("initialize", lambda back, said: (back.changes("tools"), back.initializes(said))[1])
+    pair.front.opens()
+    assert pair.alpha.methods().count("tools/list") == 1
