@@ -8,11 +8,10 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
-import anyio.abc
 import platformdirs
 
 from search_mcp.backend.supervisor import Supervisor
@@ -24,6 +23,9 @@ from search_mcp.model import News
 from search_mcp.profiles import Profile
 from search_mcp.router import Router
 from search_mcp.trust import TrustStore
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
 
 log = logging.getLogger(__name__)
 
@@ -46,20 +48,27 @@ def trust_folder() -> Path:
     return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "tools"
 
 
-@dataclass(slots=True, eq=False)
 class _Running:
     """A backend's task: what stops it, and when it has."""
 
-    backend: Supervisor
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
-    done: anyio.Event = field(default_factory=anyio.Event)
+    def __init__(self, backend: Supervisor) -> None:
+        self.backend = backend
+        self._scope: anyio.CancelScope | None = None
+        self._is_stopped = False
+        self.done = asyncio.Event()
 
     async def run(self, predecessor: "_Running | None") -> None:
         if predecessor is not None:
             await predecessor.done.wait()
-        with self.scope:
-            await self.backend.run()
+        if not self._is_stopped:
+            with anyio.CancelScope() as self._scope:
+                await self.backend.run()
         self.done.set()
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._scope is not None:
+            self._scope.cancel()
 
 
 class Aggregate:
@@ -82,7 +91,7 @@ class Aggregate:
         self.router = Router(config.servers, config.settings, profile, later, self._on_news)
         self._running: dict[str, _Running] = {}
         self._retiring: dict[str, _Running] = {}  # stopped by an edit, and perhaps still stopping
-        self._tasks: anyio.abc.TaskGroup | None = None
+        self._tasks: TaskGroup | None = None
         self._paused = False
         self._put_in_place(config)
 
@@ -114,7 +123,7 @@ class Aggregate:
         for name, running in stopped.items():
             log.info("= %s: stopped, because the configuration changed", name)
             running.backend.retire()
-            running.scope.cancel()
+            running.stop()
             self._retiring[name] = running
         opening = self.router.opening
         for name, running in self._running.items():

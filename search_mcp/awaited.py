@@ -6,16 +6,14 @@ not waited for again until there is news of it.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from search_mcp.jsonrpc import Raw
+from search_mcp.jsonrpc import Raw, Struct
 from search_mcp.model import NOTHING, Cancel, Kind, Later
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True, eq=False)
-class _Waiting:
+class _Waiting(Struct, eq=False):
     kinds: frozenset[Kind]
     servers: Sequence[str]
     act: Callable[[], None]

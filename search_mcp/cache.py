@@ -10,14 +10,13 @@ import hashlib
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Entry, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
@@ -29,8 +28,7 @@ KEPT_SECONDS = 180 * 86_400.0
 """How long a record is kept that nothing has changed since; then it is made anew, if anybody still needs it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A backend as it was when last seen. Lists that are not in it could not be had."""
 
     offer: Offer

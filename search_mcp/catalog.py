@@ -8,7 +8,6 @@ business, what one client is shown of them `views`'.
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
@@ -16,15 +15,14 @@ from typing import Any
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
-from search_mcp.jsonrpc import Fields
+from search_mcp.jsonrpc import Fields, Struct, altered
 from search_mcp.model import Entry, Freshness, Kind, Page
 
 OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "list_servers")
 """What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True, dict=True):
     """One tool or prompt under its canonical name."""
 
     server: str
@@ -33,7 +31,7 @@ class Item:
     prefix: str
     own: str
     """The two parts of the canonical name; the prefix may be empty."""
-    fields: Fields = field(repr=False)
+    fields: Fields
     """Its definition as the backend gave it, with the user's overrides."""
     pinned: bool = False
 
@@ -250,7 +248,7 @@ class NamedItems(Sequence[Item]):
             return
         attempt = 0
         while fold(item.name) in self._by_fold:
-            item = replace(item, own=f"{own}_{stable_suffix(config.name, key, str(attempt))}")
+            item = altered(item, own=f"{own}_{stable_suffix(config.name, key, str(attempt))}")
             attempt += 1
         self._items.append(item)
         self._by_name[item.name] = item

@@ -6,10 +6,9 @@ exactly once; retiring twice is a bug and raises. It knows no method and writes 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, RequestId, UnsetType
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, field
 from search_mcp.model import Cancel
 
 RECEIVED_REQUESTS = 65_536
@@ -23,16 +22,14 @@ Answer: TypeAlias = Raw | ErrorObject | None
 """What ended a request of ours: its result, its error, or `None` where the connection ended first."""
 
 
-@dataclass(slots=True, eq=False)
-class Sent:
+class Sent(Struct, eq=False):
     """A request of ours. `settle` gets the answer, `report` any progress before it."""
 
     settle: Callable[[Answer], None]
     report: Callable[[Fields], None] | None = None
 
 
-@dataclass(slots=True, eq=False)
-class Request:
+class Request(Struct, eq=False):
     """A request of the other side, until it is answered or cancelled."""
 
     id: RequestId
@@ -44,8 +41,7 @@ class Request:
     """What stops the work; set by whoever does it."""
 
 
-@dataclass(slots=True)
-class Inflight:
+class Inflight(Struct):
     """Both directions of one connection."""
 
     _sent: dict[int, Sent] = field(default_factory=dict)

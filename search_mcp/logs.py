@@ -6,7 +6,6 @@ may stand in any line, so none holds a secret, nor anything that is more than te
 
 import contextlib
 import logging
-import logging.handlers
 import os
 import queue
 import re
@@ -41,12 +40,17 @@ class _Clean(logging.Formatter):
         return redact(super().format(record), self._secrets())
 
 
-class _Dropping(logging.handlers.QueueHandler):
+class _Dropping(logging.Handler):
     """Hand lines to the thread; drop what does not fit."""
 
-    def enqueue(self, record: logging.LogRecord) -> None:
+    def __init__(self, lines: "queue.Queue[logging.LogRecord | None]") -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        record.msg, record.args = record.getMessage(), None  # what it names may be another a moment later
         with contextlib.suppress(queue.Full):
-            self.queue.put_nowait(record)
+            self._lines.put_nowait(record)
 
 
 @contextlib.contextmanager

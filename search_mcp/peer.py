@@ -5,12 +5,11 @@ a message means is its `Receiver`'s business, which also hands over what to send
 ours is abandoned. Everything happens inside `feed`, in the order the bytes came.
 """
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
-
-import anyio
 
 from search_mcp import jsonrpc
 from search_mcp.errors import BACKEND_ERROR, BackendAnswered, InternalError, ProtocolError, WireError, invalid_request
@@ -62,7 +61,7 @@ class Peer:
         self._unread: deque[Line] = deque()  # lines that came while paused
         self._ended = False
         self._half_closed = False
-        self._all_answered: anyio.Event | None = None  # set and forgotten once no request of theirs is open
+        self._all_answered: asyncio.Event | None = None  # set and forgotten once no request of theirs is open
 
     def __repr__(self) -> str:
         return f"<Peer {self._name} inflight={len(self._inflight)}{' ended' if self._ended else ''}>"
@@ -152,7 +151,7 @@ class Peer:
         """
         if self._ended:
             raise ConnectionEndedError
-        done = anyio.Event()
+        done = asyncio.Event()
         answers: list[Answer] = []
 
         def settle(answer: Answer) -> None:
@@ -223,7 +222,7 @@ class Peer:
         """Wait until no request of theirs waits for its answer."""
         while self._owes():
             if self._all_answered is None:
-                self._all_answered = anyio.Event()
+                self._all_answered = asyncio.Event()
             await self._all_answered.wait()
 
     def _retire(self, request: Request) -> None:

@@ -15,7 +15,6 @@ from importlib import import_module
 from pathlib import Path
 
 import anyio
-import anyio.to_thread
 import platformdirs
 
 from search_mcp import logs, stdio
@@ -84,21 +83,28 @@ class Client:
     def __init__(self, aggregate: Aggregate | None) -> None:
         self.front: Front | Refusing | None = None
         self.reader: stdio.Reader | None = None
-        self.ended = anyio.Event()
-        self.gone = anyio.Event()
+        self.spoke = asyncio.Event()
+        self.ended = asyncio.Event()
+        self.gone = asyncio.Event()
         self._aggregate = aggregate
 
     def on_bytes(self, chunk: bytes) -> None:
         if self.front is not None:
             self.front.peer.feed(chunk)
+        self.spoke.set()
 
     def on_eof(self) -> None:
         if self.front is not None:
             self.front.peer.flush()
-        self.ended.set()
+        self.end()
 
     def on_gone(self) -> None:
         self.gone.set()
+        self.end()
+
+    def end(self) -> None:
+        """Have nothing more to say to it, or to hear from it."""
+        self.spoke.set()
         self.ended.set()
 
     def on_congested(self) -> None:
@@ -153,6 +159,8 @@ async def serve(
     front = client.front = Front(aggregate.router, writer.write, config.settings.max_message_bytes)
     aggregate.tell_front = front.tell
     with _signals(aggregate, client) as received:
+        # Backends start when the client opens, and what runs them takes longer to load than the first answer takes.
+        await client.spoke.wait()
         async with aggregate.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_up, path, aggregate, config, log_to)
             await client.ended.wait()
@@ -219,10 +227,10 @@ async def _close(writer: stdio.Writer, client: Client) -> None:
         await client.gone.wait()
 
 
-async def _first_of(*waits: Callable[[], Awaitable[None]]) -> None:
+async def _first_of(*waits: Callable[[], Awaitable[object]]) -> None:
     async with anyio.create_task_group() as tasks:
 
-        async def wait(one: Callable[[], Awaitable[None]]) -> None:
+        async def wait(one: Callable[[], Awaitable[object]]) -> None:
             await one()
             tasks.cancel_scope.cancel()
 
@@ -242,7 +250,7 @@ def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
         received.append(number)
         kill = getattr(signal, "SIGKILL", signal.SIGTERM)
         aggregate.signal(signal.SIGTERM if len(received) == 1 else kill)
-        client.ended.set()
+        client.end()
 
     loop = asyncio.get_running_loop()
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
@@ -277,4 +285,4 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
             log.info("= configuration %s", path)
             for warning in config.warnings:
                 log.warning("! %s", warning)
-        return anyio.run(serve, config, path, profile, descriptors, log_to)
+        return asyncio.run(serve(config, path, profile, descriptors, log_to))

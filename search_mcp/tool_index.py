@@ -4,18 +4,17 @@ Decides when what of the catalogue is indexed. How tools rank is `search`'s busi
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from search_mcp.catalog import Catalog, Item
+from search_mcp.jsonrpc import Struct
 from search_mcp.model import ServerFacts, Status
 from search_mcp.search import Document, Explanation, Index
 from search_mcp.search.analysis import Analyzer
 from search_mcp.search.reasons import reason
 
 
-@dataclass(frozen=True, slots=True)
-class _Listed:
+class _Listed(Struct, frozen=True):
     """What one server's place in the index is made of."""
 
     items: list[Item]

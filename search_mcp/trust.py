@@ -8,7 +8,6 @@ to do about it is not decided here: the catalogue reports such a tool, or withho
 import hashlib
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -16,7 +15,7 @@ from search_mcp import jsonrpc
 from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Page
 
 log = logging.getLogger(__name__)
@@ -29,8 +28,7 @@ Digests = dict[str, dict[str, str]]
 """By tool, then by protocol revision: servers leave out what an older one does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(Struct, frozen=True):
     accepted: Digests = field(default_factory=dict)
     changed: Digests = field(default_factory=dict)
 

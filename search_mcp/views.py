@@ -115,7 +115,7 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
 
 _SENTENCE_END = re.compile(r"[。！？｡]|[.!?](?=[\s\"')\]]|$)|\n\s*\n")
 _ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$", re.IGNORECASE)
-_SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")  # Korean has spaces
+_SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))  # Korean has spaces
 
 
 def brief(description: str, limit: int) -> str:
@@ -136,7 +136,9 @@ def brief(description: str, limit: int) -> str:
 
 def _is_inside_word(text: str, position: int) -> bool:
     before, after = text[position - 1], text[position]
-    return not (before.isspace() or after.isspace() or _SPACELESS.match(before) or _SPACELESS.match(after))
+    return not any(
+        each.isspace() or any(first <= each <= last for first, last in _SPACELESS) for each in (before, after)
+    )
 
 
 def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:

@@ -4,6 +4,7 @@ Decides when a list is read and what is remembered of it. What a list is used fo
 business, how it is asked for the dialects'.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -41,7 +42,7 @@ class Known:
         self._pages: dict[Kind, Page] = {}
         self._missing = set(Kind)  # the lists that were never read, nor remembered
         self._record_key = ""
-        self._stale = {kind: anyio.Event() for kind in Kind}
+        self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_at: dict[Kind, float] = {}  # in this life
 
     @property
@@ -110,7 +111,7 @@ class Known:
     async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
         in_a_row = 0
         while True:
-            self._stale[kind] = stale = anyio.Event()
+            self._stale[kind] = stale = asyncio.Event()
             try:
                 await self._read_list(dialect, kind)
             except ConnectionEndedError:

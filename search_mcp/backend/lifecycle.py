@@ -5,7 +5,8 @@ new state. A pair that is not in the table is a bug and raises.
 """
 
 import enum
-from dataclasses import dataclass
+
+from search_mcp.jsonrpc import Struct
 
 
 class State(enum.Enum):
@@ -55,8 +56,7 @@ def advance(state: State, event: Event) -> State:
         raise RuntimeError(f"a backend that is {state.value} cannot {event.value}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(Struct, frozen=True):
     """When to try again after the n-th failure in a row, in seconds, and when to stop trying."""
 
     first_seconds: float = 0.5

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,6 +20,7 @@ import anyio
 from search_mcp.backend import jobs
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
+from search_mcp.jsonrpc import Struct
 from search_mcp.outlet import Outlet
 
 log = logging.getLogger(__name__)
@@ -45,17 +45,19 @@ WRITE_LIMIT_BYTES = 64 << 20
 asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """What to run: a resolved program, its arguments, its whole environment, its folder."""
 
     program: str
     args: Sequence[str]
-    environment: Mapping[str, str] = field(repr=False)
+    environment: Mapping[str, str]
     cwd: str | None
     log: Path | None = None
     """Where its stderr is written to, without the secrets."""
-    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    secrets: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"<Command {self.program}>"  # the rest may hold secrets
 
 
 class Child(Protocol):
@@ -107,7 +109,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._on_stdout, self._on_end = on_stdout, on_end
         self._journal, self._trees = journal, trees
         self._transport: asyncio.SubprocessTransport | None = None
-        self._exited = anyio.Event()
+        self._exited = asyncio.Event()
         self._open = {1, 2}  # its outputs that are not closed, or not read to their end
         self._last_bytes: asyncio.TimerHandle | None = None
         self._reported = False
@@ -246,7 +248,7 @@ class Spawner:
 
     def __init__(self, trees: Trees | None = None) -> None:
         self._trees = trees or _trees()
-        self._one_at_a_time = anyio.Lock()
+        self._one_at_a_time = asyncio.Lock()
 
     async def __call__(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]

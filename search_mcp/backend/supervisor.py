@@ -5,11 +5,11 @@ either era is the dialects' business, when to try again is `lifecycle`'s, what i
 what a name means is the router's.
 """
 
+import asyncio
 import contextlib
 import logging
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -29,7 +29,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
 from search_mcp.errors import BACKEND_ERROR, Lost, NotRunning, ProtocolError, WireError
 from search_mcp.inflight import SENT_REQUESTS, Request
-from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType, altered
+from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, Struct, UnsetType, altered
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -87,8 +87,8 @@ class Supervisor:
         self._held: dict[_Held, None] = {}  # calls that came before it was ready, in order
         self._early: list[Callable[[], None]] = []  # what it said before it was ready
         self._early_bytes = 0
-        self._wanted = anyio.Event()  # somebody needs it
-        self._over = anyio.Event()  # this life ended, or is to end
+        self._wanted = asyncio.Event()  # somebody needs it
+        self._over = asyncio.Event()  # this life ended, or is to end
         self._idle_since: float | None = None  # as far as was looked
         self._stop_watching_idleness: Callable[[], None] = lambda: None
         self._noise = 0  # lines on its stdout that were no messages, in this life
@@ -245,7 +245,7 @@ class Supervisor:
         try:
             while True:
                 await self._wanted.wait()
-                self._wanted = anyio.Event()
+                self._wanted = asyncio.Event()
                 self._retry_at = None
                 self._advance(Event.START)
                 self._ready_at = None
@@ -284,7 +284,7 @@ class Supervisor:
         if delay is None:
             self._advance(Event.GIVE_UP)
             self._refuse_held()
-            self._wanted = anyio.Event()
+            self._wanted = asyncio.Event()
             return failures  # asked for again, it gets one more try, not a series of them
         if not was_ready:  # else they came while a dead one was cleared away, and nothing failed them yet
             self._refuse_held()
@@ -319,7 +319,7 @@ class Supervisor:
         self._early.clear()
         self._early_bytes = 0
         self._noise = 0
-        self._over = anyio.Event()
+        self._over = asyncio.Event()
         child, peer = await self._spawn(self._over)
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
@@ -351,7 +351,7 @@ class Supervisor:
             await child.stop()
             self._child = self._peer = None
 
-    async def _spawn(self, over: anyio.Event) -> tuple[Child, Peer]:
+    async def _spawn(self, over: asyncio.Event) -> tuple[Child, Peer]:
         command = self._command()
 
         def write(line: bytes) -> None:
@@ -507,8 +507,7 @@ class _ExitedOnOpeningError(EndedError):
     """It ended before it was open: perhaps because of how it was spoken to."""
 
 
-@dataclass(slots=True, eq=False)
-class _Held:
+class _Held(Struct, eq=False):
     """A call that waits for its backend; `cancel` works once the call was passed on."""
 
     call: Call

@@ -4,12 +4,12 @@ import os
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from search_mcp.backend.lifecycle import Backoff
 from search_mcp.backend.process import Spawn, Spawner
 from search_mcp.cache import CatalogCache
+from search_mcp.jsonrpc import Struct, field
 from search_mcp.trust import TrustStore
 
 PROBE_SECONDS = 3.0
@@ -17,8 +17,7 @@ PROBE_SECONDS = 3.0
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """Processes, clocks, chance, folders and variables."""
 
     spawn: Spawn = field(default_factory=Spawner)
@@ -31,5 +30,8 @@ class Surroundings:
     trust: TrustStore | None = None
     log_folder: Path | None = None
     wall_clock: Callable[[], float] = time.time
-    variables: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
+
+    def __repr__(self) -> str:
+        return "<Surroundings>"  # variables may be secrets

@@ -6,11 +6,10 @@ key, a `resultType` or a protocol version.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Raw, UnsetType
+from search_mcp.jsonrpc import Raw, Struct, UnsetType
 from search_mcp.model import (
     Call,
     Cancel,
@@ -22,16 +21,14 @@ from search_mcp.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A merged list as this client is shown it: a JSON array, and how long it may be kept."""
 
     items: Raw
     freshness: Freshness
 
 
-@dataclass(frozen=True, slots=True)
-class Offered:
+class Offered(Struct, frozen=True):
     """What all backends together can do, as far as it is known."""
 
     kinds: frozenset[Kind]
@@ -69,8 +66,7 @@ class Gateway(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogChanged:
+class CatalogChanged(Struct, frozen=True):
     """What clients are shown did change, in these kinds."""
 
     kinds: frozenset[Kind]

@@ -4,12 +4,11 @@ Decides per message and remembers nothing. It must not know how either era is se
 """
 
 import enum
-from dataclasses import dataclass
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import ProtocolError, invalid_params
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct
 
 
 class Era(enum.Enum):
@@ -17,8 +16,7 @@ class Era(enum.Enum):
     MODERN = "modern"
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """What a modern request says of its sender."""
 
     revision: str

@@ -7,7 +7,6 @@ brings the answer. Source: docs/specification/2026-07-28/.
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, detect, names, urls
@@ -32,7 +31,7 @@ from search_mcp.errors import (
     method_not_found,
 )
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, Struct
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -67,8 +66,7 @@ _REPLACED = {
 _SERVER_INFO = jsonrpc.encode(SERVER_INFO)
 
 
-@dataclass(slots=True, eq=False)
-class Sender:
+class Sender(Struct, eq=False):
     """Who sent one modern request: the `Caller` of its call."""
 
     capabilities: Fields

@@ -6,7 +6,6 @@ outcome is written is the front dialect's business. A handle cannot be guessed, 
 
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from search_mcp import jsonrpc
@@ -14,7 +13,7 @@ from search_mcp.dialects import Gateway, names, urls
 from search_mcp.dialects.params import with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, RequestId
+from search_mcp.jsonrpc import Fields, Raw, RequestId, Struct, field
 from search_mcp.model import Call, Cancel, InputRequired, Later, Outcome, Question, Result
 
 PARKED_SECONDS = 600.0
@@ -61,8 +60,7 @@ class ParkedCalls:
             exchange.cancel(None)
 
 
-@dataclass(slots=True, eq=False)
-class Exchange:
+class Exchange(Struct, eq=False):
     """One call and the requests it is spread over: the first, and a retry for every time it was parked."""
 
     desk: Desk

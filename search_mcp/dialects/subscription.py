@@ -1,20 +1,18 @@
 """One `subscriptions/listen` of a modern client: what it asked for, and under whose id it is told."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import Offered, names
 from search_mcp.dialects.params import with_meta
 from search_mcp.errors import ProtocolError, invalid_params
 from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.model import Action, Caller, Kind
 from search_mcp.peer import Peer
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """What a client wants to hear of, as far as there is anybody to hear it from.
 
     A list is `None` if the client did not ask for any of the sort, or nobody has them.
@@ -32,8 +30,7 @@ class Filter:
         return [*uris, *((Action.FOLLOW_TASK, task) for task in self.tasks or ())]
 
 
-@dataclass(slots=True, eq=False)
-class Subscription:
+class Subscription(Struct, eq=False):
     """An open stream of notifications to the client."""
 
     peer: Peer
