@@ -104,9 +104,14 @@ class Known:
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
+        offered = dialect.offer.kinds
+        self._missing &= offered
         async with anyio.create_task_group() as tasks:
             for kind in Kind:
-                tasks.start_soon(self._keep_list, dialect, kind)
+                if kind in offered:
+                    tasks.start_soon(self._keep_list, dialect, kind)
+                else:
+                    self.hear(ListChanged(self._config.name, kind, Page(())))
 
     async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
         in_a_row = 0
@@ -132,17 +137,13 @@ class Known:
         Raises:
             ConnectionEndedError: the backend ended, which says nothing of its list.
         """
-        name = self._config.name
-        if kind not in dialect.offer.kinds:
-            self.hear(ListChanged(name, kind, Page(())))
-            return
         try:
             with anyio.fail_after(LIST_SECONDS):
                 await dialect.read_list(kind)
         except (BackendAnswered, ValueError, TimeoutError) as exc:
             why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
-            log.warning("! %s: its list of %s cannot be had: %s", name, kind.value, why)
-            self.hear(ListChanged(name, kind, None))
+            log.warning("! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
+            self.hear(ListChanged(self._config.name, kind, None))
 
     def mark_stale(self, kind: Kind) -> None:
         """Take note that a list changed."""
@@ -159,9 +160,12 @@ class Known:
         """Take note of what a dialect tells, and pass it on."""
         if isinstance(news, ListChanged):
             page, trust = news.page, self._world.trust
+            known = self._pages.get(news.kind)
+            if page is not None and known is not None and page.entries == known.entries:
+                page = altered(page, entries=known.entries)  # as it was remembered, most often: kept once
             if page is not None and news.kind is Kind.TOOLS and trust is not None and self.offer is not None:
                 page = _marked(page, trust.examine(self._config, self.offer.revision, page))
-                news = altered(news, page=page)
+            news = altered(news, page=page)
             if page is None:
                 self._pages.pop(news.kind, None)
             else:

@@ -4,9 +4,8 @@ Only words nobody knows are asked about, so this decides nothing for a query tha
 """
 
 from collections.abc import Iterable
-
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
+from importlib import import_module
+from typing import Any
 
 _SHORTEST = 4  # letters; one edit turns a shorter word into too many others
 _LONGEST = 24  # letters; longer runs are no words
@@ -53,7 +52,9 @@ class Spelling:
         for length in range(len(word) - most, len(word) + most + 1):
             for shelf in _shelves(word, length):
                 candidates |= self._shelves.get(shelf, _EMPTY)
-        found = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=most, limit=None)
+        rapidfuzz: Any = import_module("rapidfuzz")  # for the first unknown word, not for every start
+        distance = rapidfuzz.distance.OSA.distance
+        found = rapidfuzz.process.extract(word, candidates, scorer=distance, score_cutoff=most, limit=None)
         edits = min((distance for _, distance, _ in found), default=0)
         return sorted(candidate for candidate, distance, _ in found if distance == edits), edits
 

@@ -1,0 +1,23 @@
+"""What the first answer does not wait for: DESIGN 1, "answers `initialize` at once"."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+LATER = ("anyio._backends._asyncio", "watchfiles", "rapidfuzz", "pydantic")
+"""What runs the backends, follows edits, finds mistyped words and explains wrong files."""
+WITHOUT = (
+    f"import sys; sys.modules.update(dict.fromkeys({LATER})); from search_mcp.__main__ import main; main(sys.argv[1:])"
+)
+
+
+def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(tmp_path: Path) -> None:
+    config = tmp_path / "mcp-servers.json"
+    config.write_text(json.dumps({"mcpServers": {"one": {"command": sys.executable}}}))
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    command = [sys.executable, "-c", WITHOUT, "--config", str(config)]
+    run = subprocess.run(command, input=f"{line}\n", capture_output=True, text=True, timeout=60)
+    assert json.loads(run.stdout.splitlines()[0])["result"]["protocolVersion"] == "2025-11-25"
+    assert "anyio._backends" in run.stderr  # which is missed afterwards
