@@ -20,10 +20,11 @@ def follow(file: Path, folder: Path, on_edit: Callable[[], None]) -> Callable[[]
     Symbolic links are followed. The thread is a daemon: nobody has to wait for it.
     """
     names = {file.absolute(), file.resolve()}
+    folders = {folder, folder.resolve()}
     stopped = threading.Event()
 
     def concerns(_change: Change, changed: str) -> bool:
-        return Path(changed) in names or Path(changed).parent == folder
+        return Path(changed) in names or Path(changed).parent in folders
 
     def run(*, by_polling: bool) -> None:
         changes = watch(

@@ -12,11 +12,13 @@ import stat
 import sys
 import threading
 from collections import deque
+from importlib import import_module
 from typing import BinaryIO, Protocol
 
 from search_mcp.outlet import Outlet
 
 READ_CHUNK = 1 << 16
+"""How much is read at once: what a pipe holds. Making room for asyncio's 256 KiB takes longer than the read."""
 LOOK_SECONDS = 1.0
 """How often an input that is not read is looked at for its end."""
 CONGESTED_BYTES = 1 << 20
@@ -101,6 +103,7 @@ class _PipeReader(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.ReadTransport)
         self._transport = transport
+        transport.max_size = READ_CHUNK  # type: ignore[attr-defined]  # of a pipe on POSIX
 
     def data_received(self, data: bytes) -> None:
         self._listener.on_bytes(data)
@@ -128,10 +131,18 @@ class _PipeReader(asyncio.Protocol):
 
 
 def _is_over(descriptor: int) -> bool:
-    """Whether a pipe was closed at its other end and holds nothing more."""
+    """Whether a pipe or a socket was closed at its other end and holds nothing more.
+
+    At its end it can be read, and there is nothing to read. `POLLHUP` alone tells too little: a socket, and
+    every pipe of macOS, reports `POLLIN` beside it, whether anything is left or not.
+    """
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    return any(event & select.POLLHUP and not event & select.POLLIN for _, event in poll.poll(0))
+    if not poll.poll(0):
+        return False
+    # Loaded by the few who get here, not at the start, and there is none on Windows.
+    fcntl, termios = import_module("fcntl"), import_module("termios")
+    return not any(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
 
 
 class _PipeWriter(asyncio.BaseProtocol):

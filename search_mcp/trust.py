@@ -34,7 +34,7 @@ class _Record(Struct, frozen=True):
 
 
 class TrustStore:
-    """A folder of records. One that is damaged, or cannot be written, is said to be and counts as none."""
+    """A folder of records. One that is damaged counts as none, one that cannot be read is left alone; both are said."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,6 +42,8 @@ class TrustStore:
     def examine(self, config: ServerConfig, revision: str, page: Page) -> frozenset[str]:
         """Compare a list of tools with what was first seen; return those that are not what was accepted."""
         record = self._load(config)
+        if record is None:
+            return frozenset()
         before = _encode(record)
         for entry in page.entries:
             if entry.key not in record.accepted and len(record.accepted) >= MOST_TOOLS:
@@ -56,11 +58,14 @@ class TrustStore:
 
     def changed(self, config: ServerConfig) -> frozenset[str]:
         """Tell which tools were found changed when last listed, and were not accepted since."""
-        return frozenset(self._load(config).changed)
+        record = self._load(config)
+        return frozenset(record.changed) if record is not None else frozenset()
 
     def accept(self, config: ServerConfig, tools: Collection[str]) -> None:
         """Take these tools as they were when last listed for what they should be."""
         record = self._load(config)
+        if record is None:
+            return
         before = _encode(record)
         for tool in tools:
             record.accepted.setdefault(tool, {}).update(record.changed.pop(tool, {}))
@@ -70,13 +75,16 @@ class TrustStore:
         identity = jsonrpc.encode_bytes([config.name, config.command, config.args, config.cwd])
         return self.folder / f"{fold(config.name)[:40]}-{hashlib.sha256(identity).hexdigest()[:16]}.json"
 
-    def _load(self, config: ServerConfig) -> _Record:
+    def _load(self, config: ServerConfig) -> _Record | None:
         path = self._path(config)
         try:
             return _decode(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return _Record()
-        except (OSError, ValueError) as exc:
+        except OSError as exc:  # it may be readable the next time
+            log.warning("! what %s's tools were when first seen cannot be read: %s", config.name, exc)
+            return None
+        except ValueError as exc:
             log.warning("! what %s's tools were when first seen is not known any more: %s: %s", config.name, path, exc)
             return _Record()
 

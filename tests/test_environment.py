@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.backend.environment import child_environment, completed_path, find_program
+from search_mcp.backend.environment import batch_line, child_environment, completed_path, find_program
 
 HOME = "/home/ada"
 USUAL = f"{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -115,7 +115,8 @@ PROGRAMS = [
     pytest.param("linux", "npx", PATH, None, ["/b/npx"], "/b/npx", id="on PATH"),
     pytest.param("darwin", "npx", PATH, "/w", ["/a/npx", "/b/npx"], "/a/npx", id="the first on PATH"),
     pytest.param("linux", "npx", PATH, "/w", ["/w/npx", "/c/npx"], None, id="nowhere on PATH"),
-    pytest.param("linux", "npx", {}, None, ["/a/npx"], None, id="no PATH"),
+    pytest.param("linux", "npx", {}, None, ["/a/npx", "npx"], None, id="no PATH"),
+    pytest.param("linux", "npx", {"PATH": ":/b:"}, None, ["npx", "/b/npx"], "/b/npx", id="not where we happen to be"),
     pytest.param("linux", "npx", PATH, None, ["/a/npx.cmd", "/a/npx.exe"], None, id="no endings"),
     pytest.param("linux", "/x/npx", PATH, None, ["/x/npx", "/a/npx"], "/x/npx", id="an absolute path"),
     pytest.param("linux", "/x/npx", PATH, "/w", ["/a/npx"], None, id="an absolute path to nothing"),
@@ -141,6 +142,12 @@ PROGRAMS = [
     pytest.param("win32", "npx", SHELL, r"D:\w", [r"D:\w\npx.cmd"], None, id="win32: nowhere on PATH"),
     pytest.param("win32", "npx", SHELL, None, [], None, id="win32: nowhere"),
     pytest.param("win32", "npx", {"Path": r"C:\b"}, None, [r"C:\b\npx.cmd"], r"C:\b\npx.cmd", id="win32: Path"),
+    pytest.param(
+        "win32", "npx", {"PATH": r";C:\a;"}, None, ["npx.cmd", r"\npx.cmd"], None, id="win32: not where we happen to be"
+    ),
+    pytest.param(
+        "win32", "npx", {"PATH": r'C:\a;"C:\x y"'}, None, [r"C:\x y\npx.cmd"], r"C:\x y\npx.cmd", id="win32: in quotes"
+    ),
 ]
 
 
@@ -163,3 +170,88 @@ def test_what_is_found_is_there_and_on_path(name: str, places: list[str], data: 
     assert found is None or found in there
     if platform == "linux":
         assert (found is None) is there.isdisjoint(paths.join(place, name) for place in places)
+
+
+# Batch files
+
+SHIM = r"C:\Program Files\nodejs\npx.cmd"
+NONE = "%%cd:~,%"  # what becomes of a percent sign
+
+LINES = [
+    # the arguments, and what of the line follows the script
+    (["-y", "@scope/server@1.2", r"C:\Users\ada", "*.?"], r"-y @scope/server@1.2 C:\Users\ada *.?"),
+    (["https://example.com/mcp?a=1&b=2"], '"https://example.com/mcp?a=1&b=2"'),
+    (["a|b", "x>y", "(z)", "^", "!", "a b", ""], '"a|b" "x>y" "(z)" "^" "!" "a b" ""'),
+    (["100%", "%PATH%"], f'"100{NONE}" "{NONE}PATH{NONE}"'),
+    (['{"a": "b & c"}'], '"{""a"": ""b & c""}"'),
+    (["C:\\x\\", r"a b\\", r"\"x"], r'"C:\x\\" "a b\\\\" "\\""x"'),
+    (["日本語", "ümläut"], "日本語 ümläut"),
+]
+
+
+@pytest.mark.parametrize(("args", "then"), LINES)
+def test_what_cmd_would_act_on_is_quoted(args: list[str], then: str) -> None:
+    assert batch_line("win32", SHIM, args) == f'"{SHIM}" {then}'
+
+
+@pytest.mark.parametrize(
+    ("program", "then"),
+    [("C:/a & b/./x%1.BAT", rf'"C:\a & b\x{NONE}1.BAT"'), (r"C:\a\x.cmd . ", r'"C:\a\x.cmd"')],
+)
+def test_a_script_is_named_so_that_cmd_finds_it(program: str, then: str) -> None:
+    assert batch_line("win32", program, []) == then
+
+
+@pytest.mark.parametrize("platform_and_program", [("win32", r"C:\a\node.exe"), ("win32", "x"), ("linux", "/a/npx.cmd")])
+def test_what_is_no_batch_file_runs_without_cmd(platform_and_program: tuple[str, str]) -> None:
+    assert batch_line(*platform_and_program, ["a & b", "a\nb"]) is None
+
+
+@pytest.mark.parametrize("arg", ["a\nb", "a\r", "\r\n"])
+def test_cmd_is_given_no_line_break_and_the_argument_is_not_told(arg: str) -> None:
+    with pytest.raises(ValueError, match="line break") as raised:
+        batch_line("win32", SHIM, ["--token", f"secret{arg}"])
+    assert "secret" not in str(raised.value)
+
+
+@given(st.lists(st.text(st.sampled_from("ab \t\\\"%^&|<>()!,;=/-_'é"), max_size=8)))
+def test_a_program_behind_a_batch_file_is_given_the_arguments_as_they_are(args: list[str]) -> None:
+    line = batch_line("win32", SHIM, args)
+    assert line is not None
+    assert "%" not in line.replace(NONE, "")
+    assert in_c(in_cmd(line.replace(NONE, "%"))) == [SHIM, *args]
+
+
+def in_cmd(line: str) -> str:
+    """Read a line as cmd.exe does: a quote begins and ends what is taken as it is."""
+    outside = "".join(line.split('"')[::2])
+    assert not set(outside) & set("&|<>()^!,;=\t"), f"cmd.exe acts on {outside!r}"
+    return line
+
+
+def in_c(line: str) -> list[str]:
+    """Read a line as Microsoft's C runtime does, by its documentation of `main`'s arguments."""
+    words: list[str] = []
+    is_quoted = is_word = False
+    position = 0
+    while position < len(line):
+        character = line[position]
+        slashes = len(line[position:]) - len(line[position:].lstrip("\\"))
+        if slashes and line[position + slashes : position + slashes + 1] == '"':
+            is_word, words = True, words if is_word else [*words, ""]
+            words[-1] += "\\" * (slashes // 2) + '"' * (slashes % 2)
+            position += slashes + slashes % 2
+        elif character in " \t" and not is_quoted:
+            is_word = False
+            position += 1
+        else:
+            is_word, words = True, words if is_word else [*words, ""]
+            if character != '"':
+                words[-1] += character
+            elif is_quoted and line[position + 1 : position + 2] == '"':
+                words[-1] += '"'
+                position += 1
+            else:
+                is_quoted = not is_quoted
+            position += 1
+    return words

@@ -84,7 +84,12 @@ def test_a_line_without_end_is_written_all_the_same(tmp_path: Path) -> None:
 
 
 def test_every_server_has_a_log_file_of_its_own() -> None:
-    names = ["git", "my server", "my/server", "天気", "地図"]
+    names = ["git", "Git", "GIT", "my server", "my/server", "天気", "地図"]
     assert file_name("git") == "git.log"
-    assert len({file_name(name) for name in names}) == len(names)
+    assert len({file_name(name).casefold() for name in names}) == len(names)
     assert all(file_name(name).isascii() and "/" not in file_name(name) for name in names)
+
+
+@pytest.mark.parametrize("name", ["con", "nul", "AUX", "com1", "LPT9"])
+def test_no_log_file_is_a_device_of_windows(name: str) -> None:
+    assert file_name(name).partition(".")[0].casefold() not in ("con", "nul", "aux", "com1", "lpt9")

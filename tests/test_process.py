@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import proactor
 import pytest
 
 from search_mcp.backend.guardian import Guardian
@@ -15,6 +16,16 @@ from search_mcp.backend.process import ChildProcess, Command, Spawner, is_progra
 
 SECONDS = 30.0
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither groups nor signals")
+
+
+@pytest.fixture(scope="module", params=["ours", "Windows'"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    """The event loop of this platform, and the transports of Windows."""
+    if request.param == "ours":
+        return "asyncio", {}
+    if sys.platform == "win32":
+        pytest.skip("they are ours")
+    return "asyncio", {"loop_factory": proactor.Loop}
 
 
 class Recorded(Guardian):
@@ -148,3 +159,15 @@ def test_what_cannot_even_be_looked_at_is_no_program(tmp_path: Path) -> None:
     """A name over the system's limit, as a folder that may not be entered, once made the first answer an error."""
     assert not is_program("/" + "x" * 300)
     assert not is_program(str(tmp_path))
+
+
+async def test_what_a_child_says_comes_as_bytes() -> None:
+    """The proactor's own buffer is a `bytearray`, and so was what it gave to protocols until Python 3.12."""
+    said: list[bytes] = []
+    ended = anyio.Event()
+    with anyio.fail_after(SECONDS):
+        child = await Spawner()(python("print('up')"), said.append, ended.set)
+        await ended.wait()
+        await child.stop()
+    assert b"".join(said).rstrip() == b"up"
+    assert {type(data) for data in said} == {bytes}

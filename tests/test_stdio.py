@@ -1,14 +1,16 @@
-"""Our stdin and stdout where the event loop cannot wait for them: in threads, and bounded all the same."""
+"""Our stdin and stdout: read and written in threads where the event loop cannot wait for them, bounded everywhere."""
 
 import os
+import socket
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from search_mcp.stdio import CONGESTED_BYTES, READ_CHUNK, ThreadReader, ThreadWriter, is_pollable
+from search_mcp.stdio import CONGESTED_BYTES, READ_CHUNK, ThreadReader, ThreadWriter, connect, is_pollable
 
 SECONDS = 30.0
 
@@ -50,6 +52,35 @@ class Ear:
 )
 def test_what_the_event_loop_can_wait_for(platform: str, mode: int, verdict: bool) -> None:
     assert is_pollable(platform, mode | 0o600) is verdict
+
+
+def socket_pair() -> tuple[int, int]:
+    """What Node gives its children for pipes."""
+    ours, theirs = socket.socketpair()
+    return ours.detach(), theirs.detach()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a thread reads, and the writer notices")
+@pytest.mark.parametrize("pair", [os.pipe, socket_pair])
+@pytest.mark.parametrize("left", [b"", b"the last words"])
+async def test_an_input_that_is_not_read_is_over_once_nothing_is_left_in_it(
+    pair: Callable[[], tuple[int, int]], left: bytes
+) -> None:
+    ours, theirs = pair()
+    reading, writing = os.pipe()
+    ear = Ear()
+    with anyio.fail_after(SECONDS):
+        reader, writer = await connect(ours, writing, ear)
+        os.write(theirs, left)
+        os.close(theirs)
+        reader.pause_reading()
+        assert ear.eof.is_set() == (not left)
+        reader.resume_reading()
+        await ear.eof.wait()
+        writer.close()
+        await ear.gone.wait()
+    os.close(reading)
+    assert ear.heard == left
 
 
 async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:

@@ -78,6 +78,22 @@ def test_a_server_that_is_another_one_under_the_same_name_starts_anew(store: Tru
     assert store.examine(other, "2025-11-25", page({**STATUS, "description": "x"})) == set()
 
 
+def test_a_record_that_cannot_be_read_is_not_forgotten(
+    store: TrustStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_locked(_path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    store.examine(CONFIG, "2025-11-25", page(STATUS))
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_bytes", is_locked)
+        assert store.examine(CONFIG, "2025-11-25", page({**STATUS, "description": "x"})) == set()
+        assert store.changed(CONFIG) == set()
+        store.accept(CONFIG, ["status"])
+    assert "cannot be read" in caplog.text
+    assert store.examine(CONFIG, "2025-11-25", page({**STATUS, "description": "x"})) == {"status"}
+
+
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"[]", b'{"version":1}', b'{"version":1,"accepted":{"a":1},"changed":{}}']
 )

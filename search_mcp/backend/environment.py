@@ -5,7 +5,8 @@ Decides from values; it reads neither `os.environ` nor the file system but throu
 
 import ntpath
 import posixpath
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 # What a shell command needs to run at all; nothing that belongs to one program, such as a token.
 _POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG", "LANGUAGE", "TZ", "XDG_RUNTIME_DIR")
@@ -39,6 +40,10 @@ _WINDOWS = (
 )
 # Where people's tools are when a graphical client started us with `PATH=/usr/bin:/bin:/usr/sbin:/sbin`.
 _USUAL_PLACES = ("{home}/.local/bin", "/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
+_BATCH_FILES = (".bat", ".cmd")
+# What means nothing to cmd.exe without quotes; a backslash at the end would escape the quote of a `"%~1"`.
+_PLAIN = r"[\w#$*+./:?@\\-]*[\w#$*+./:?@-]"
+_BEFORE_QUOTES = r'(\\*)("|\Z)'
 
 
 def child_environment(
@@ -99,10 +104,7 @@ def find_program(
     """
     paths = ntpath if platform == "win32" else posixpath
     spelled = {_spelled(platform, name): value for name, value in environment.items()}
-    if paths.dirname(command):
-        places = [cwd or ""]
-    else:
-        places = spelled.get("PATH", "").split(";" if platform == "win32" else ":")
+    places = [cwd or ""] if paths.dirname(command) else _places(platform, spelled.get("PATH", ""))
     endings = [""]
     if platform == "win32":
         known = [ending.lower() for ending in spelled.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(";") if ending]
@@ -113,3 +115,37 @@ def find_program(
             if is_program(candidate):
                 return candidate
     return None
+
+
+def _places(platform: str, path: str) -> list[str]:
+    """The folders of a `PATH`; an empty one would be the folder that we happen to be in."""
+    places = [place.strip('"') for place in path.split(";")] if platform == "win32" else path.split(":")
+    return [place for place in places if place]
+
+
+def batch_line(platform: str, program: str, args: Sequence[str]) -> str | None:
+    """Write how cmd.exe is to run a batch file; `None` for what runs without it.
+
+    Windows hands a batch file to cmd.exe itself, but then `&` in an argument begins another command and
+    `%PATH%` is filled in. The escapes are those of Rust's standard library (CVE-2024-24576).
+
+    Raises:
+        ValueError: an argument has a line break, behind which cmd.exe reads nothing.
+    """
+    program = program.rstrip(" .")  # as Windows does
+    if platform != "win32" or not program.lower().endswith(_BATCH_FILES):
+        return None
+    if any("\n" in arg or "\r" in arg for arg in args):
+        raise ValueError(f"{program} is a batch file, and an argument of it has a line break; pass that on in env")
+    script = f'"{ntpath.normpath(program)}"'  # an option to cmd.exe begins with a slash
+    line = " ".join([script, *map(_quoted, args)])
+    # Cut down to nothing, the variable `cd` parts the signs of what might be another.
+    return line.replace("%", "%%cd:~,%")
+
+
+def _quoted(arg: str) -> str:
+    if re.fullmatch(_PLAIN, arg):
+        return arg
+    # cmd.exe knows no escape for a quote, the program behind it knows `""`; backslashes count before quotes only.
+    doubled = re.sub(_BEFORE_QUOTES, lambda found: found[1] * 2 + found[2] * 2, arg)
+    return f'"{doubled}"'

@@ -9,6 +9,7 @@ costs the log and nothing else.
 import contextlib
 import logging
 import os
+import re
 from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,12 +25,15 @@ LINE_BYTES = 1 << 16
 """How much of a line is waited for."""
 FILE_BYTES = 1 << 20
 """How long a log file may grow before it becomes the older one."""
+_DEVICE = r"con|prn|aux|nul|(com|lpt)\d"
+"""What Windows takes for a device, whatever its ending."""
 
 
 def file_name(server: str) -> str:
     """Name a server's log file, for every file system, and no other server's alike."""
-    folded = fold(server)
-    return f"{folded}.log" if folded == server else f"{folded}-{stable_suffix(server)}.log"
+    folded = fold(server).lower()  # `GitHub.log` and `github.log` are one file on Windows and macOS
+    is_plain = folded == server and re.fullmatch(_DEVICE, folded) is None
+    return f"{folded}.log" if is_plain else f"{folded}-{stable_suffix(server)}.log"
 
 
 class Journal:

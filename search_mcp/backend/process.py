@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import anyio
 
 from search_mcp.backend import jobs
+from search_mcp.backend.environment import batch_line
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
 from search_mcp.jsonrpc import Struct
@@ -38,7 +39,7 @@ _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _CREATE_NO_WINDOW = 0x08000000
 """Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
 BITE_BYTES = 1 << 11
-BULK_BYTES = 1 << 18
+BULK_BYTES = 1 << 16
 """How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
@@ -134,7 +135,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         if fd == 1:
             # What is read at once is acted on at once, and a server that floods is not to hold up the others.
             self._stdout.max_size = BITE_BYTES if b"\n" in data else BULK_BYTES  # of a pipe on POSIX
-            self._on_stdout(data)
+            self._on_stdout(bytes(data))  # Windows: a bytearray, always before Python 3.12 and after a pause since
         else:
             self._journal.write(data)
 
@@ -256,15 +257,17 @@ class Spawner:
         if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
             raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
         loop = asyncio.get_running_loop()
+        line = batch_line(sys.platform, command.program, command.args)
+        run = loop.subprocess_exec if line is None else loop.subprocess_shell
+        words = [command.program, *command.args] if line is None else [line]
         # One at a time: each is watched before the next is born, not all of them after the last. Shielded:
         # given up half-way a child would be nobody's, neither stopped as a tree nor dismissed.
         async with self._one_at_a_time:
             self._trees.start()
             with anyio.CancelScope(shield=True):
-                _, protocol = await loop.subprocess_exec(
+                _, protocol = await run(
                     lambda: ChildProcess(on_stdout, on_end, Journal(command.log, command.secrets), self._trees),
-                    command.program,
-                    *command.args,
+                    *words,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,

@@ -7,7 +7,7 @@ from pathlib import PurePath
 from search_mcp.profiles import REGISTERED_AS
 
 # What `uvx` and `pipx run` make is gone some day, and the client's entry with it.
-_TEMPORARY = re.compile(r"/(archive|environments)-v\d+/|/pipx/(\.cache/)?[0-9a-f]{10,}/")
+_TEMPORARY = re.compile(r"/(archive|environments)-v\d+/|/pipx/(\.cache/|Cache/)?[0-9a-f]{10,}/")
 
 
 def own_command(started_as: str, interpreter: str, find: Callable[[str], str | None]) -> tuple[str, ...]:

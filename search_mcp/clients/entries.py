@@ -8,6 +8,7 @@ import ntpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Any
 
 from search_mcp import profiles
@@ -57,10 +58,16 @@ def is_ours(entry: object) -> bool:
     if not isinstance(entry, dict):
         return False
     command, *args = program(entry) or [""]
-    name = ntpath.basename(command).lower().removesuffix(".exe")
+    if _name(command) == "cmd":  # as many a README has it for Windows: `cmd /c npx ...`
+        command, *args = [*dropwhile(lambda arg: arg.startswith("/"), args), ""]
+    name = _name(command)
     if name.startswith("py"):
         return args[:2] == ["-m", "search_mcp"]
     return name == REGISTERED_AS or (name in ("uvx", "uv", "pipx") and REGISTERED_AS in args)
+
+
+def _name(command: str) -> str:
+    return ntpath.basename(command).lower().removesuffix(".exe")
 
 
 def registration(

@@ -28,6 +28,7 @@ PROGRAMS = [
     ("/home/a/.cache/uv/environments-v2/search-mcp-1f/bin/python", True),
     ("/home/a/.cache/pipx/0123456789abcdef/bin/search-mcp", True),
     ("/home/a/.local/pipx/.cache/0123456789abcdef/bin/search-mcp", True),
+    (r"C:\Users\a\AppData\Local\pipx\pipx\Cache\0123456789abcdef\Scripts\search-mcp.exe", True),
     ("/home/a/.local/pipx/venvs/search-mcp/bin/search-mcp", False),
     ("/home/a/.local/share/uv/tools/search-mcp/bin/search-mcp", False),
     ("/home/a/.local/bin/search-mcp", False),

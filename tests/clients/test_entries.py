@@ -166,6 +166,11 @@ OURS: list[tuple[object, bool]] = [
     ({"command": "python", "args": ["-m", "mcp_server_time"]}, False),
     ({"url": "https://search-mcp"}, False),
     ("search-mcp", False),
+    ({"command": "cmd", "args": ["/c", "uvx", "search-mcp"]}, True),
+    ({"command": r"C:\Windows\System32\CMD.EXE", "args": ["/d", "/s", "/c", "search-mcp"]}, True),
+    ({"command": "cmd", "args": ["/c", "npx", "-y", "search-mcp-server"]}, False),
+    ({"command": "cmd", "args": ["/c"]}, False),
+    ({"command": "cmd"}, False),
 ]
 
 
