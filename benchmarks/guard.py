@@ -4,9 +4,9 @@
     python benchmarks/guard.py --read FILE      judge what run.py wrote with --json
 
 Everything is judged as a ratio to the floor, by the best turn of each: a loaded machine makes turns worse, never
-better. What is out of bounds is measured once more, and only what is so again counts. The bounds are far from what
-is usual: they are there for a change that costs multiples, on a machine with other things to do; compare.py is for
-the rest.
+better. As long as anything is out of bounds everything is measured again, and only what is so every time counts. The
+bounds are far from what is usual: they are there for a change that costs multiples, on a machine with other things to
+do; compare.py is for the rest.
 """
 
 import argparse
@@ -21,6 +21,8 @@ from subjects import floor, search_mcp
 
 MEASURES = ("start", "small-call", "throughput", "large-result")
 LITTLE = Extent(3, (1, 10), 200, 0.5, (64,), (10,))
+MOST_RUNS = 4
+"""How often it is measured before what is out of bounds counts: other things to do spoil a run now and then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,19 @@ def judge(report: Report) -> dict[str, str]:
     return complaints
 
 
-def measured() -> Report:
+def _judged_until_content() -> dict[str, str]:
+    """Measure and judge until nothing is left that was out of bounds every time."""
+    complaints = dict.fromkeys((bound.row for bound in BOUNDS), "")
+    for _ in range(MOST_RUNS):
+        report = _measured()
+        print(report.table())
+        complaints = {row: said for row, said in judge(report).items() if row in complaints}
+        if not complaints:
+            break
+    return complaints
+
+
+def _measured() -> Report:
     taken, failures = take([floor(), search_mcp()], MEASURES, LITTLE)
     if failures:
         sys.exit("\n".join(failures))
@@ -72,16 +86,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--read", type=Path, metavar="FILE")
     options = parser.parse_args()
-    if options.read:
-        complaints = judge(read(options.read.read_text("utf-8"), ["floor"]))
-    else:
-        report = measured()
-        print(report.table())
-        complaints = judge(report)
-        if complaints:
-            again = measured()
-            print(again.table())
-            complaints = {row: said for row, said in judge(again).items() if row in complaints}
+    complaints = judge(read(options.read.read_text("utf-8"), ["floor"])) if options.read else _judged_until_content()
     for complaint in complaints.values():
         print(f"! {complaint}")
     return 1 if complaints else 0

@@ -23,7 +23,7 @@ FASTMCP = "fastmcp==4.1.2"
 MCPM = "mcpm==2.15.0"
 START_SECONDS = 60.0
 """How long a subject may take for its first answers."""
-END_SECONDS = 15.0
+END_SECONDS = 60.0
 """How long it may take to end once its stdin is closed."""
 POLL_SECONDS = 0.002
 """How often it is looked whether it has."""

@@ -1,19 +1,57 @@
-"""The shortest visit of a client: it opens, asks for the tools and closes."""
+"""The shortest visit of a client: it opens, lists the tools, again when they changed, and closes."""
 
+import itertools
 import json
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+SECONDS = 300.0
+"""Until tools that must come count as not coming: their servers take what time they need to start."""
 
 
-def requests(client: str) -> str:
-    """Give what a client of this name writes."""
+def visit(
+    command: Sequence[str], client: str, wanted: set[str], *, folder: Path, environment: Mapping[str, str]
+) -> None:
+    """Start a server as a client of this name and wait until its list holds the tools that are wanted.
+
+    Raises:
+        AssertionError: it never does, or the server does not end well.
+    """
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment, encoding="utf-8"
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        give_up = threading.Timer(SECONDS, server.kill)
+        give_up.start()
+        try:
+            _wait_for_tools(server.stdin, server.stdout, client, wanted)
+            server.stdin.close()
+            assert server.wait() == 0
+        finally:
+            give_up.cancel()
+            server.kill()
+
+
+def _wait_for_tools(stdin: IO[str], stdout: IO[str], client: str, wanted: set[str]) -> None:
+    ids = itertools.count(1)
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}}
-    messages = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]
-    return "".join(f"{json.dumps(message)}\n" for message in messages)
+    _say(stdin, {"id": 0, "method": "initialize", "params": hello})
+    _say(stdin, {"method": "notifications/initialized"})
+    _say(stdin, {"id": next(ids), "method": "tools/list"})
+    for line in stdout:
+        message = json.loads(line)
+        assert "error" not in message, message
+        if message.get("method") == "notifications/tools/list_changed":
+            _say(stdin, {"id": next(ids), "method": "tools/list"})
+        elif wanted <= {tool["name"] for tool in message.get("result", {}).get("tools", ())}:
+            return
+    raise AssertionError(f"it ended, or was ended after {SECONDS:g} s, and never listed {wanted}")
 
 
-def names(output: str) -> set[str]:
-    """Give the names of the tools it was answered."""
-    answers = {answer["id"]: answer["result"] for answer in map(json.loads, output.splitlines()) if "id" in answer}
-    return {tool["name"] for tool in answers[2]["tools"]}
+def _say(stdin: IO[str], message: dict[str, Any]) -> None:
+    stdin.write(f"{json.dumps({'jsonrpc': '2.0', **message})}\n")
+    stdin.flush()

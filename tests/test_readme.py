@@ -37,11 +37,14 @@ def home(tmp_path: Path) -> Path:
 
 
 def run(command: str, home: Path, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_"))}
-    environment = {**inherited, "HOME": str(home), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     return subprocess.run(
-        command, shell=True, cwd=cwd or home, env=environment, capture_output=True, text=True, timeout=300
+        command, shell=True, cwd=cwd or home, env=_environment(home), capture_output=True, text=True, timeout=300
     )
+
+
+def _environment(home: Path) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_"))}
+    return {**inherited, "HOME": str(home), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 
 
 def test_a_stranger_sets_it_up_and_sees_it_work(tmp_path: Path) -> None:
@@ -68,14 +71,13 @@ def test_claude_desktop_in_one_minute(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     ((name, entry),) = json.loads(path.read_text("utf-8"))["mcpServers"].items()
     assert name == "search-mcp"
-    done = subprocess.run(
+    first_list.visit(
         [entry["command"], *entry["args"]],
-        input=first_list.requests("claude-ai"),
-        capture_output=True,
-        text=True,
-        timeout=60,
+        "claude-ai",
+        {"time__get_current_time", "search_tools"},
+        folder=tmp_path,
+        environment=_environment(tmp_path),
     )
-    assert {"time__get_current_time", "search_tools"} <= first_list.names(done.stdout)
 
 
 def test_the_table_of_clients_has_all_of_them() -> None:

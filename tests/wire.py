@@ -364,6 +364,15 @@ class WireLog:
         self._over[request.key] = why
 
 
+class Unjudged:
+    """What stands in the place of a WireLog where nonsense is meant to arrive."""
+
+    def sent(self, line: bytes) -> None: ...
+    def received(self, line: bytes) -> None: ...
+    def waiting(self) -> list[object]:
+        return []
+
+
 def _judge_modern_result(request: _Request, result: Message) -> None:
     capabilities = _object(request.meta.get(CAPABILITIES))
     named = _object(result.get("_meta")).get(SUBSCRIPTION)

@@ -92,7 +92,7 @@ def _bridged(server: list[str], lines: Path, environment: Mapping[str, str], std
         finally:
             bridge.stdin.close()
             try:
-                bridge.wait(timeout=30)
+                bridge.wait(timeout=SECONDS)
             except subprocess.TimeoutExpired:
                 bridge.kill()
                 raise

@@ -63,7 +63,7 @@ def runs(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregator:
 
     def run(server: list[str], place: Run) -> Report:
         report = suite.run(server, request.param, place.folder, place.environment)
-        assert not processes.wait_until_gone(place.folder.name, 10)
+        assert not processes.wait_until_gone(place.folder.name)
         return report
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -151,6 +151,16 @@ class Back:
         """From now on react to this method thus."""
         self._habits[method] = habit
 
+    def on_opening(self, habit: Habit) -> None:
+        """From now on react to whatever opens it thus."""
+        for method in ("initialize", "server/discover"):
+            self.on(method, habit)
+
+    def opens_as_usual(self) -> None:
+        """From now on react to what opens it as a server of its era does."""
+        self.on("initialize", Back.initializes)
+        self.on("server/discover", Back.discovers)
+
     def capabilities(self) -> Json:
         declared: Json = {"tools": {"listChanged": True}}
         if self.prompts:
@@ -182,6 +192,14 @@ class Back:
     def methods(self) -> list[str]:
         """The methods of all it heard so far."""
         return [said.method for said in self.heard if said.method is not None]
+
+    def watched(self) -> list[str]:
+        """The resources it was asked to tell of, in all it heard so far."""
+        uris: list[str] = [said.params["uri"] for said in self.heard if said.method == "resources/subscribe"]
+        for said in self.heard:
+            if said.method == "subscriptions/listen":
+                uris += said.params["notifications"].get("resourceSubscriptions", [])
+        return uris
 
     # What it says
 
@@ -294,8 +312,7 @@ class Back:
             return
         asked = said.params["protocolVersion"]
         version = min(asked, self.revision) if asked in LEGACY else self.revision
-        self.life.log = BackendLog(version)
-        self.life.log._in_flight[said.id or 0] = "initialize"
+        self.life.log.agrees_on(version)
         info = {"name": self.name, "version": "1"}
         answer: Json = {"protocolVersion": version, "capabilities": self.capabilities(), "serverInfo": info}
         self.answer(said.id, {**answer, **({"instructions": self.instructions} if self.instructions else {})})

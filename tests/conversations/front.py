@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wire import WireLog
+from wire import Unjudged, WireLog
 
 from conversations.transcript import Said, encode, members
 from conversations.words import CAPABILITIES, CLIENT_INFO, MODERN, NEWEST_LEGACY, SERVER_INFO, VERSION, Json
@@ -24,7 +24,7 @@ class Front:
         self.inbox: list[Said] = []
         self.opening: Json = {}
         self.tools: list[Json] = []
-        self._log = WireLog(revision if revision != MODERN else None)
+        self._log: WireLog | Unjudged = WireLog(revision if revision != MODERN else None)
         self._ids = 0
         self._open: list[Asked] = []
 
@@ -56,6 +56,18 @@ class Front:
     def initializes(self, version: str | None = None) -> None:
         params = {"protocolVersion": version or self.revision, "capabilities": self.capabilities}
         self.opening = self.asks("initialize", {**params, "clientInfo": self.info}, meta=None).result()
+
+    def watches(self, uri: str) -> None:
+        """Ask to hear of a resource's changes, of a server that takes such a request by habit."""
+        if self.is_modern:
+            self.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
+            self.hears("notifications/subscriptions/acknowledged")
+        else:
+            self.asks("resources/subscribe", {"uri": uri}).gets({})
+
+    def hears_anything(self) -> None:
+        """From now on hear what the protocol does not allow, too: a server's nonsense is passed on as it is."""
+        self._log = Unjudged()
 
     def calls(
         self, name: str, /, *, token: int | str | None = None, meta: Json | None = None, **arguments: Any

@@ -70,6 +70,12 @@ class Pair:
         """Have a cache; without one nothing outlives a process of search-mcp."""
         self._cache = CatalogCache(folder)
 
+    def was_here_before(self, folder: Path) -> None:
+        """Have a cache, and in it what one visit of the client leaves behind."""
+        self.remembers_in(folder)
+        self.front.opens()
+        self.comes_back()
+
     def distrusts_in(self, folder: Path) -> None:
         """Remember what tools were when first seen."""
         self.trust = TrustStore(folder)
@@ -116,6 +122,15 @@ class Pair:
         self.front.starts_anew()
         for back in self.backs.values():
             back.heard, back.lives = [], []
+
+    def client_stops_reading(self) -> None:
+        """The client takes nothing from us, so that nothing is to be read of any server."""
+        assert self.aggregate is not None
+        self.aggregate.pause_reading()
+
+    def client_reads_on(self) -> None:
+        assert self.aggregate is not None
+        self.aggregate.resume_reading()
 
     def edit(self) -> None:
         """The file is edited: it says now what `backs` says."""

@@ -166,6 +166,16 @@ def test_an_answer_nobody_waits_for_goes_nowhere(pair: Pair) -> None:
     pair.front.hears_nothing()
 
 
+def test_an_answer_with_a_null_error_is_an_answer(pair: Pair) -> None:
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    kind = {"resultType": "complete"} if pair.alpha.is_modern else {}
+    pair.alpha.says(id=served.said.id, result={**kind, **text("x")}, error=None)
+    served.is_over()
+    call.gets(text("x"))
+
+
 def test_arguments_that_models_write_as_text_are_read(pair: Pair) -> None:
     pair.front.opens()
     pair.front.asks("tools/call", {"name": "alpha.echo", "arguments": '{"a":1}'})

@@ -94,6 +94,30 @@ def test_a_backends_error_has_its_own_name_of_the_tool(pair: Pair) -> None:
     pair.front.fails(-32000, data={"server": "alpha", "tool": "greet", "code": 1, "message": "no"})
 
 
+def test_an_unlisted_tools_error_is_wrapped_like_any_other(pair: Pair) -> None:
+    pair.alpha.on("tools/list", refuses(-32601, "Method not found"))
+    pair.front.opens()
+    call = pair.front.calls("alpha.any")
+    pair.alpha.is_called("any").fails(-1, "no")
+    call.fails(-32000, "Backend MCP server error: no")
+
+
+@pytest.mark.parametrize("kind", ["tool", "prompt"])
+def test_no_error_shows_a_secret(pair: Pair, kind: str) -> None:
+    pair.alpha.config = {"env": {"T": "hunter2-secret"}, "secrets": frozenset({"hunter2-secret"})}
+    pair.alpha.prompts = [{"name": "p"}]
+    pair.front.opens()
+    if kind == "tool":
+        call = pair.front.calls("alpha.echo")
+        pair.alpha.is_called("echo").fails(-32603, "hunter2-secret refused", {"token": "hunter2-secret"})
+    else:
+        call = pair.front.asks("prompts/get", {"name": "alpha.p"})
+        pair.alpha.receives("prompts/get").fails(-32603, "hunter2-secret refused", {"token": "hunter2-secret"})
+    said = call.fails(-32000 if kind == "tool" else -32603).body
+    assert "hunter2" not in str(said)
+    assert "***" in str(said)
+
+
 @pytest.mark.parametrize(
     "error", [7, None, [], {}, {"code": "x", "message": "y"}, {"code": 1}, {"code": 1.5, "message": ""}]
 )
@@ -210,8 +234,7 @@ def test_a_call_that_waits_for_a_start_waits_no_longer_than_its_timeout(pair: Pa
 def test_a_failed_server_is_tried_again_when_it_is_asked_for(pair: Pair) -> None:
     """ "gives up after repeated failures until its config changes or it is asked for again": DESIGN 7."""
     pair.front.opens()
-    for method in ("initialize", "server/discover"):
-        pair.alpha.on(method, exits)
+    pair.alpha.on_opening(exits)
     pair.alpha.exits(1)
     pair.after(300)
     lives = len(pair.alpha.lives)

@@ -2,12 +2,13 @@
 
 import pytest
 
-from conversations.back import leaves_to_the_test
+from conversations.back import exits, leaves_to_the_test
 from conversations.eras import legacy_client, modern_client, modern_legacy, modern_modern
 from conversations.pair import Pair
 from conversations.words import ECHO, Json
 
 NOTHING_TO_KEEP: Json = {"ttlMs": 0, "cacheScope": "private"}
+TO_KEEP: Json = {"ttlMs": 60_000, "cacheScope": "public"}
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 
 
@@ -18,16 +19,23 @@ def freshness(result: Json) -> Json:
 @modern_modern
 def test_a_list_that_is_still_filling_is_not_to_be_kept(pair: Pair) -> None:
     """Its servers may say for how long theirs hold; this is not theirs yet."""
-    keep: Json = {"ttlMs": 60_000, "cacheScope": "public"}
     beta = pair.with_server("beta")
-    pair.alpha.on("tools/list", lambda back, said: back.answer(said.id, {"tools": [ECHO]}, **keep))
+    pair.alpha.on("tools/list", lambda back, said: back.answer(said.id, {"tools": [ECHO]}, **TO_KEEP))
     beta.on("tools/list", leaves_to_the_test)
     listing = pair.front.asks("tools/list")
     pair.after(5)
     assert freshness(listing.result()) == NOTHING_TO_KEEP
     beta.next()
-    beta.answer(beta.heard[-1].id, {"tools": []}, **keep)
-    assert freshness(pair.front.asks("tools/list").result()) == keep
+    beta.answer(beta.heard[-1].id, {"tools": []}, **TO_KEEP)
+    assert freshness(pair.front.asks("tools/list").result()) == TO_KEEP
+
+
+@modern_modern
+def test_a_list_is_not_to_be_kept_while_a_server_never_seen_backs_off(pair: Pair) -> None:
+    pair.alpha.on("tools/list", lambda back, said: back.answer(said.id, {"tools": [ECHO]}, **TO_KEEP))
+    pair.with_server("beta").on_opening(exits)
+    pair.front.opens()
+    assert freshness(pair.front.asks("tools/list").result()) == NOTHING_TO_KEEP
 
 
 @modern_legacy

@@ -14,19 +14,14 @@ from search_mcp.cache import VERSION
 
 
 def test_the_first_list_is_whole_before_any_backend_has_answered(pair: Pair, tmp_path: Path) -> None:
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
-    for method in ("initialize", "server/discover"):
-        pair.alpha.on(method, stays_silent)
+    pair.was_here_before(tmp_path)
+    pair.alpha.on_opening(stays_silent)
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
 
 
 def test_a_call_of_a_remembered_tool_waits_for_its_server(pair: Pair, tmp_path: Path) -> None:
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(tmp_path)
     pair.alpha.on(pair.alpha.opening, leaves_to_the_test)
     pair.front.opens()
     call = pair.front.calls("alpha.echo")
@@ -38,9 +33,7 @@ def test_a_call_of_a_remembered_tool_waits_for_its_server(pair: Pair, tmp_path: 
 
 @legacy_client
 def test_what_changed_meanwhile_is_told_of(pair: Pair, tmp_path: Path) -> None:
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(tmp_path)
     pair.alpha.tools = [GREET]
     pair.alpha.on("tools/list", leaves_to_the_test)
     pair.front.opens()
@@ -52,9 +45,7 @@ def test_what_changed_meanwhile_is_told_of(pair: Pair, tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_started_differently_is_not_remembered(pair: Pair, tmp_path: Path) -> None:
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(tmp_path)
     pair.alpha.config = {"env": {"OTHER": "1"}}
     pair.alpha.tools = []
     pair.front.opens()
@@ -62,9 +53,7 @@ def test_a_server_that_is_started_differently_is_not_remembered(pair: Pair, tmp_
 
 
 def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(tmp_path)
     (file,) = tmp_path.iterdir()
     sound = json.loads(file.read_bytes())
     lists: Json = {"tools": {"entries": [["greet"]], "rejected": []}}
@@ -80,9 +69,7 @@ def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
 def test_a_list_that_broke_off_is_not_remembered_as_one_that_cannot_be_had(pair: Pair, tmp_path: Path) -> None:
     """A client that left early once made the next one's resources unknown until its server had answered."""
     pair.alpha.resources = [NOTE]
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(tmp_path)
     pair.alpha.on("resources/list", stays_silent)
     pair.front.opens()
     pair.comes_back()
@@ -124,9 +111,7 @@ def test_a_server_known_to_be_legacy_is_not_probed_again(pair: Pair, tmp_path: P
 @modern_legacy
 def test_a_server_that_was_legacy_and_is_modern_now_is_found_out(pair: Pair, tmp_path: Path) -> None:
     """ "is corrected when wrong"."""
-    pair.remembers_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(tmp_path)
     pair.alpha.revision = MODERN
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
@@ -147,9 +132,7 @@ def test_a_wrong_verdict_is_corrected_for_a_server_that_ignores_the_wrong_openin
 
 
 def _is_replaced_by_one_of_the_other_era(pair: Pair, folder: Path, habit: Habit) -> None:
-    pair.remembers_in(folder)
-    pair.front.opens()
-    pair.comes_back()
+    pair.was_here_before(folder)
     was_modern = pair.alpha.is_modern
     pair.alpha.revision = NEWEST_LEGACY if was_modern else MODERN
     pair.alpha.on("server/discover" if was_modern else "initialize", habit)

@@ -2,19 +2,16 @@
 
 import pytest
 
-from conversations.back import Back, leaves_to_the_test
+from conversations.back import Back, answers, exits, leaves_to_the_test
 from conversations.eras import (
     legacy_client,
     legacy_legacy,
-    legacy_modern,
     modern_client,
-    modern_legacy,
-    modern_modern,
 )
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
-from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, Json, names, text
+from conversations.words import ECHO, GREET, OWN_TOOLS, SUBSCRIPTION, Json, names, text
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0
@@ -92,6 +89,22 @@ def test_a_change_during_the_reading_of_the_list_is_not_lost(pair: Pair) -> None
     pair.after(TOLD)
     pair.front.hears("notifications/tools/list_changed")
     assert names(pair.front.asks("tools/list").result()["tools"])[0] == "alpha.greet"
+
+
+def test_a_list_that_changes_whenever_it_is_read_is_not_read_for_ever(pair: Pair) -> None:
+    def lists_and_tells_of_a_change(back: Back, said: Said) -> None:
+        back.lists(said)
+        back.changes("tools")
+
+    pair.alpha.on("tools/list", lists_and_tells_of_a_change)
+    pair.front.opens()
+    pair.after(10)
+    assert 10 < pair.alpha.methods().count("tools/list") < 40
+    pair.alpha.on("tools/list", Back.lists)
+    pair.alpha.tools = [GREET]
+    pair.after(2)
+    pair.front.inbox.clear()
+    assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", *OWN_TOOLS]
 
 
 def test_a_restart_with_the_same_tools_is_not_told_of(pair: Pair) -> None:
@@ -314,6 +327,51 @@ def test_what_is_watched_is_watched_again_after_a_restart(pair: Pair) -> None:
         pair.alpha.receives("resources/subscribe", uri="note://one").returns({})
 
 
+@modern_client
+def test_a_subscription_to_a_server_that_backs_off_is_made_when_it_is_back(pair: Pair) -> None:
+    """The client was told that it will hear of updates."""
+    pair.alpha.resources = [NOTE]
+    pair.alpha.on("resources/subscribe", answers({}))
+    pair.front.opens()
+    pair.alpha.on_opening(exits)
+    pair.alpha.exits(1)
+    pair.front.watches("note://one")
+    pair.after(1)
+    pair.alpha.opens_as_usual()
+    pair.after(60)
+    pair.front.inbox.clear()
+    assert "note://one" in pair.alpha.watched()
+
+
+@modern_client
+def test_only_what_can_be_told_of_is_acknowledged(pair: Pair) -> None:
+    """A server that has no subscriptions keeps its resources to itself."""
+    pair.alpha.resources = [NOTE]
+    beta = pair.with_server("beta")
+    beta.resources = [{"uri": "quiet://1", "name": "quiet"}]
+    beta.more_capabilities = {"resources": {}}
+    pair.alpha.on("resources/subscribe", answers({}))
+    pair.front.opens()
+    pair.front.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": ["note://one", "quiet://1"]}})
+    pair.front.hears(
+        "notifications/subscriptions/acknowledged", notifications={"resourceSubscriptions": ["note://one"]}
+    )
+
+
+def test_resources_below_one_that_was_subscribed_to_are_told_of(pair: Pair) -> None:
+    """ "This might be a sub-resource of the one that the client actually subscribed to." """
+    pair.alpha.resources = [NOTE]
+    pair.alpha.on("resources/subscribe", answers({}))
+    pair.front.opens()
+    pair.front.watches("note://one")
+    pair.after(1)
+    pair.alpha.updates("note://one/part")
+    pair.front.hears("notifications/resources/updated")
+    call = pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
+
+
 @legacy_legacy
 def test_a_backend_without_subscriptions_is_not_asked_for_one(pair: Pair) -> None:
     pair.alpha.resources = [NOTE]
@@ -326,147 +384,3 @@ def _without_subscriptions(back: Back, said: Said) -> None:
     info = {"name": "alpha", "version": "1"}
     body = {"protocolVersion": said.params["protocolVersion"], "capabilities": {"resources": {}, "tools": {}}}
     back.answer(said.id, {**body, "serverInfo": info})
-
-
-# log messages
-
-MESSAGE: Json = {"level": "warning", "logger": "a.b", "data": {"b": 1, "a": [None]}, "new": 1.5}
-
-
-@legacy_legacy
-def test_a_log_level_reaches_every_backend_that_logs_and_again_after_a_restart(pair: Pair) -> None:
-    pair.alpha.logs = True
-    quiet = pair.with_server("beta")
-    pair.front.opens()
-    assert pair.front.asks("logging/setLevel", {"level": "warning"}).result() == {}
-    assert pair.alpha.heard[-1].params == {"level": "warning"}
-    assert "logging/setLevel" not in quiet.methods()
-    pair.alpha.exits(1)
-    pair.after(10)
-    assert [said.params for said in pair.alpha.heard if said.method == "logging/setLevel"] == [{"level": "warning"}] * 2
-
-
-@legacy_legacy
-def test_a_log_level_reaches_a_backend_that_starts_later(pair: Pair) -> None:
-    pair.alpha.logs = True
-    pair.alpha.on("initialize", leaves_to_the_test)
-    pair.front.initializes()
-    assert pair.front.asks("logging/setLevel", {"level": "error"}).result() == {}
-    pair.alpha.initializes(pair.alpha.inbox.pop())
-    pair.settle()
-    assert {"level": "error"} in [said.params for said in pair.alpha.heard]
-
-
-@legacy_client
-def test_a_log_level_is_refused_when_no_backend_logs(pair: Pair) -> None:
-    pair.front.opens()
-    pair.front.asks("logging/setLevel", {"level": "debug"}).fails(-32601)
-
-
-@legacy_client
-@pytest.mark.parametrize("params", [{}, {"level": "loud"}, {"level": 7}])
-def test_a_level_that_is_none_is_refused(pair: Pair, params: Json) -> None:
-    pair.alpha.logs = True
-    pair.front.opens()
-    pair.front.asks("logging/setLevel", params).fails(-32602)
-
-
-@legacy_client
-def test_a_legacy_client_gets_log_messages_as_they_are(pair: Pair) -> None:
-    pair.alpha.logs = True
-    pair.front.opens()
-    pair.front.asks("logging/setLevel", {"level": "info"}).result()
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
-    pair.alpha.notifies("notifications/message", **MESSAGE)
-    said = pair.front.hears("notifications/message", **MESSAGE)
-    assert list(said.params) == list(MESSAGE)
-    served.returns(text("x"))
-    call.gets(text("x"))
-
-
-@legacy_modern
-def test_a_legacy_clients_level_reaches_a_modern_backend_with_every_call(pair: Pair) -> None:
-    """ "`logging/setLevel` reaches every backend that has logging": in this era on every request."""
-    pair.alpha.logs = True
-    pair.front.opens()
-    pair.front.asks("logging/setLevel", {"level": "error"}).result()
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
-    assert served.said.meta[LOG_LEVEL] == "error"
-    served.returns(text("x"))
-    call.gets(text("x"))
-
-
-@modern_modern
-def test_a_modern_clients_level_goes_with_its_request(pair: Pair) -> None:
-    pair.alpha.logs = True
-    pair.front.opens()
-    for level in ("debug", "emergency"):
-        call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: level})
-        served = pair.alpha.is_called("echo")
-        assert served.said.meta[LOG_LEVEL] == level
-        served.returns(text("x"))
-        call.gets(text("x"))
-    call = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
-    assert LOG_LEVEL not in served.said.meta
-    served.returns(text("x"))
-    call.gets(text("x"))
-
-
-@modern_client
-def test_a_modern_client_gets_the_messages_it_asked_for_and_no_others(pair: Pair) -> None:
-    pair.alpha.logs = True
-    pair.front.opens()
-    pair.alpha.notifies("notifications/message", **MESSAGE)
-    silent = pair.front.calls("alpha.echo")
-    served = pair.alpha.is_called("echo")
-    pair.alpha.notifies("notifications/message", **MESSAGE)
-    pair.front.hears_nothing()  # "MUST NOT emit [...] for a request that does not include this field"
-    served.returns(text("x"))
-    silent.gets(text("x"))
-    call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "warning"})
-    served = pair.alpha.is_called("echo")
-    pair.alpha.notifies("notifications/message", **{**MESSAGE, "level": "notice"})
-    pair.front.hears_nothing()  # below what it asked for
-    pair.alpha.notifies("notifications/message", **MESSAGE)
-    pair.front.hears("notifications/message", **MESSAGE)
-    served.returns(text("x"))
-    call.gets(text("x"))
-    pair.alpha.notifies("notifications/message", **MESSAGE)
-    pair.front.hears_nothing()
-
-
-@modern_client
-def test_a_level_that_is_none_is_refused_with_its_request(pair: Pair) -> None:
-    pair.front.opens()
-    pair.front.calls("alpha.echo", meta={LOG_LEVEL: "loud"}).fails(-32602)
-
-
-@modern_legacy
-def test_a_modern_clients_level_makes_a_legacy_backend_talk(pair: Pair) -> None:
-    """It speaks at its own default otherwise, and what the client asked for never comes."""
-    pair.alpha.logs = True
-    pair.front.opens()
-    call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "debug"})
-    served = pair.alpha.is_called("echo")
-    assert {"level": "debug"} in [said.params for said in pair.alpha.heard if said.method == "logging/setLevel"]
-    served.returns(text("x"))
-    call.gets(text("x"))
-
-
-def test_a_list_that_changes_whenever_it_is_read_is_not_read_for_ever(pair: Pair) -> None:
-    def lists_and_tells_of_a_change(back: Back, said: Said) -> None:
-        back.lists(said)
-        back.changes("tools")
-
-    pair.alpha.on("tools/list", lists_and_tells_of_a_change)
-    pair.front.opens()
-    pair.after(10)
-    assert 10 < pair.alpha.methods().count("tools/list") < 40
-    pair.alpha.on("tools/list", Back.lists)
-    pair.alpha.tools = [GREET]
-    pair.after(2)
-    pair.front.inbox.clear()
-    assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", *OWN_TOOLS]

@@ -5,6 +5,7 @@ from pathlib import Path
 from conversations.back import Back, stays_silent
 from conversations.eras import legacy_backend, legacy_client, legacy_legacy
 from conversations.pair import Pair
+from conversations.transcript import Said
 from conversations.words import accept, elicit, text
 
 
@@ -53,6 +54,18 @@ def test_nothing_moves_the_end_of_all_patience(pair: Pair) -> None:
     call.fails(-32000)
 
 
+def test_the_time_limit_holds_for_a_tool_of_a_server_never_seen(pair: Pair) -> None:
+    pair.alpha.config = {"call_timeout_seconds": 2.0}
+    pair.alpha.on_opening(stays_silent)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    call = pair.front.calls("alpha.echo")
+    pair.after(1.9)
+    pair.front.hears_nothing()
+    pair.after(0.2)
+    call.fails(-32000, "MCP server 'alpha' is not running")
+
+
 def test_a_server_is_idle_only_after_its_call(pair: Pair) -> None:
     pair.alpha.config = {"idle_stop_seconds": 30.0}
     pair.front.opens()
@@ -82,8 +95,7 @@ def test_an_edit_may_bring_idleness_to_an_end(pair: Pair) -> None:
 def test_nobody_waits_twice_for_a_server_that_did_not_answer_at_all(pair: Pair, tmp_path: Path) -> None:
     pair.remembers_in(tmp_path)
     pair.with_server("beta")
-    for method in ("initialize", "server/discover"):
-        pair.alpha.on(method, stays_silent)
+    pair.alpha.on_opening(stays_silent)
     pair.front.initializes()
     pair.after(61)  # its startTimeoutSeconds
     pair.comes_back()
@@ -91,8 +103,7 @@ def test_nobody_waits_twice_for_a_server_that_did_not_answer_at_all(pair: Pair, 
     names = [tool["name"] for tool in pair.front.asks("tools/list").result()["tools"]]
     assert "beta.echo" in names
     assert "alpha.echo" not in names
-    pair.alpha.on("initialize", Back.initializes)
-    pair.alpha.on("server/discover", Back.discovers)
+    pair.alpha.opens_as_usual()
     pair.alpha.exits(1)
     pair.after(5)
     pair.front.hears("notifications/tools/list_changed")
@@ -106,6 +117,10 @@ def test_nobody_waits_twice_for_a_server_that_did_not_answer_at_all(pair: Pair, 
 
 @legacy_backend
 def test_a_list_that_changes_before_the_server_is_open_is_read_once(pair: Pair) -> None:
-    pair.alpha.on("initialize", lambda back, said: (back.changes("tools"), back.initializes(said))[1])
+    def changes_and_opens(back: Back, said: Said) -> None:
+        back.changes("tools")
+        back.initializes(said)
+
+    pair.alpha.on("initialize", changes_and_opens)
     pair.front.opens()
     assert pair.alpha.methods().count("tools/list") == 1

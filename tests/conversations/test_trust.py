@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from conversations.pair import Pair
 from conversations.words import ECHO, GREET, OWN_TOOLS, Json, names, text
 
@@ -15,6 +13,14 @@ def _servers(pair: Pair) -> list[Json]:
     return listed
 
 
+def _comes_back_to_another_echo(pair: Pair, folder: Path) -> None:
+    pair.distrusts_in(folder)
+    pair.front.opens()
+    pair.comes_back()
+    pair.alpha.tools = [GREET, POISONED]
+    pair.front.opens()
+
+
 def test_what_is_as_it_was_is_not_mentioned(pair: Pair, tmp_path: Path) -> None:
     pair.distrusts_in(tmp_path)
     pair.front.opens()
@@ -24,25 +30,18 @@ def test_what_is_as_it_was_is_not_mentioned(pair: Pair, tmp_path: Path) -> None:
     assert "changedTools" not in _servers(pair)[0]
 
 
-def test_a_tool_that_changed_is_told_of_and_stays(pair: Pair, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    pair.distrusts_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
-    pair.alpha.tools = [GREET, POISONED]
-    pair.front.opens()
+def test_a_tool_that_changed_is_told_of_and_stays(pair: Pair, tmp_path: Path) -> None:
+    _comes_back_to_another_echo(pair, tmp_path)
     assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
     assert _servers(pair)[0]["changedTools"] == ["echo"]
     pair.after(1)
-    assert "! alpha: echo is not defined as it was when first seen; `search-mcp check --accept alpha`" in caplog.text
+    (warning,) = (each for each in pair.transcript.warnings if "search-mcp check --accept alpha" in each)
+    assert "echo" in warning
 
 
 def test_a_pinned_tool_that_changed_is_withheld_until_it_is_accepted(pair: Pair, tmp_path: Path) -> None:
     pair.alpha.config = {"pin_tools": True}
-    pair.distrusts_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
-    pair.alpha.tools = [GREET, POISONED]
-    pair.front.opens()
+    _comes_back_to_another_echo(pair, tmp_path)
     assert names(pair.front.tools) == ["alpha.greet", *OWN_TOOLS]
     pair.front.calls("alpha.echo").fails(-32602)
     pair.accepts("alpha", "echo")
@@ -68,12 +67,8 @@ def test_a_pinned_tool_that_changed_while_it_was_listed_goes(pair: Pair, tmp_pat
 
 def test_a_withheld_tool_is_not_shown_from_memory_either(pair: Pair, tmp_path: Path) -> None:
     pair.alpha.config = {"pin_tools": True}
-    pair.distrusts_in(tmp_path / "trust")
     pair.remembers_in(tmp_path / "cache")
-    pair.front.opens()
-    pair.comes_back()
-    pair.alpha.tools = [GREET, POISONED]
-    pair.front.opens()
+    _comes_back_to_another_echo(pair, tmp_path / "trust")
     pair.after(1)
     pair.front.inbox.clear()
     pair.comes_back()
@@ -84,11 +79,7 @@ def test_a_withheld_tool_is_not_shown_from_memory_either(pair: Pair, tmp_path: P
 def test_a_withheld_tool_cannot_be_reached_while_its_server_is_down(pair: Pair, tmp_path: Path) -> None:
     """A name that no list holds is passed to a server that failed, for the server to answer."""
     pair.alpha.config = {"pin_tools": True}
-    pair.distrusts_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
-    pair.alpha.tools = [GREET, POISONED]
-    pair.front.opens()
+    _comes_back_to_another_echo(pair, tmp_path)
     for _ in range(10):  # until it is given up
         pair.alpha.exits(1)
         pair.after(60)
@@ -97,11 +88,7 @@ def test_a_withheld_tool_cannot_be_reached_while_its_server_is_down(pair: Pair, 
 
 
 def test_switching_the_pins_on_withholds_at_once(pair: Pair, tmp_path: Path) -> None:
-    pair.distrusts_in(tmp_path)
-    pair.front.opens()
-    pair.comes_back()
-    pair.alpha.tools = [GREET, POISONED]
-    pair.front.opens()
+    _comes_back_to_another_echo(pair, tmp_path)
     pair.alpha.config = {"pin_tools": True}
     pair.edit()
     pair.after(1)

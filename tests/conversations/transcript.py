@@ -98,6 +98,10 @@ class BackendLog:
         self._in_flight: dict[int | str, str] = {}
         self._asked: dict[int | str, str] = {}
 
+    def agrees_on(self, revision: str) -> None:
+        """From now on judge by the revision that is agreed on."""
+        self._revision = revision
+
     def heard(self, said: Said) -> None:
         """Judge a message of search-mcp.
 

@@ -22,21 +22,22 @@ class Shell:
 
     home: Path
 
-    def run(self, *words: str | Path, stdin: str = "", variables: Mapping[str, str] = MappingProxyType({})) -> str:
+    def run(self, *words: str | Path, variables: Mapping[str, str] = MappingProxyType({})) -> str:
         """Give what a program printed; it must end well."""
         done = subprocess.run(
             [str(word) for word in words],
-            input=stdin,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
             timeout=SECONDS,
             cwd=self.home,
-            env={**self._environment(), **variables},
+            env={**self.environment, **variables},
         )
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def _environment(self) -> dict[str, str]:
+    @property
+    def environment(self) -> dict[str, str]:
         inherited = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
         folders = {name: str(self.home / name) for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")}
         own = {

@@ -60,15 +60,15 @@ def test_the_official_tool_finds_nothing_wrong(unpacked: Path, shell: Shell) -> 
 def test_it_serves_the_file_that_was_chosen(unpacked: Path, shell: Shell) -> None:
     chosen = shell.home / "chosen.json"
     chosen.write_text(json.dumps({"mcpServers": {"time": TIME}}), "utf-8")
-    assert {"time__get_current_time", "search_tools"} <= _listed(unpacked, shell, {"config_file": str(chosen)})
+    _serves(unpacked, shell, {"config_file": str(chosen)}, {"time__get_current_time", "search_tools"})
 
 
 def test_without_a_choice_it_begins_a_file_to_fill_in(unpacked: Path, shell: Shell) -> None:
-    assert "search_tools" in _listed(unpacked, shell, {})
+    _serves(unpacked, shell, {}, {"search_tools"})
     (begun,) = (path for path in shell.home.rglob("mcp-servers.json") if unpacked not in path.parents)
     filled = begun.read_text("utf-8").replace("{}", json.dumps({"time": TIME}))
     begun.write_text(filled, "utf-8")
-    assert "time__get_current_time" in _listed(unpacked, shell, {})
+    _serves(unpacked, shell, {}, {"time__get_current_time"})
     assert begun.read_text("utf-8") == filled
 
 
@@ -76,10 +76,10 @@ def _mcpb(shell: Shell, *words: str | Path) -> str:
     return shell.run(packages.node(), packages.bundles() / "dist" / "cli" / "cli.js", *words)
 
 
-def _listed(unpacked: Path, shell: Shell, choices: dict[str, str]) -> set[str]:
-    """Give the names of the tools that Claude Desktop would get."""
+def _serves(unpacked: Path, shell: Shell, choices: dict[str, str], wanted: set[str]) -> None:
+    """Start it as Claude Desktop does, and wait for tools."""
     library = (packages.bundles() / "dist" / "node.js").as_uri()
     read = [packages.node(), "--input-type=module", "--eval", READ_AS_A_HOST, library]
     start = json.loads(shell.run(*read, unpacked, json.dumps(choices)))
-    requests = first_list.requests("claude-ai")
-    return first_list.names(shell.run(start["command"], *start["args"], stdin=requests, variables=start["env"]))
+    command, environment = [start["command"], *start["args"]], {**shell.environment, **start["env"]}
+    first_list.visit(command, "claude-ai", wanted, folder=shell.home, environment=environment)

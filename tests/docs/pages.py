@@ -13,7 +13,7 @@ from checkout import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
-SECONDS = 120
+SECONDS = 300
 
 
 def text(page: str) -> str:
@@ -45,16 +45,16 @@ class Reader:
 
     def types(self, line: str) -> "subprocess.CompletedProcess[str]":
         """Run a line of a shell."""
-        return self._run(line, "", shell=True)
+        return self._run(line, shell=True)
 
-    def runs(self, *words: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    def runs(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run a program."""
-        return self._run(words, stdin, shell=False)
+        return self._run(words, shell=False)
 
-    def _run(self, command: str | Sequence[str], stdin: str, *, shell: bool) -> "subprocess.CompletedProcess[str]":
+    def _run(self, command: str | Sequence[str], *, shell: bool) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
             command,
-            input=stdin,
+            stdin=subprocess.DEVNULL,
             shell=shell,
             cwd=self.home,
             env=self.environment,

@@ -79,8 +79,8 @@ def test_the_entry_for_any_other_client_serves(reader: Reader) -> None:
     }
     entry = json.loads(snippet)["mcpServers"]["search-mcp"]
     words = [paths.get(word, word) for word in (entry["command"], *entry["args"])]
-    said = reader.runs(*words, stdin=first_list.requests("any"))
-    assert {"time.get_current_time", "search_tools"} <= first_list.names(said.stdout)
+    wanted = {"time.get_current_time", "search_tools"}
+    first_list.visit(words, "any", wanted, folder=reader.home, environment=reader.environment)
 
 
 @pytest.mark.parametrize("page", PAGES)

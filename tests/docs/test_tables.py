@@ -14,7 +14,7 @@ from search_mcp.cli.app import app
 
 def test_the_tables_are_those_of_the_code() -> None:
     done = subprocess.run(
-        [sys.executable, str(DOCS / "tables.py"), "--check"], cwd=ROOT, capture_output=True, text=True, timeout=60
+        [sys.executable, str(DOCS / "tables.py"), "--check"], cwd=ROOT, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
 

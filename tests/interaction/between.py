@@ -33,7 +33,7 @@ from search_mcp.front import Front
 from search_mcp.tools import NAMES
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
-END_SECONDS = 10.0
+END_SECONDS = 60.0
 """How long search-mcp may take to end when a test's client is gone."""
 
 PATIENCE, IMPATIENCE = 60.0, 1.0

@@ -1,7 +1,8 @@
 """A configuration is written and served."""
 
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,24 +14,29 @@ from processes.run import Json, Run
 Serve = Callable[..., Run]
 
 
-def write(path: Path, run: Run, servers: dict[str, Json], **settings: Any) -> None:
+def write(run: Run, servers: dict[str, Json], **settings: Any) -> None:
     """Write the configuration of a run, as an editor does: whole, under its name in one step."""
     mark = {VARIABLE: run.mark}
     marked = {name: {**entry, "env": {**mark, **entry.get("env", {})}} for name, entry in servers.items()}
-    new = path.with_suffix(".new")
+    new = run.config.with_suffix(".new")
     new.write_text(json.dumps({"mcpServers": marked, "settings": settings}), encoding="utf-8")
-    new.replace(path)
+    new.replace(run.config)
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Make a run that serves these servers; every child carries the run's mark."""
+    """Make a run that serves these servers, all in one home; every child carries its run's mark."""
+    numbers = itertools.count(1)
 
-    def make(servers: dict[str, Json], environment: dict[str, str] | None = None, **settings: Any) -> Run:
-        path = tmp_path / "mcp-servers.json"
-        run = Run(tmp_path, path, environment)
-        # A first list that waits until it is whole, on a machine however busy.
-        write(path, run, servers, **{"firstListSeconds": 60, **settings})
+    def make(
+        servers: dict[str, Json],
+        environment: dict[str, str] | None = None,
+        options: Sequence[str] = (),
+        **settings: Any,
+    ) -> Run:
+        run = Run(tmp_path, tmp_path / f"servers-{next(numbers)}.json", environment, options)
+        # A first list waits until it is whole, on a busy machine too: as long as this client is believed to wait.
+        write(run, servers, **{"firstListSeconds": 60, **settings})
         return run
 
     return make

@@ -22,7 +22,7 @@ from uuid import uuid4
 from real.processes import VARIABLE, living, wait_until_gone
 from wire import WireLog
 
-SECONDS = 30.0
+SECONDS = 120.0
 """Until something that must happen counts as not happening."""
 SERVERS = Path(__file__).parent.parent / "servers"
 REVISION = "2025-11-25"
@@ -48,13 +48,16 @@ class Log(Protocol):
 class Run:
     """A running `search-mcp serve`; leaving the `with` ends it and fails if anything of it is left."""
 
-    def __init__(self, folder: Path, config: str | Path, environment: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, folder: Path, config: Path, environment: dict[str, str] | None = None, options: Sequence[str] = ()
+    ) -> None:
         self.mark = uuid4().hex
         self.folder = folder
         self.log: Log = WireLog(REVISION)
         self.stderr = b""
         self.others: list[Json] = []  # what was no answer, in the order it came
-        self._config = config
+        self.config = config
+        self._options = options
         self._environment = {
             **{name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ},
             "HOME": str(folder),
@@ -73,7 +76,7 @@ class Run:
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "search_mcp", "serve", "--config", str(self._config)],
+            [sys.executable, "-m", "search_mcp", "serve", "--config", str(self.config), *self._options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -243,7 +246,7 @@ class Run:
         while self._line() is not None:
             pass
         code = self.process.wait(SECONDS)
-        left = wait_until_gone(self.mark, SECONDS)
+        left = wait_until_gone(self.mark)
         assert not left, f"left behind: {left}"
         return code
 

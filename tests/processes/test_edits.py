@@ -1,7 +1,9 @@
 """The file is edited while search-mcp runs: DESIGN 6."""
 
+import pytest
+
 from processes.conftest import Serve, write
-from processes.run import server
+from processes.run import Run, server
 
 GOOD = server("well_behaved")
 
@@ -10,11 +12,10 @@ def test_an_edit_takes_effect_without_a_restart(serve: Serve) -> None:
     with serve({"one": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
-        path = run.folder / "mcp-servers.json"
-        write(path, run, {"one": GOOD, "two": GOOD})
+        write(run, {"one": GOOD, "two": GOOD})
         assert run.next()["method"] == "notifications/tools/list_changed"
         assert run.calls("two.echo", words="x") == "x"
-        write(path, run, {"two": GOOD})
+        write(run, {"two": GOOD})
         assert run.next()["method"] == "notifications/tools/list_changed"
         assert run.is_refused("one.echo")["code"] == -32602
         assert run.calls("two.echo", words="y") == "y"
@@ -24,13 +25,39 @@ def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
     with serve({"one": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
-        path = run.folder / "mcp-servers.json"
-        broken = path.with_suffix(".broken")
+        broken = run.config.with_suffix(".broken")
         broken.write_text('{"mcpServers": {"one": ')
-        broken.replace(path)
+        broken.replace(run.config)
         run.logs("not valid JSON")
         assert run.calls("one.echo", words="still") == "still"
-        write(path, run, {"one": GOOD, "two": GOOD})
+        write(run, {"one": GOOD, "two": GOOD})
         assert run.next()["method"] == "notifications/tools/list_changed"
         assert run.calls("two.echo", words="x") == "x"
     assert run.stderr.count(b"not valid JSON") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "before", "after", "is_debugged"),
+    [
+        ([], "debug", "error", False),
+        ([], "error", "debug", True),
+        (["--log-level", "debug"], "error", "error", True),
+        (["--log-level", "error"], "info", "debug", False),
+    ],
+)
+def test_the_log_level_is_the_edited_one_unless_the_command_line_names_one(
+    serve: Serve, options: list[str], before: str, after: str, is_debugged: bool
+) -> None:
+    with serve({"one": GOOD}, options=options, logLevel=before) as run:
+        run.opens()
+        run.asks("tools/list")
+        write(run, {"one": GOOD, "newcomer": GOOD}, logLevel=after)
+        assert run.next()["method"] == "notifications/tools/list_changed"
+        assert run.calls("newcomer.echo", words="x") == "x"
+        if is_debugged:
+            run.waits_until(lambda: is_in_debug_lines(run, b"newcomer"))
+    assert is_in_debug_lines(run, b"newcomer") == is_debugged
+
+
+def is_in_debug_lines(run: Run, name: bytes) -> bool:
+    return any(b" DEBUG " in line and name in line for line in run.stderr.splitlines())

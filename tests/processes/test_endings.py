@@ -211,6 +211,7 @@ def _is_told(run: Run, path: str, words: str) -> None:
         assert error["code"] == -32000
         assert path in error["message"]
         assert words in error["message"]
+        run.logs(path)
         run.close_stdin()
         assert run.ended() == 2
         assert run.others == []

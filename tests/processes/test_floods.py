@@ -9,12 +9,15 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from real.processes import living
+from wire import Unjudged
 
 from processes.conftest import Serve, write
 from processes.run import SECONDS, Run, server
+from search_mcp.inflight import SENT_REQUESTS
 
 MB = 1 << 20
 GOOD = server("well_behaved")
@@ -54,7 +57,7 @@ def test_calls_elsewhere_are_answered_while_a_backend_floods(serve: Serve) -> No
         flood = run.sends("tools/call", name="bad.flood")
         assert run.next()["method"] == "notifications/message"
         with takes_at_most(run, 24 * MB):
-            for number in range(200):
+            for number in range(50):
                 assert run.calls("good.echo", words=str(number)) == str(number)
         assert run.others  # it floods all the while
         run.cancels(flood)
@@ -68,7 +71,7 @@ def test_a_backend_that_is_switched_off_while_it_floods(serve: Serve) -> None:
         flood = run.sends("tools/call", name="bad.flood")
         assert run.next()["method"] == "notifications/message"
         with takes_at_most(run, 24 * MB):
-            write(run.folder / "mcp-servers.json", run, {"good": GOOD})
+            write(run, {"good": GOOD})
             assert run.answer(flood)["error"]["data"]["mayHaveRun"] is True
             run.waits_until(lambda: len(living(run.mark)) == 2)  # us and the good one
         assert run.calls("good.echo", words="x") == "x"
@@ -91,15 +94,6 @@ def test_a_backend_that_asks_without_reading_is_stopped(serve: Serve) -> None:
 # Clients that flood, or do not read
 
 
-class Unheard:
-    """A log of what nobody judges."""
-
-    def sent(self, line: bytes) -> None: ...
-    def received(self, line: bytes) -> None: ...
-    def waiting(self) -> list[object]:
-        return []
-
-
 def test_the_end_of_a_client_that_reads_nothing_any_more_is_noticed(serve: Serve) -> None:
     """While nothing can be written nothing is read either, and so the end of the input once was not."""
     with serve({"bad": server("floods_stdout")}) as run:
@@ -110,7 +104,7 @@ def test_the_end_of_a_client_that_reads_nothing_any_more_is_noticed(serve: Serve
         run.waits_until((run.folder / "stuck").exists)
         run.close_stdin()
         run.process.wait(SECONDS)
-        run.log = Unheard()  # what nobody read broke off somewhere
+        run.log = Unjudged()  # what nobody read broke off somewhere
 
 
 def test_a_client_that_asks_for_long_lists_and_does_not_read_them(serve: Serve) -> None:
@@ -146,16 +140,19 @@ def test_a_client_that_sends_more_than_a_backend_reads(serve: Serve) -> None:
         assert run.log.waiting() == []
 
 
-def test_a_client_that_never_waits_is_answered_in_full(serve: Serve) -> None:
-    """More small calls than anybody sends, of which many wait at once."""
+def test_a_client_that_never_waits_gets_an_answer_to_every_call(serve: Serve) -> None:
+    """More small calls than anybody sends, of which many wait at once: too many for a server that is slower."""
     with serve({"good": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
         with takes_at_most(run, 100 * MB):
             ids = [run.sends("tools/call", name="good.echo", arguments={"words": str(n)}) for n in range(20_000)]
-            for number, each in enumerate(ids):
-                answer = run.answer(each)
-                assert "error" in answer or answer["result"]["content"][0]["text"] == str(number)
+            answers = [run.answer(each) for each in ids]
+        served = {n: answer["result"] for n, answer in enumerate(answers) if "result" in answer}
+        assert served
+        assert all(result["content"][0]["text"] == str(n) for n, result in served.items())
+        refused = [answer["error"] for answer in answers if "error" in answer]
+        assert all(error["code"] == -32000 and "mayHaveRun" not in error["data"] for error in refused)
         assert run.calls("good.echo", words="x") == "x"
 
 
@@ -174,6 +171,35 @@ def test_more_calls_than_a_backend_can_be_asked_are_refused(serve: Serve) -> Non
         run.asks("ping")
         assert run.log.waiting() == []
         assert run.calls("good.echo", words="x") == "x"
+
+
+def test_more_calls_than_can_wait_for_a_backend_are_refused_and_those_that_wait_are_answered(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """It is known from an earlier day, so its tools can be called before it is open."""
+    sign = tmp_path / "sign"
+    sign.touch()
+    servers = {"late": server("waits_for_a_file", str(sign), startTimeoutSeconds=600), "good": GOOD}
+    with serve(servers) as run:
+        run.opens()
+        run.asks("tools/list")
+    sign.unlink()
+    with serve(servers) as run:
+        run.opens()
+        with takes_at_most(run, 150 * MB):
+            ids = [
+                run.sends("tools/call", name="late.echo", arguments={"words": str(n)})
+                for n in range(SENT_REQUESTS + 100)
+            ]
+            assert run.calls("good.echo", words="still here") == "still here"
+        refused = {answer["id"]: answer["error"] for answer in run.others}
+        assert [*refused] == ids[SENT_REQUESTS:]
+        assert {error["code"] for error in refused.values()} == {-32000}
+        assert all("mayHaveRun" not in error["data"] for error in refused.values())
+        run.others.clear()
+        sign.touch()
+        for number, each in enumerate(ids[:SENT_REQUESTS]):
+            assert run.answer(each)["result"]["content"][0]["text"] == str(number)
 
 
 # Clients that are careless

@@ -1,7 +1,9 @@
 """One backend misbehaves: it delays and breaks nothing else. DESIGN 1, "Never in the way"."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +38,7 @@ def test_garbage_on_stdout_is_logged_and_goes_nowhere(serve: Serve) -> None:
     with serve({"bad": server("garbage_on_stdout")}) as run:
         run.opens()
         assert run.calls("bad.echo", words="x") == "x"
-    assert b"Server running on stdio" in run.stderr
+        run.logs("Server running on stdio")
 
 
 def test_stderr_is_drained_while_a_call_runs(serve: Serve) -> None:
@@ -212,6 +214,25 @@ def test_a_backend_that_closes_a_pipe_and_lives_on_is_replaced(serve: Serve, des
         assert "closed its input or output" in error["data"]["reason"]
         assert run.calls("good.echo", words="x") == "x"
         assert run.calls("bad.echo", words="back") == "back"
+
+
+def test_a_backend_that_dies_between_two_pages_of_its_list_is_listed_whole_or_not_at_all(
+    serve: Serve, tmp_path: Path
+) -> None:
+    sign = tmp_path / "sign"
+    with serve({"bad": server("breaks_off_its_list", str(sign)), "good": GOOD}, firstListSeconds=0.5) as run:
+        run.opens()
+        assert run.calls("good.echo", words="x") == "x"
+        assert servers_listed(run) == {"good": 4}
+        sign.touch()
+        run.waits_until(lambda: "result" in run.answer(run.sends("tools/call", name="bad.echo", arguments={})))
+        assert servers_listed(run) == {"bad": 4, "good": 4}
+
+
+def servers_listed(run: Run) -> dict[str, int]:
+    """How many tools of which server a list holds."""
+    names = [tool["name"] for tool in run.asks("tools/list")["tools"]]
+    return dict(Counter(name.split(".")[0] for name in names if "." in name))
 
 
 # Sizes

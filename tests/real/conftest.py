@@ -31,11 +31,15 @@ def new_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Run]:
 
 @pytest.fixture(scope="session")
 def aggregator(tmp_path_factory: pytest.TempPathFactory) -> Aggregator:
-    """Write a config file with these servers and settings; the command line that serves it."""
+    """Write a config file with these servers and settings; the command line that serves it.
+
+    A first list waits until it is whole, on a busy machine too: as long as the client is believed to wait.
+    """
 
     def command(servers: dict[str, Any], **settings: Any) -> list[str]:
         path = tmp_path_factory.mktemp("config") / "mcp-servers.json"
-        path.write_text(json.dumps({"mcpServers": servers, "settings": settings}), encoding="utf-8")
+        whole = {"mcpServers": servers, "settings": {"firstListSeconds": 60, **settings}}
+        path.write_text(json.dumps(whole), encoding="utf-8")
         return [sys.executable, "-m", "search_mcp", "serve", "--config", str(path)]
 
     return command

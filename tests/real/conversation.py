@@ -17,7 +17,7 @@ import msgspec
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from wire import WireLog
 
-SECONDS = 30  # for one answer; npm servers take about a second to start on two cores
+SECONDS = 120  # for one answer; npm servers take about a second to start on two cores
 
 INFO = {"name": "conversation", "version": "1.0.0"}
 

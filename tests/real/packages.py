@@ -224,7 +224,7 @@ def node() -> str:
 
 @cache
 def _node_version() -> tuple[int, int]:
-    said = subprocess.run([node(), "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+    said = subprocess.run([node(), "--version"], capture_output=True, text=True, timeout=120, check=True).stdout
     major, minor, *_ = said.strip().removeprefix("v").split(".")
     return int(major), int(minor)
 

@@ -26,7 +26,7 @@ from real import packages, processes
 from real.conversation import Reply
 
 HERE = Path(__file__).parent
-SECONDS = 60  # one visit; the slowest takes about 5 s on two cores
+SECONDS = 300  # one visit; the slowest takes about 5 s on two cores
 
 Step = dict[str, Any]
 Line = tuple[str, bytes]  # ">" from the client or "<" from the server, and the line without its newline

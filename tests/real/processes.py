@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 VARIABLE = "SEARCH_MCP_TEST_RUN"
+SECONDS = 60.0
+"""Until a process that is to end counts as left behind: far longer than anything of ours waits before it kills."""
 
 
 def living(mark: str) -> set[int]:
@@ -28,9 +30,9 @@ def living(mark: str) -> set[int]:
     return {int(line.split()[0]) for line in lines if f"{VARIABLE}={mark}" in line}
 
 
-def wait_until_gone(mark: str, seconds: float) -> set[int]:
+def wait_until_gone(mark: str) -> set[int]:
     """Wait for the end of every process with the mark; those that are still there when time is up."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + SECONDS
     while (left := living(mark)) and time.monotonic() < deadline:
         _wait_for_one(left.pop(), deadline - time.monotonic())
     return left

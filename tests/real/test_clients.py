@@ -252,7 +252,7 @@ def test_every_line_to_a_backend_is_legal(through: Visit, run: Run) -> None:
 
 
 def test_no_process_is_left(through: Visit, run: Run) -> None:
-    assert wait_until_gone(run.folder.name, 10) == set()
+    assert wait_until_gone(run.folder.name) == set()
 
 
 # Backends on the current SDKs speak both eras, and are to be spoken to in the client's.
@@ -341,7 +341,7 @@ def inspected(new_run: Callable[[], Run], aggregator: Aggregator) -> Callable[..
         assert visited.seen, f"the Inspector failed\n{visited}"
         for conversation in visited.conversations:
             judge(conversation)
-        assert wait_until_gone(run.folder.name, 10) == set()
+        assert wait_until_gone(run.folder.name) == set()
         return visited
 
     return once

@@ -261,4 +261,4 @@ def test_nothing_is_left_whatever_ends_us(
         while conversation.next().method != "notifications/progress":
             pass
         conversation.end(ending)
-    assert wait_until_gone(run.folder.name, 10) == set()
+    assert wait_until_gone(run.folder.name) == set()

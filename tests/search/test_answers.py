@@ -215,7 +215,7 @@ WORDS = [
 def test_bad_input_gets_an_answer_in_bounded_time_and_size(query: str) -> None:
     started = time.process_time()
     text, data = SHARED.answer(query)
-    assert time.process_time() - started < 2.0  # some ms, measured; a slow machine under load has its time
+    assert time.process_time() - started < 20.0  # some ms of our own time, or no end if something backtracks
     assert len(text) <= LONGEST
     assert len(json.dumps(data)) <= LONGEST
     assert data["results"] or data["servers"] == [status.server for status in SHARED.statuses]

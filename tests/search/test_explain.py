@@ -20,7 +20,7 @@ def config(tmp_path: Path) -> Path:
 
 def run(config: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "search_mcp", "search", "--explain", "--config", str(config), *words]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=30, check=False)
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False)
 
 
 def test_a_person_sees_what_a_place_is_made_of(config: Path) -> None:

@@ -58,9 +58,6 @@ class Ledger:
         """The requests that are owed an answer."""
         return list(self._open)
 
-    def waits_for(self, identifier: int) -> bool:
-        return identifier in self._open
-
 
 def _judge(message: dict[str, Any], words: str | None) -> None:
     if "error" in message:

@@ -26,8 +26,7 @@ class Storm:
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)
-        self.path = folder / "mcp-servers.json"
-        self.run = Run(folder, self.path)
+        self.run = Run(folder, folder / "mcp-servers.json")
         self.ledger = Ledger()
         self.run.log = self.ledger
         self.generations = dict.fromkeys(NAMES, 0)
@@ -92,7 +91,7 @@ class Storm:
         self._edit()
 
     def breaks_the_file(self) -> None:
-        self.path.write_text('{"mcpServers": {')
+        self.run.config.write_text('{"mcpServers": {')
 
     def looks_around(self) -> None:
         method, params = self.random.choice(
@@ -126,7 +125,7 @@ class Storm:
             )
             for name in NAMES
         }
-        write(self.path, self.run, entries)
+        write(self.run, entries)
 
     def _waits(self) -> None:
         """Take in what came, and more of it while too much is open."""
