@@ -121,12 +121,13 @@ class LineDecoder:
             if self._body is not None:
                 end = min(start + self._body, len(chunk))
                 self._body -= end - start
-                self._keep(chunk[start:end])
-                start = end
-                if self._body == 0:
+                piece, start = chunk[start:end], end
+                if self._body:
+                    self._keep(piece)
+                else:
                     self._body = None
                     # A body may be pretty-printed; a line may not. Newlines are not in JSON strings.
-                    body = self._complete()
+                    body = self._complete(piece)
                     if body is not None:
                         yield body.translate(_NEWLINES_TO_SPACES) if isinstance(body, bytes) else body
                 continue
@@ -134,15 +135,14 @@ class LineDecoder:
             if end < 0:
                 self._keep(chunk[start:] if start else chunk)
                 return
-            self._keep(chunk[start:end])
+            line = self._complete(chunk[start:end])
             start = end + 1
-            line = self._complete()
             if line is not None:
                 yield line
 
     def flush(self) -> Iterator[Line]:
         """Yield the last line of a stream that ended without a line ending."""
-        line = self._complete() if self._size else None
+        line = self._complete(b"") if self._size else None
         if line is not None:
             yield line
 
@@ -158,17 +158,19 @@ class LineDecoder:
                 self._tail = (self._tail + kept[-_GLIMPSE:])[-_GLIMPSE:]
             self._pending = []
 
-    def _complete(self) -> Line | None:
-        """Take what is pending for a line; none if it was blank or a header."""
-        line = self._pending[0] if len(self._pending) == 1 else b"".join(self._pending)
+    def _complete(self, line: bytes) -> Line | None:
+        """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
+        if self._size or len(line) > self._limit:
+            self._keep(line)
+            size, pending, self._pending, self._size = self._size, self._pending, [], 0
+            if size > self._limit:
+                oversize = Oversize(size, self._head, self._tail)
+                self._head = self._tail = b""
+                return oversize
+            line = b"".join(pending)
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(codecs.BOM_UTF8)
-        size, self._pending, self._size = self._size, [], 0
-        if size > self._limit:
-            oversize = Oversize(size, self._head, self._tail)
-            self._head = self._tail = b""
-            return oversize
         if self._header is not None and line[: len(self._header)].lower() == self._header:
             digits = line[len(self._header) :].strip()
             self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0

@@ -59,6 +59,7 @@ class Peer:
         self._inflight = Inflight()
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that came while paused
+        self._is_traced = False  # asked once a chunk, which costs as much as to read a message
         self._ended = False
         self._half_closed = False
         self._all_answered: asyncio.Event | None = None  # set and forgotten once no request of theirs is open
@@ -71,6 +72,7 @@ class Peer:
     def feed(self, chunk: bytes) -> None:
         """Take in bytes and act on every message they complete; what comes after the end is not heard."""
         if not self._ended:
+            self._is_traced = log.isEnabledFor(logging.DEBUG)
             self._unread.extend(self._lines.feed(chunk))
             self._read()
 
@@ -112,7 +114,8 @@ class Peer:
     def _write(self, line: bytes) -> None:
         if self._ended:
             return
-        log.debug("> %s %.2000r", self._name, line)
+        if self._is_traced:
+            log.debug("> %s %.2000r", self._name, line)
         self._send_bytes(jsonrpc.framed(line) if self._lines.speaks_headers else line)
 
     # Our requests
@@ -271,7 +274,8 @@ class Peer:
             self._on_invalid(Invalid(jsonrpc.PARSE_ERROR, message, message_id), line, self._write)
             self._give_up_on(glimpsed, message)
             return
-        log.debug("< %s %.2000r", self._name, line)
+        if self._is_traced:
+            log.debug("< %s %.2000r", self._name, line)
         decoded = jsonrpc.decode(line)
         if isinstance(decoded, list):
             self._on_batch(decoded, line)
