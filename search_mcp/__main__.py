@@ -6,12 +6,19 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from search_mcp import __version__, profiles
 
 OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 """How a shell says that it wants a line completed, instead of run."""
+
+WAITING = (
+    "search-mcp waits for an MCP client on stdin, and Ctrl-C ends it; "
+    "search-mcp install registers it in a client, search-mcp --help shows the commands for people.\n"
+)
+"""What is said on stderr to a person who typed it at a terminal, and would think that it hangs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,6 +40,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
     options = _serve_parser().parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
+    if os.isatty(0):
+        sys.stderr.write(WAITING)
     profile = profiles.BY_NAME[options.client] if options.client else None
     gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
     server = import_module("search_mcp.server")
@@ -42,8 +51,14 @@ def _run(arguments: Sequence[str] | None) -> int:
     return code  # noqa: RET504  # it has a type here
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say it in a sentence, as the commands for people do."""
+        self.exit(2, f"error: {message}; search-mcp --help shows the commands, whose options stand behind them\n")
+
+
 def _serve_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("search-mcp serve", description="Serve one MCP client on stdin and stdout.")
+    parser = _Parser("search-mcp serve", description="Serve one MCP client on stdin and stdout.")
     parser.add_argument("--config", metavar="PATH", help="the configuration (default: see the README)")
     parser.add_argument("--client", choices=sorted(profiles.BY_NAME), help="the AI client it is registered in")
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"])

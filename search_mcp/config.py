@@ -6,10 +6,9 @@ come from: all are passed in. A fault of one server is that server's `problem`, 
 `ConfigError`; both say where and what to do, and neither ever shows a value out of `env` or `headers`.
 """
 
-import difflib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from importlib import import_module
@@ -21,6 +20,7 @@ from search_mcp import jsonc, jsonrpc
 from search_mcp.errors import ConfigError
 from search_mcp.jsonc import Document, KeyPath
 from search_mcp.jsonrpc import Bounds
+from search_mcp.placeholders import Complaint, Expansion, Places, at_home
 
 FILE_NAME = "mcp-servers.json"
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
@@ -52,13 +52,6 @@ _ROOTS_OF_OTHER_CLIENTS = {
     "context_servers": "Zed",
     "extensions": "goose",
 }
-
-_TILDE = r"\A~(?=[/\\]|\Z)"
-# Other things in braces, such as `${name%.*}` in a shell's script, are no placeholders and stay.
-_PLACEHOLDER = re.compile(_TILDE + r"|\$\{((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?\}")
-
-_NO_VARIABLES = ("home", "userHome", "configDir", "python")
-"""Placeholders that search-mcp itself knows; `userHome` is Cursor's word for `home`."""
 
 _SEPARATOR = "^(auto|[._-]{1,4})$"
 
@@ -177,6 +170,30 @@ class Config:
     servers: tuple[ServerConfig, ...]
     settings: Settings
     warnings: tuple[str, ...]
+    problems: tuple[ConfigError, ...] = field(default=(), compare=False)
+    """All that keeps enabled servers from being started, in their order."""
+
+
+NOTHING: Final = Config((), Settings(), ())
+"""What a file says that cannot be read at all."""
+
+
+class FaultyFile(ConfigError):
+    """A file that cannot be used: reads as its first fault."""
+
+    def __init__(self, faults: Sequence[ConfigError], rest: Config) -> None:
+        first = faults[0]
+        super().__init__(first.source, first.problem, first.remedy, line=first.line, key=first.key)
+        self.faults = tuple(faults)
+        """All of them, in the order of their lines."""
+        self.rest = rest
+        """What the file says where it has no fault."""
+
+    def __str__(self) -> str:
+        first, *others = self.faults
+        if not others:
+            return str(first)
+        return f'{first} (and {len(others)} more: search-mcp config validate --config "{self.source}" names all)'
 
 
 def parse(
@@ -187,34 +204,31 @@ def parse(
     `variables` looks names up as the platform does: on Windows `os.environ` itself, which ignores case.
 
     Raises:
-        ConfigError: the file as a whole cannot be used.
+        FaultyFile: it is an object with servers, but wrong in some places.
+        ConfigError: it is not even that.
     """
     document = jsonc.parse(text, source=source)
     words = _in_our_words(document)
-    file = _read(document, words)
-    places = _Places(variables, home, config_dir, python)
-    servers = tuple(
-        _resolve(name, entry, _defaults(entry, words["mcp_servers"][name], file.settings), places)
-        for name, entry in file.mcp_servers.items()
-    )
-    _refuse_equal_prefixes(document, servers)
-    return Config(servers, file.settings, tuple(_warnings(document, file)))
+    file, faults = _read(document, words)
+    places = Places(variables, home, config_dir, python)
+    servers, problems = [], []
+    for name, entry in file.mcp_servers.items():
+        server, complaints = _resolve(name, entry, _defaults(entry, words["mcp_servers"][name], file.settings), places)
+        servers.append(server)
+        problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
+    config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
+    faults += _equal_prefixes(document, servers)
+    if faults:
+        raise FaultyFile(sorted(faults, key=lambda fault: fault.line or 0), config)
+    return config
 
 
 def candidates(explicit: str | None, variables: Mapping[str, str], cwd: Path, user_dir: Path) -> tuple[Path, ...]:
     """Name the files to look for, best first; one that was asked for is the only one."""
     if asked_for := explicit or variables.get(FILE_VARIABLE):
         # No shell has expanded what stands in a client's config file.
-        home = variables.get("HOME") or variables.get("USERPROFILE") or "~"
-        return (cwd / re.sub(_TILDE, lambda _: home, asked_for),)
+        return (cwd / at_home(asked_for, variables.get("HOME") or variables.get("USERPROFILE") or "~"),)
     return (cwd / "config" / FILE_NAME, user_dir / FILE_NAME)
-
-
-def references(text: str) -> Iterator[str]:
-    """Yield the environment variables that the placeholders of a text name, and need."""
-    for match in _PLACEHOLDER.finditer(text):
-        if match["name"] is not None and match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
-            yield match["name"]
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
@@ -279,13 +293,15 @@ class File:
     settings: Settings = Settings()
 
 
-def _read(document: Document, words: object) -> File:
+def _read(document: Document, words: object) -> tuple[File, list[ConfigError]]:
+    """Read a file; where it is wrong in places, the rest of it, and what is wrong."""
     try:
-        return jsonrpc.convert(words, File)
-    except ValueError as exc:
-        # Pydantic knows where the fault is; it takes longer to load than all the rest, so only a wrong file pays.
-        path = _in_the_files_words(*import_module("search_mcp.diagnosis").first_fault(words, File))
-        raise document.error(path, *_expectation(path)) from exc
+        return jsonrpc.convert(words, File), []
+    except ValueError:
+        # Pydantic knows where the faults are; it takes longer to load than all the rest, so only a wrong file pays.
+        complaints, rest = import_module("search_mcp.diagnosis").examine(words)
+        faults = [document.error(*complaint) for complaint in complaints]
+        return jsonrpc.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
 
 
 def _in_our_words(document: Document) -> Any:
@@ -302,17 +318,6 @@ def _in_our_words(document: Document) -> Any:
     return file
 
 
-def _in_the_files_words(*path: str | int) -> KeyPath:
-    """Undo it for the path to a fault."""
-    match path:
-        case ("mcp_servers", name, str(key), *rest):
-            return ("mcpServers", name, camel(key), *rest)
-        case (str(section), str(key), *rest):
-            return (camel(section), camel(key) if section == "settings" else key, *rest)
-        case _:
-            return tuple(map(camel, map(str, path)))
-
-
 def _entry_in_our_words(entry: Any) -> Any:
     entry = _renamed(entry, Entry)
     if isinstance(entry, dict) and "tools" in entry:
@@ -326,7 +331,7 @@ def _renamed(value: Any, model: type) -> Any:
     """Treat null as other clients do, as absent; only of a limit it says something: none, whatever the default."""
     if not isinstance(value, dict):
         return value
-    known = _keys(model)
+    known = keys(model)
     return {
         known[key].name: each for key, each in value.items() if key in known and (each is not None or key in _LIMITS)
     }
@@ -340,84 +345,17 @@ def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigEr
     return document.error(("mcpServers",), 'no "mcpServers"', 'write {"mcpServers": {}} and the servers inside')
 
 
-def _expectation(path: KeyPath) -> tuple[str, str]:
-    """Say what must stand at the innermost key on `path` that is one of ours, and what to write."""
-    match path:
-        case ("mcpServers", "", "[key]"):
-            return "a server's name must not be empty", 'write a name, such as "files"'
-        case ("mcpServers", _, str(key), *_):
-            return _form(key, _keys(Entry)[key])
-        case ("settings", str(key), *_):
-            return _form(key, _keys(Settings)[key])
-        case ("mcpServers", _):
-            return "a server must be an object", 'write {"command": "npx", "args": ["-y", "pkg"]}'
-        case (str(key),):
-            return f'"{key}" must be an object', f'write "{key}": {{}}'
-        case _:
-            return "the file must hold one object", 'write {"mcpServers": {}}'
-
-
-def _form(key: str, declared: Field[Any]) -> tuple[str, str]:
-    return f'"{key}" must be {declared.metadata["description"]}', f"write {declared.metadata['examples'][0]}"
-
-
 @cache
-def _keys(model: type) -> Mapping[str, Field[Any]]:
+def keys(model: type) -> Mapping[str, Field[Any]]:
     """Give the fields of a model by their keys in the file."""
     return {camel(each.name): each for each in fields(model)}
 
 
-SERVER_KEYS = frozenset(_keys(Entry))
+SERVER_KEYS = frozenset(keys(Entry))
 """The keys of a server's entry that mean something here."""
 
 
 # From an entry of the file to a server that can be started.
-
-
-@dataclass(frozen=True)
-class _Places:
-    variables: Mapping[str, str]
-    home: str
-    config_dir: str
-    python: str
-
-
-class _Expansion:
-    """Fills in one server's placeholders; keeps what must stay secret, and what could not be had."""
-
-    def __init__(self, places: _Places) -> None:
-        self.problems: list[str] = []
-        self.secrets: set[str] = set()
-        self._home = places.home
-        self._variables = places.variables
-        values = (places.home, places.home, places.config_dir, places.python)
-        self._fixed = dict(zip(_NO_VARIABLES, values, strict=True))
-
-    def expand(self, text: str, key: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: self._value(match, key), text)
-
-    def _value(self, match: re.Match[str], key: str) -> str:
-        scheme, name, default = match["scheme"], match["name"], match["default"]
-        if name is None:  # a leading ~
-            return self._home
-        if scheme is None and name in self._fixed:
-            return self._fixed[name]
-        value = self._variables.get(name, self._home if name == "HOME" else None)
-        if scheme not in (None, "env"):
-            reason = f"${{{scheme}:{name}}} in {key} is a placeholder of another client"
-            self.problems.append(f"{reason}; set an environment variable and write ${{VAR}}")
-        elif default is not None and "${" in default:
-            reason = f"the default of {name} in {key} holds a placeholder"
-            self.problems.append(f"{reason}; write plain text there")
-        elif value or (value is not None and default is None):
-            self.secrets.add(value)
-            return value
-        elif default is not None:  # POSIX on `:-`: "If parameter is unset or null"
-            return default
-        else:
-            reason = f"environment variable {name}, used in {key}, is not set"
-            self.problems.append(f"{reason}; set it or write ${{{name}:-default}}")
-        return match[0]
 
 
 def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[str, Any]:
@@ -426,20 +364,24 @@ def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[s
     return {name: getattr(entry if name in said else settings, name) for name in names}
 
 
-def _resolve(name: str, entry: Entry, defaults: Mapping[str, Any], places: _Places) -> ServerConfig:
-    expansion = _Expansion(places)
+def _resolve(
+    name: str, entry: Entry, defaults: Mapping[str, Any], places: Places
+) -> tuple[ServerConfig, Sequence[Complaint]]:
+    """Fill in an entry, and say what keeps the server from being started."""
+    expansion = Expansion(places)
     command = expansion.expand(entry.command, "command")
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
-    env = {key: expansion.expand(value, f"env.{key}") for key, value in entry.env.items()}
+    env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
-    return ServerConfig(
+    complaints = _complaints(entry, command, expansion.complaints)
+    server = ServerConfig(
         name=name,
         command=command,
         args=args,
         env=env,
         cwd=cwd,
         enabled=entry.enabled and not entry.disabled,
-        problem=_problem(entry, command, expansion.problems),
+        problem=next((f"{problem}; {remedy}" for _, problem, remedy in complaints), None),
         description=entry.description,
         tags=entry.tags,
         prefix=entry.prefix,
@@ -451,20 +393,25 @@ def _resolve(name: str, entry: Entry, defaults: Mapping[str, Any], places: _Plac
         secrets=_secrets({*expansion.secrets, *env.values(), *entry.headers.values()}, places),
         **defaults,
     )
+    return server, complaints
 
 
-def _problem(entry: Entry, command: str, unresolved: list[str]) -> str | None:
+def _complaints(entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
     if entry.is_remote:
-        return (
-            "this version runs stdio servers only; bridge to this one with "
-            '"command": "npx", "args": ["-y", "mcp-remote", "<its url>"]'
-        )
+        remedy = 'bridge to this one with "command": "npx", "args": ["-y", "mcp-remote", "<its url>"]'
+        return [((), "this version runs stdio servers only", remedy)]
     if not command.strip():
-        return 'it has no "command"; write the program that starts it, such as "command": "npx"'
-    return unresolved[0] if unresolved else None
+        remedy = 'write the program that starts it, such as "command": "npx"'
+        return [(("command",), 'it has no "command"', remedy), *unresolved]
+    return unresolved
 
 
-def _secrets(values: Iterable[str], places: _Places) -> frozenset[str]:
+def _placed(document: Document, server: str, complaint: Complaint) -> ConfigError:
+    path, problem, remedy = complaint
+    return document.error(("mcpServers", server, *path), problem, remedy)
+
+
+def _secrets(values: Iterable[str], places: Places) -> frozenset[str]:
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
     secrets = {value for value in values if len(value) >= _SHORTEST_SECRET and value not in public}
     escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in secrets for ascii_only in (True, False)}
@@ -472,8 +419,8 @@ def _secrets(values: Iterable[str], places: _Places) -> frozenset[str]:
     return frozenset(secrets | escaped | lines)
 
 
-def _refuse_equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> None:
-    """Raise if two servers would mix their tools; of two variants of one server, one may be switched off."""
+def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:
+    """Refuse servers that would mix their tools; of two variants of one server, one may be switched off."""
     owners: dict[str, str] = {}
     for server in servers:
         prefix = server.name if server.prefix is None else server.prefix
@@ -482,7 +429,7 @@ def _refuse_equal_prefixes(document: Document, servers: Iterable[ServerConfig]) 
         if prefix in owners:
             problem = f'servers "{owners[prefix]}" and "{server.name}" have the same prefix "{prefix}"'
             remedy = 'give one of them another "prefix", or "enabled": false'
-            raise document.error(("mcpServers", server.name, "prefix"), problem, remedy)
+            yield document.error(("mcpServers", server.name, "prefix"), problem, remedy)
         owners[prefix] = server.name
 
 
@@ -490,10 +437,11 @@ def _refuse_equal_prefixes(document: Document, servers: Iterable[ServerConfig]) 
 
 
 def _warnings(document: Document, file: File) -> Iterator[str]:
-    known: dict[KeyPath, set[str]] = {(): {"$schema", *_keys(File)}, ("settings",): {*_keys(Settings)}}
-    for name in file.mcp_servers:
-        known["mcpServers", name] = {*_keys(Entry)}
-        known["mcpServers", name, "tools"] = {*_keys(ToolFilter)}
+    known: dict[KeyPath, set[str]] = {(): {"$schema", *keys(File)}, ("settings",): {*keys(Settings)}}
+    for path in document.lines:
+        if len(path) == 2 and path[0] == "mcpServers":
+            known[path] = {*keys(Entry)}
+            known[*path, "tools"] = {*keys(ToolFilter)}
     for path in document.lines:
         parent, key = path[:-1], str(path[-1])
         if parent in known and key not in known[parent]:
@@ -508,6 +456,7 @@ def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:
     if key in _KEYS_OF_OTHER_CLIENTS:
         return "a key of other clients, ignored here", f"use {_KEYS_OF_OTHER_CLIENTS[key]}"
     folded = {_fold(name): name for name in known}
+    difflib = import_module("difflib")  # for the first unknown key, not for every start
     nearest = difflib.get_close_matches(_fold(key), folded, n=1, cutoff=0.75)
     return "unknown key, ignored", f'did you mean "{folded[nearest[0]]}"?' if nearest else "remove it"
 

@@ -1,6 +1,8 @@
 """Files that others read while they are written: whole or not at all."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -11,14 +13,24 @@ def write_whole(path: Path, data: bytes) -> None:
         OSError: it cannot be written; what was there before is still there.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    with beside(path, data) as new:
+        new.replace(path)
+
+
+@contextlib.contextmanager
+def beside(path: Path, data: bytes) -> Iterator[Path]:
+    """Write a file, the user's alone, in the folder of another whose place it may take; if it does not, it goes.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    new = path.with_name(f".{path.name}-{os.getpid()}")
     try:
-        with open(temporary, "wb", opener=_private) as file:  # a path's own `open` has no opener
+        with open(new, "wb", opener=_private) as file:  # a path's own `open` has no opener
             file.write(data)
-        temporary.replace(path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield new
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _private(path: str, flags: int) -> int:

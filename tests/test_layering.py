@@ -27,6 +27,7 @@ GROUPS = {
         "inflight",
         "config",
         "diagnosis",
+        "placeholders",
         "jsonc",
         "catalog",
         "definitions",
@@ -65,8 +66,9 @@ BARE = {"", "backend"}  # packages whose `__init__` holds no more than a docstri
 WITHIN = {
     # inside a group: who may import whom
     "model": ["errors", "profiles"],
-    "config": ["jsonc"],
-    "diagnosis": ["jsonc"],
+    "config": ["jsonc", "placeholders"],
+    "placeholders": ["jsonc"],
+    "diagnosis": ["config", "jsonc", "placeholders"],
     "catalog": ["config", "definitions"],
     "arguments": ["catalog", "config"],
     "views": ["catalog", "definitions"],

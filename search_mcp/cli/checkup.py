@@ -11,19 +11,25 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any
 
+import typer
+
+from search_mcp.aggregate import trust_folder
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.catalog import Catalog
-from search_mcp.cli import fitness
+from search_mcp.cli import acceptance, fitness
 from search_mcp.cli.fitness import Remark
+from search_mcp.cli.memory import Renewed
+from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG
-from search_mcp.cli.session import Session
+from search_mcp.cli.session import Session, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig, redact
 from search_mcp.model import Kind, Status
 from search_mcp.profiles import CANONICAL, PROFILES, Profile
+from search_mcp.trust import TrustStore
 
 _COMES_WITH = {
     "npx": "npx comes with Node.js: https://nodejs.org",
@@ -34,6 +40,26 @@ _COMES_WITH = {
 }
 _HEADINGS = ("Server", "State", "Protocol", "Opened in", "Tools", "Prompts", "Resources", "Templates")
 _NUMBERS = _HEADINGS[3:]
+
+
+@takes("config", "client", "as_json", "debug")
+def check(
+    options: Options,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Take the changed tools of a server, or one by its full name, as they are."),
+    ] = None,
+) -> int:
+    """Start every server, and show what is there and what is wrong."""
+    screen, judge = options.screen, options.profile
+    loaded, path = options.configuration()
+    acceptance.accept(accept or [], loaded, TrustStore(trust_folder()), screen)
+    found = run(loaded, judge, Renewed, lambda running: examine(running, judge, screen))
+    if options.as_json:
+        screen.json({"config": str(path), **found.as_json(), "warnings": loaded.warnings})
+    else:
+        report(found, loaded, path, screen)
+    return found.exit_code
 
 
 @dataclass(frozen=True)
@@ -124,8 +150,12 @@ async def examine(session: Session, client: Profile | None, terminal: Terminal) 
         slow = fitness.of_start(status, session.config.settings, [client] if client is not None else PROFILES)
         if slow is not None:
             problems.append((status.server, slow))
+    for server in session.config.servers:
+        unreadable = fitness.of_prefix(server)
+        if unreadable is not None and server.enabled:
+            problems.append((server.name, unreadable))
     findings = [
-        _finding(status, session, tuple(text for server, text in problems if server == status.server))
+        _finding(status, session, tuple(text for name, text in problems if name == status.server))
         for status in session.statuses()
     ]
     return Examination(findings, judge, list(fitness.of_catalog(session.catalog, session.audience, judge)))

@@ -7,7 +7,7 @@ import typer
 
 from search_mcp.cli import session
 from search_mcp.cli.options import configuration
-from search_mcp.config import Config, Settings
+from search_mcp.config import NOTHING, Config, FaultyFile
 from search_mcp.errors import ConfigError
 from search_mcp.tools import DEFINITIONS
 
@@ -30,5 +30,7 @@ def _beginning(incomplete: str, names: list[str]) -> list[str]:
 def _configuration(context: typer.Context) -> Config:
     try:
         return configuration(context.params.get("config"))[0]
+    except FaultyFile as exc:
+        return exc.rest
     except ConfigError:
-        return Config((), Settings(), ())
+        return NOTHING

@@ -1,45 +1,85 @@
 """`config`: where the configuration is, whether it is right, and what may be in it."""
 
+from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import typer
 
-from search_mcp.cli.options import AsJson, ConfigPath, Debug, configuration, terminal
-from search_mcp.cli.problem import FINE, WRONG
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, MISUSED, WRONG
+from search_mcp.config import NOTHING, Config, FaultyFile
+from search_mcp.errors import ConfigError
 
 app = typer.Typer(help="Show where the configuration is, whether it is right, and what may be in it.")
 
 
 @app.command()
-def path(context: typer.Context, config: ConfigPath = None, debug: Debug = False) -> int:
+@takes("config", "debug")
+def path(options: Options) -> int:
     """Print which file is used."""
-    _, found = configuration(config)
-    terminal(context, debug).text(str(found))
+    _, found = options.configuration()
+    options.screen.text(str(found))
     return FINE
 
 
 @app.command()
-def validate(context: typer.Context, config: ConfigPath = None, as_json: AsJson = False, debug: Debug = False) -> int:
-    """Say what is wrong with the file, without starting any server."""
-    screen = terminal(context, debug)
-    loaded, found = configuration(config)
-    problems = {server.name: server.problem for server in loaded.servers if server.enabled and server.problem}
-    if as_json:
-        screen.json({"config": str(found), "ok": not problems, "problems": problems, "warnings": loaded.warnings})
-        return WRONG if problems else FINE
-    for name, problem in problems.items():
-        screen.error(f"{name}: {problem}")
-    for warning in loaded.warnings:
-        screen.warning(warning)
-    if not problems:
+@takes("config", "as_json", "debug")
+def validate(options: Options) -> int:
+    """Say everything that is wrong with the file, without starting any server."""
+    screen = options.screen
+    file, loaded, faults = _examined(options)
+    if options.as_json:
+        screen.json(
+            {
+                "config": file,
+                "ok": not faults and not loaded.problems,
+                "faults": [_as_json(each) for each in faults],
+                "problems": [_as_json(each) for each in loaded.problems],
+                "warnings": loaded.warnings,
+            }
+        )
+    else:
+        for each in (*faults, *loaded.problems):
+            screen.error(str(each))
+        for warning in loaded.warnings:
+            screen.warning(warning)
+    if faults:
+        return MISUSED
+    if loaded.problems:
+        return WRONG
+    if not options.as_json:
         enabled = sum(server.enabled for server in loaded.servers)
-        screen.text(f"{found}: {len(loaded.servers)} servers, {enabled} of them enabled")
-    return WRONG if problems else FINE
+        screen.text(f"{file}: {len(loaded.servers)} servers, {enabled} of them enabled")
+    return FINE
+
+
+def _examined(options: Options) -> tuple[str, Config, Sequence[ConfigError]]:
+    """Read what can be read of the file, and say what is wrong with the rest."""
+    try:
+        loaded, found = options.configuration()
+    except FaultyFile as exc:
+        return exc.source, exc.rest, exc.faults
+    except ConfigError as exc:
+        options.screen.traceback(exc)
+        return exc.source, NOTHING, [exc]
+    return str(found), loaded, []
+
+
+def _as_json(fault: ConfigError) -> dict[str, Any]:
+    return {
+        "file": fault.source,
+        "line": fault.line,
+        "key": fault.key,
+        "problem": fault.problem,
+        "remedy": fault.remedy,
+    }
 
 
 @app.command("schema")
-def schema_(context: typer.Context, debug: Debug = False) -> int:
+@takes("debug")
+def schema_(options: Options) -> int:
     """Print the JSON Schema of the file, for an editor."""
     schema = import_module("search_mcp.cli.schema")  # no other command needs what it loads
-    terminal(context, debug).json(schema.of_file())
+    options.screen.json(schema.of_file())
     return FINE

@@ -1,4 +1,4 @@
-"""`tokens`: what a catalogue costs in a model's context, in each mode and over a session.
+"""What a catalogue costs in a model's context, in each mode and over a session.
 
 Decides what is counted: of a tool its name, description and parameters, which is what clients give to a model;
 the instructions; of a search the call and the text of its answer.
@@ -12,7 +12,6 @@ from typing import Any, Final, get_args
 from search_mcp import jsonrpc
 from search_mcp.catalog import Item
 from search_mcp.cli.session import Session
-from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.tokenizer import Tokenizer
 from search_mcp.jsonrpc import Fields
 from search_mcp.profiles import Listing
@@ -130,39 +129,3 @@ def _of_query(session: Session, tokenizer: Tokenizer, query: str) -> int:
     answer = jsonrpc.value(session.own_tools.run(SEARCH, {"query": query}, session.audience))
     call = {"name": SEARCH, "arguments": {"query": query}}
     return tokenizer.count(_text(call)) + tokenizer.count(answer["content"][0]["text"])
-
-
-def show(cost: Cost, terminal: Terminal) -> None:
-    """Show what it costs to a person."""
-    terminal.table(
-        ("Server", "Tools", *MODES),
-        [
-            *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in cost.servers),
-            ("our own tools", "", *_cells(cost.own_tools)),
-            ("instructions", "", *_cells(dict.fromkeys(MODES, cost.instructions))),
-            ("in all", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
-        ],
-        ("Tools", *MODES),
-    )
-    terminal.text("")
-    terminal.table(
-        ("Session with", *MODES),
-        [(_searches(count), *_cells({mode: cost.of_session(mode, count) for mode in MODES})) for count in SESSIONS],
-        MODES,
-    )
-    terminal.text("")
-    terminal.paragraph(f"Without search-mcp the servers cost {cost.directly:,} tokens.")
-    terminal.paragraph(
-        f"A search costs {cost.search:,} tokens with its answer: "
-        f'up to {_searches(cost.break_even("search"))} a session, "search" is cheaper than "full"; '
-        f'"light" is up to {_searches(cost.break_even("light"))}.'
-    )
-    terminal.paragraph(cost.tokenizer.remark, style="dim")
-
-
-def _cells(by_mode: ByMode) -> tuple[str, ...]:
-    return tuple(f"{by_mode[mode]:,}" for mode in MODES)
-
-
-def _searches(count: int) -> str:
-    return f"{count:,} search" if count == 1 else f"{count:,} searches"

@@ -7,13 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from search_mcp import server
 from search_mcp.cli import completion
-from search_mcp.cli.options import ConfigPath, Debug, terminal
+from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import difference, found, merging, storage
@@ -24,7 +24,6 @@ from search_mcp.clients.storage import File
 from search_mcp.errors import ConfigError
 from search_mcp.suggest import nearest
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 _Names = Annotated[
     list[str],
     typer.Argument(metavar="NAME...", help="Servers of the configuration.", autocompletion=completion.server_names),
@@ -41,7 +40,7 @@ def own_file(explicit: str | None) -> File:
     return storage.load(next((place for place in places if place.is_file()), places[-1]), "jsonc")
 
 
-def save(file: File, changed: Document, dry_run: bool, screen: Terminal) -> None:
+def save(file: File, changed: Document, options: Options) -> None:
     """Write an edited file, or show what would be written.
 
     Raises:
@@ -49,14 +48,15 @@ def save(file: File, changed: Document, dry_run: bool, screen: Terminal) -> None
     """
     if changed == file.document:
         return
-    if dry_run:
-        screen.text(difference.unified(file.document, changed))
+    if options.dry_run:
+        options.screen.text(difference.unified(file.document, changed))
     else:
         file.save(changed)
 
 
+@takes("config", "dry_run", "debug")
 def add(
-    context: typer.Context,
+    options: Options,
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What the server is to be called.")] = None,
     command: Annotated[
         list[str] | None, typer.Argument(metavar="[-- COMMAND ARGS...]", help="What starts it.", show_default=False)
@@ -69,19 +69,16 @@ def add(
         str | None,
         typer.Option("--json", metavar="JSON", help="Servers as a README has them; - reads them from stdin."),
     ] = None,
-    config: ConfigPath = None,
-    dry_run: DryRun = False,
-    debug: Debug = False,
 ) -> int:
     """Add a server, as in: search-mcp add NAME -- COMMAND ARGS."""
-    screen = terminal(context, debug)
+    screen = options.screen
     if json_entry is not None:
         if command or env or cwd:
             raise Misuse("--json says all there is to say", "leave the command, --env and --cwd out")
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         servers = [_typed(name, command or [], env or [], cwd)]
-    file = own_file(config)
+    file = own_file(options.config)
     _refuse_taken_names(servers, file)
     changed, merged = merging.merge(file.document, servers)
     for each in merged:
@@ -89,12 +86,12 @@ def add(
             raise Misuse(f"{each.server.name or 'that'} is no server: {each.notes[0]}")
     if not merged:
         raise Misuse("that holds no server but search-mcp itself", "add the servers it is to run")
-    save(file, changed, dry_run, screen)
+    save(file, changed, options)
     for each in merged:
         if each.result == "present":
             screen.text(f"{each.server.name} is there already, as {each.name}.")
-        elif not dry_run:
-            screen.text(f"Added {each.name} to {file.path}.")
+        elif not options.dry_run:
+            screen.text(f"Added {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")
         for note in each.notes:
             screen.warning(f"{each.name}: {note}")
     return FINE
@@ -132,67 +129,75 @@ def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
             raise Misuse(f"there is a server {each.name} already", "remove it first, or call this one something else")
 
 
-def remove(
-    context: typer.Context, names: _Names, config: ConfigPath = None, dry_run: DryRun = False, debug: Debug = False
-) -> int:
+@takes("config", "dry_run", "debug")
+def remove(options: Options, names: _Names) -> int:
     """Remove servers from the configuration."""
-    return _edit(
-        context, names, config, dry_run, debug, lambda own, name, _: own.drop((ROOT, name)), "Removed {} from {}."
-    )
+    return _edit(options, names, _removed, "Removed {} from {}.")
 
 
-def enable(
-    context: typer.Context, names: _Names, config: ConfigPath = None, dry_run: DryRun = False, debug: Debug = False
-) -> int:
+@takes("config", "dry_run", "debug")
+def enable(options: Options, names: _Names) -> int:
     """Switch servers on."""
-    return _edit(context, names, config, dry_run, debug, _enabled, "Enabled {} in {}.")
+    return _edit(options, names, _enabled, "Enabled {} in {}.")
 
 
-def disable(
-    context: typer.Context, names: _Names, config: ConfigPath = None, dry_run: DryRun = False, debug: Debug = False
-) -> int:
+@takes("config", "dry_run", "debug")
+def disable(options: Options, names: _Names) -> int:
     """Switch servers off; they stay in the configuration."""
-    return _edit(context, names, config, dry_run, debug, _disabled, "Disabled {} in {}.")
+    return _edit(options, names, _disabled, "Disabled {} in {}.")
 
 
-_Change = Callable[[Document, str, Mapping[str, object]], Document]
+_Entry = Mapping[str, object]
+_Change = Callable[[Document, str, _Entry, _Entry], Document]
+"""Changes a server, given its entry and what that was before the last edit."""
 
 
-def _edit(
-    context: typer.Context,
-    names: Sequence[str],
-    config: str | None,
-    dry_run: bool,
-    debug: bool,
-    change: _Change,
-    done: str,
-) -> int:
-    screen = terminal(context, debug)
-    file = own_file(config)
-    present = file.document.members((ROOT,))
+def _edit(options: Options, names: Sequence[str], change: _Change, done: str) -> int:
+    screen, file = options.screen, own_file(options.config)
+    present, before = file.document.members((ROOT,)), _entries(file.previous())
     changed = file.document
     for name in dict.fromkeys(names):
         if name not in present:
             otherwise = f"there are {', '.join(present)}" if present else f"there are none in {file.path}"
             raise Misuse(f"there is no server {name!r}", did_you_mean(nearest(name, present), otherwise))
-        changed = change(changed, name, present[name] if isinstance(present[name], dict) else {})
-    save(file, changed, dry_run, screen)
+        changed = change(changed, name, _object(present[name]), _object(before.get(name)))
+    save(file, changed, options)
     if changed == file.document:
         screen.text(f"Nothing to do: {file.path} says so already.")
-    elif not dry_run:
+    elif not options.dry_run:
         screen.text(done.format(", ".join(dict.fromkeys(names)), file.path))
         _warn_of_problems(file.path, names, screen)
     return FINE
 
 
-def _enabled(own: Document, name: str, entry: Mapping[str, object]) -> Document:
+def _entries(document: Document | None) -> Mapping[str, Any]:
+    return _object(document.value.get(ROOT)) if document is not None else {}
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _removed(own: Document, name: str, _entry: _Entry, _before: _Entry) -> Document:
+    return own.drop((ROOT, name))
+
+
+def _enabled(own: Document, name: str, entry: _Entry, before: _Entry) -> Document:
     """Use the switches that are there; without any a server is on."""
     if "enabled" in entry:
-        own = own.put((ROOT, name, "enabled"), True)
+        own = _as_before(own, name, entry, before) or own.put((ROOT, name, "enabled"), True)
     return own.put((ROOT, name, "disabled"), False) if "disabled" in entry else own
 
 
-def _disabled(own: Document, name: str, entry: Mapping[str, object]) -> Document:
+def _as_before(own: Document, name: str, entry: _Entry, before: _Entry) -> Document | None:
+    """Take out a switch that `disable` put in, if nothing else goes with it."""
+    if {**before, "enabled": False} != entry or "enabled" in before:
+        return None
+    without = own.drop((ROOT, name, "enabled"))
+    return without if without.put((ROOT, name, "enabled"), False) == own else None
+
+
+def _disabled(own: Document, name: str, entry: _Entry, _before: _Entry) -> Document:
     switch, value = ("disabled", True) if "disabled" in entry and "enabled" not in entry else ("enabled", False)
     return own.put((ROOT, name, switch), value)
 

@@ -3,12 +3,13 @@
 Knows what `profiles` says of the clients, and nothing else of them.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from search_mcp.backend.surroundings import PROBE_SECONDS
 from search_mcp.catalog import Catalog
-from search_mcp.config import Settings
+from search_mcp.config import ServerConfig, Settings
 from search_mcp.model import Audience, Status
 from search_mcp.profiles import Profile
 from search_mcp.router import IMPATIENCE
@@ -40,6 +41,17 @@ def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> 
     return (
         f"it took {seconds:.1f} s to start: the very first list of {_enumerated(late)} comes without its tools; "
         "from the second start on they are remembered"
+    )
+
+
+def of_prefix(server: ServerConfig) -> str | None:
+    """Say that nobody can read whose tools these are."""
+    prefix = server.name if server.prefix is None else server.prefix
+    if not prefix or re.search("[A-Za-z0-9_.-]", prefix):
+        return None
+    return (
+        'its name has no character that tools\' names may have, so "_" stands for each; '
+        'give it a "prefix" of letters from a to z'
     )
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli.editing import DryRun, own_file
-from search_mcp.cli.options import AsJson, ConfigPath, Debug, terminal
+from search_mcp.cli.editing import own_file
+from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
 from search_mcp.clients import difference, found, merging, storage
@@ -20,8 +20,9 @@ from search_mcp.clients.merging import Merged
 from search_mcp.errors import ConfigError
 
 
+@takes("config", "dry_run", "as_json", "debug")
 def import_(
-    context: typer.Context,
+    options: Options,
     sources: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,14 +31,9 @@ def import_(
             autocompletion=beginning,
         ),
     ] = None,
-    config: ConfigPath = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    debug: Debug = False,
 ) -> int:
     """Take over the servers that AI clients have."""
-    screen = terminal(context, debug)
-    own = own_file(config)
+    screen, own = options.screen, own_file(options.config)
     servers: list[Server] = []
     troubles: list[ConfigError] = []
     for path, client in _files(sources or [], own.path):
@@ -46,9 +42,9 @@ def import_(
             servers += found.servers(document, found.reader(document, client))
     changed, merged = merging.merge(own.document, servers)
     is_new = any(each.result == "added" for each in merged)
-    if is_new and not dry_run:
+    if is_new and not options.dry_run:
         own.save(changed)
-    if as_json:
+    if options.as_json:
         screen.json(_import_as_json(own.path, merged, troubles, difference.unified(own.document, changed)))
         return WRONG if troubles else FINE
     if merged:
@@ -59,7 +55,7 @@ def import_(
     for each in merged:
         for note in each.notes if each.result == "added" else ():
             screen.warning(f"{each.name}: {note}")
-    if is_new and dry_run:
+    if is_new and options.dry_run:
         screen.text(difference.unified(own.document, changed))
     elif is_new:
         screen.note(f"They are in {own.path}; search-mcp check starts them all.")

@@ -5,23 +5,76 @@ Decides how each kind of content is shown, and what is saved. Bytes are never wr
 
 import base64
 import binascii
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from search_mcp import jsonrpc
-from search_mcp.cli import output
-from search_mcp.cli.arguments import Word, fit
-from search_mcp.cli.listing import described
-from search_mcp.cli.problem import FINE, WRONG
-from search_mcp.cli.session import Session
+from search_mcp.cli import completion, output
+from search_mcp.cli.arguments import Word, fit, read
+from search_mcp.cli.description import described
+from search_mcp.cli.memory import Eras
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
+from search_mcp.cli.session import Session, owners, run
 from search_mcp.cli.terminal import Terminal, one_line
+from search_mcp.errors import WireError
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Kind, Outcome
+from search_mcp.model import InputRequired, Kind, Outcome
 
 
-async def call(session: Session, name: str, given: Fields, words: Sequence[Word], terminal: Terminal) -> Outcome:
+@takes("config", "client", "as_json", "debug")
+def call(
+    options: Options,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The tool, by any spelling of its name.", autocompletion=completion.tool_names
+        ),
+    ],
+    pairs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE | KEY:=JSON | '{...}' | -]...",
+            help="Its arguments: numbers as the tool wants them, or one JSON object; - reads one from stdin.",
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="PATH", help="Save the images and other bytes, or else the text, here."),
+    ] = None,
+) -> int:
+    """Call a tool, and show what it answers."""
+    screen = options.screen
+    given, words = read(pairs or [], sys.stdin.read)
+    if target is not None:
+        output.check(target)
+    loaded, _ = options.configuration()
+
+    async def work(running: Session) -> Outcome:
+        return await _invoke(running, name, given, words, screen)
+
+    outcome = run(owners(loaded, options.profile, [name]), options.profile, Eras, work)
+    if isinstance(outcome, WireError):
+        if options.as_json:
+            screen.json({"error": outcome.error_object()})
+        raise of_call(outcome, name, loaded.servers)
+    if isinstance(outcome, InputRequired):
+        raise Problem(f"{name} asks for something that can only be answered in an AI client", "call it from there")
+    body = jsonrpc.encode(outcome.body)
+    if not options.as_json:
+        return show(body, target, screen)
+    screen.raw_json(body)
+    if target is not None:
+        save(body, target, screen)
+    return WRONG if is_error(body) else FINE
+
+
+async def _invoke(session: Session, name: str, given: Fields, words: Sequence[Word], terminal: Terminal) -> Outcome:
     """Call a tool, and show its progress meanwhile.
 
     Raises:

@@ -9,12 +9,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import anyio
+import typer
 from watchfiles import awatch
 
+from search_mcp.aggregate import log_folder
 from search_mcp.backend.journal import file_name
-from search_mcp.cli.problem import Problem
+from search_mcp.cli import completion, inventory
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, Problem
+from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig, redact
 
@@ -22,6 +28,40 @@ SETTLING_SECONDS = 1.0
 """How long after the start the files are read once more: by then the watch is in place."""
 
 Show = Callable[[ServerConfig, str], None]
+
+
+@takes("config", "as_json", "debug")
+def logs(
+    options: Options,
+    of_server: Annotated[
+        str | None,
+        typer.Argument(metavar="[SERVER]", help="Only what this server wrote.", autocompletion=completion.server_names),
+    ] = None,
+    following: Annotated[bool, typer.Option("--follow", "-f", help="Show what is written from now on, too.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="How many lines of each.")] = 50,
+) -> int:
+    """Show what the servers wrote to their stderr while an AI client used them."""
+    screen = options.screen
+    loaded, _ = options.configuration()
+    if of_server is not None:
+        inventory.known_server(loaded, of_server)
+    folder = log_folder()
+    files = [LogFile(each, folder) for each in loaded.servers if of_server in (None, each.name)]
+
+    def show(of: ServerConfig, line: str) -> None:
+        if options.as_json:
+            screen.json_line({"server": of.name, "line": line})
+        elif of_server is not None:
+            screen.text(line)
+        else:
+            screen.logged(of.name, line)
+
+    if following:
+        run_alone(lambda: follow(files, folder, lines, show, screen))
+    else:
+        check(files, folder)
+        show_last(files, lines, show)
+    return FINE
 
 
 class LogFile:

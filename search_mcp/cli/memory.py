@@ -7,12 +7,12 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from search_mcp.cache import CatalogCache, Record
+from search_mcp.jsonrpc import altered
 from search_mcp.model import Kind, Page
 
 _NO_PAGES: Mapping[Kind, Page] = MappingProxyType({})
@@ -47,7 +47,7 @@ class Eras(Memory):
 
     def load(self, key: str) -> Record | None:
         record = super().load(key)
-        return replace(record, pages=_NO_PAGES) if record is not None else None
+        return altered(record, pages=_NO_PAGES) if record is not None else None
 
 
 class Renewed(Memory):

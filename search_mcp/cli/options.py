@@ -1,8 +1,12 @@
 """The options that commands have in common, and what every command starts from."""
 
+import inspect
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,31 +26,72 @@ def _known_client(name: str | None) -> str | None:
     raise typer.BadParameter(f"there is no client {name!r}; {did_you_mean(nearest(name, profiles.BY_NAME), otherwise)}")
 
 
-ConfigPath = Annotated[
-    str | None,
-    typer.Option("--config", metavar="PATH", help="The configuration, if it is not in one of the usual places."),
-]
-ClientName = Annotated[
-    str | None,
-    typer.Option(
-        "--client",
-        metavar="NAME",
-        callback=_known_client,
-        autocompletion=lambda incomplete: [name for name in profiles.BY_NAME if name.startswith(incomplete)],
-        help="Names as this AI client sees them, such as cursor.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Refresh = Annotated[bool, typer.Option("--refresh", help="Ask all servers again, also those that are remembered.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the log and, on an error, where it comes from.")]
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the options say that several commands have; a command is given those that it `takes`."""
+
+    screen: Terminal
+    config: Annotated[
+        str | None,
+        typer.Option("--config", metavar="PATH", help="The configuration, if it is not in one of the usual places."),
+    ] = None
+    client: Annotated[
+        str | None,
+        typer.Option(
+            "--client",
+            metavar="NAME",
+            callback=_known_client,
+            autocompletion=lambda incomplete: [name for name in profiles.BY_NAME if name.startswith(incomplete)],
+            help="Names as this AI client sees them, such as cursor.",
+        ),
+    ] = None
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Ask all servers again, also those that are remembered.")
+    ] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the log and, on an error, where it comes from.")] = False
+
+    def configuration(self) -> tuple[Config, Path]:
+        """Read the configuration; say where it is.
+
+        Raises:
+            ConfigError: there is none, or it is wrong.
+        """
+        return configuration(self.config)
+
+    @property
+    def profile(self) -> Profile | None:
+        return profiles.BY_NAME[self.client] if self.client is not None else None
+
+    @property
+    def memory(self) -> type[Memory]:
+        """What is to be believed of what is remembered of the servers."""
+        return Renewed if self.refresh else Remembered
 
 
-def terminal(context: typer.Context, debug: bool) -> Terminal:
-    """Where this command writes."""
-    assert isinstance(context.obj, Terminal)
-    if debug:
-        context.obj.debug()
-    return context.obj
+def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command these of the shared options, behind its own, and what they say as its first argument."""
+    shared = [each for each in inspect.signature(Options).parameters.values() if each.name in names]
+
+    def with_options(command: Callable[..., int]) -> Callable[..., int]:
+        @wraps(command)
+        def run(context: typer.Context, **given: Any) -> int:
+            screen = context.obj
+            assert isinstance(screen, Terminal)
+            options = Options(screen=screen, **{each.name: given.pop(each.name) for each in shared})
+            if options.debug:
+                screen.debug()
+            return command(options, **given)
+
+        # It is from the signature that typer knows what there is on the command line.
+        _, *own = inspect.signature(command).parameters.values()
+        context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (context, *own, *shared)]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return with_options
 
 
 def configuration(path: str | None) -> tuple[Config, Path]:
@@ -56,12 +101,3 @@ def configuration(path: str | None) -> tuple[Config, Path]:
         ConfigError: there is none, or it is wrong.
     """
     return server.load(path, os.environ)
-
-
-def memory(refresh: bool) -> type[Memory]:
-    """What is to be believed of what is remembered of the servers."""
-    return Renewed if refresh else Remembered
-
-
-def profile(client: str | None) -> Profile | None:
-    return profiles.BY_NAME[client] if client is not None else None

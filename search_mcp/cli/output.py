@@ -1,5 +1,6 @@
 """Files that a person asked for: refused before any work is done, written afterwards."""
 
+import os
 from pathlib import Path
 
 from search_mcp.cli.problem import Misuse, Problem
@@ -9,10 +10,12 @@ def check(path: Path) -> None:
     """Refuse a file that could not be written.
 
     Raises:
-        Misuse: there is no such folder, or it is one.
+        Misuse: there is no such folder, it is one, or nobody may write there.
     """
-    if path.is_dir() or not path.parent.is_dir():
-        raise Misuse(f"{path} is no file that could be written", "name a file in a folder that exists")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise Misuse(
+            f"{path} is no file that could be written", "name one in a folder that is there and that you may write to"
+        )
 
 
 def write(path: Path, data: bytes) -> None:

@@ -5,6 +5,7 @@ Decides the exit codes: 1 is something that is wrong, 2 is a wrong command line 
 
 from collections.abc import Sequence
 
+from search_mcp.config import ServerConfig
 from search_mcp.errors import BackendToolError, Lost, NotFound, NotRunning, SearchMcpError, WireError
 from search_mcp.views import signature
 
@@ -54,18 +55,32 @@ def cut(text: str) -> str:
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1].rstrip() + "…"
 
 
-def of_call(error: WireError, name: str) -> Problem:
+def disabled(server: ServerConfig) -> Problem:
+    """Say that a server is switched off, and what else keeps it from being started."""
+    what = f"MCP server {server.name!r} is disabled"
+    if server.problem is not None:
+        return Problem(f"{what}, and cannot be started: {server.problem}")
+    return Problem(what, f"search-mcp enable {server.name} switches it on")
+
+
+def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Problem:
     """Say to a person what went wrong with a call."""
     match error:
         case NotFound():
             return Problem(str(error), did_you_mean(error.suggestions, "search-mcp list shows what there is"))
-        case NotRunning(state="disabled"):
-            return Problem(f"MCP server {error.server!r} is disabled", 'set "enabled": true in the configuration')
         case NotRunning():
-            return Problem(f"{error}: {cut(error.reason or error.state)}", "search-mcp check tells more")
+            return _of_not_running(error, next(server for server in servers if server.name == error.server))
         case Lost():
             reason = f": {cut(error.reason)}" if error.reason else ""
             return Problem(f"{error}{reason}", "it may have run nevertheless")
         case BackendToolError(input_schema=dict(schema)):
             return Problem(str(error), f"it takes {signature(name, schema)}")
     return Problem(str(error))
+
+
+def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
+    if error.state == "disabled":
+        return disabled(server)
+    if server.problem is not None:
+        return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
+    return Problem(f"{error}: {cut(error.reason or error.state)}", "search-mcp check tells more")

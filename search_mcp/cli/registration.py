@@ -15,11 +15,10 @@ import platformdirs
 import typer
 
 from search_mcp.aggregate import APP
-from search_mcp.cli.editing import DryRun, own_file
-from search_mcp.cli.options import AsJson, ConfigPath, Debug, terminal
+from search_mcp.cli.editing import own_file
+from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
-from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import command, difference, found, installation, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
@@ -72,22 +71,18 @@ class _Done:
         return f"start {self.client.title} again" if self.result == "removed" else self.client.next_step
 
 
+@takes("config", "dry_run", "as_json", "debug")
 def install(
-    context: typer.Context,
+    options: Options,
     clients: _Clients = None,
     all_found: _AllFound = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Move the client's other servers behind search-mcp; uninstall undoes it.")
     ] = False,
-    config: ConfigPath = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    debug: Debug = False,
 ) -> int:
     """Register search-mcp in AI clients."""
-    screen = terminal(context, debug)
     words = _own_command()
-    own = own_file(config)
+    own = own_file(options.config)
     behind = own.document.put((ROOT,), own.document.members((ROOT,)))
     plans: list[_Plan] = []
     troubles: list[ConfigError] = []
@@ -97,15 +92,15 @@ def install(
             if replace:
                 plan, behind = _with_moves(plan, behind)
             plans.append(plan)
-    if plans and behind != own.document and not dry_run:
+    if plans and behind != own.document and not options.dry_run:
         own.save(behind)
     startup = _Startup(words, str(own.path.absolute()), installation.variables(behind))
     done: list[_Done] = []
     for plan in plans:
         with noting(troubles):
-            done.append(_install(plan, startup, dry_run))
+            done.append(_install(plan, startup, options.dry_run))
     changes = difference.unified(own.document, behind) if plans else ""
-    return _conclude(done, troubles, changes, dry_run, as_json, screen)
+    return _conclude(done, troubles, changes, options)
 
 
 @dataclass(frozen=True)
@@ -173,24 +168,17 @@ def _memory() -> Memory:
     return Memory(Path(platformdirs.user_state_dir(APP, appauthor=False)))
 
 
-def uninstall(
-    context: typer.Context,
-    clients: _Clients = None,
-    all_found: _AllFound = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    debug: Debug = False,
-) -> int:
+@takes("dry_run", "as_json", "debug")
+def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound = False) -> int:
     """Take search-mcp out of AI clients, and bring back what it replaced."""
-    screen = terminal(context, debug)
     machine = this_machine()
     done: list[_Done] = []
     troubles: list[ConfigError] = []
     for client in _named(clients or [], all_found):
         for path in found.files(client, machine):
             with noting(troubles):
-                done.append(_uninstall(client, storage.load(path, client.format), dry_run))
-    return _conclude(done, troubles, "", dry_run, as_json, screen)
+                done.append(_uninstall(client, storage.load(path, client.format), options.dry_run))
+    return _conclude(done, troubles, "", options)
 
 
 def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
@@ -225,16 +213,10 @@ def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Pa
         yield from ((client, path) for path in paths)
 
 
-def _conclude(
-    done: Sequence[_Done],
-    troubles: Sequence[ConfigError],
-    own_changes: str,
-    dry_run: bool,
-    as_json: bool,
-    screen: Terminal,
-) -> int:
+def _conclude(done: Sequence[_Done], troubles: Sequence[ConfigError], own_changes: str, options: Options) -> int:
     """Say what was done, and what is left to do."""
-    if as_json:
+    screen = options.screen
+    if options.as_json:
         errors = [str(each) for each in troubles]
         screen.json({"clients": [each.as_json() for each in done], "difference": own_changes, "errors": errors})
         return WRONG if troubles else FINE
@@ -244,16 +226,16 @@ def _conclude(
         )
     elif not troubles:
         screen.note("None of them was found on this machine.")
-    if dry_run:
+    if options.dry_run:
         for changes in filter(None, (own_changes, *(each.difference() for each in done))):
             screen.text(changes)
     for each in done:
-        _tell(each, dry_run, screen)
+        _tell(each, options)
     return report(troubles, screen)
 
 
-def _tell(done: _Done, dry_run: bool, screen: Terminal) -> None:
-    title = done.client.title
+def _tell(done: _Done, options: Options) -> None:
+    screen, title = options.screen, done.client.title
     if done.moved:
         moved = "back from behind" if done.result in ("removed", "absent") else "behind"
         screen.note(f"{title}: {moved} search-mcp: {', '.join(done.moved)}.")
@@ -261,5 +243,5 @@ def _tell(done: _Done, dry_run: bool, screen: Terminal) -> None:
         screen.warning(warning)
     if done.backup is not None:
         screen.note(f"{title}: the file as it was is {done.backup}.")
-    if done.next_step is not None and not dry_run:
+    if done.next_step is not None and not options.dry_run:
         screen.note(f"{title}: {done.next_step}.")

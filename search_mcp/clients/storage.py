@@ -7,11 +7,11 @@ not overwritten.
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from search_mcp import files
 from search_mcp.clients import document
 from search_mcp.clients.document import Document, Format
 from search_mcp.errors import ConfigError
@@ -36,6 +36,14 @@ class File:
             ConfigError: it is not as it was read any more, or it cannot be written.
         """
         return write(self.path, self.before, changed.data)
+
+    def previous(self) -> Document | None:
+        """Read the version before the last edit, if one was kept and still can be read."""
+        try:
+            kept = read(_backup(self.path.resolve()))
+            return document.read(kept, self.document.format, str(self.path)) if kept is not None else None
+        except ConfigError:
+            return None
 
 
 def load(path: Path, format_: Format) -> File:
@@ -71,7 +79,7 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
     target = path.resolve()  # of a link, what it points to is replaced
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = target.with_name(target.name + BACKUP_SUFFIX)
+        backup = _backup(target)
         mode = _PRIVATE if before is None else stat.S_IMODE(target.stat().st_mode)
         with _beside(target, after, mode) as new:
             if read(target) != before:
@@ -86,17 +94,15 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
     return backup if before is not None else None
 
 
+def _backup(target: Path) -> Path:
+    return target.with_name(target.name + BACKUP_SUFFIX)
+
+
 @contextlib.contextmanager
 def _beside(target: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """Write a file in the same folder, which is gone afterwards unless it took the other's place."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    new = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
+    """Write a file in the same folder, safe on the disk and with these permissions, to take the other's place."""
+    with files.beside(target, data) as new:
+        with new.open("rb+") as file:
             os.fsync(file.fileno())
         new.chmod(mode)
         yield new
-    finally:
-        new.unlink(missing_ok=True)

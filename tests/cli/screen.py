@@ -21,14 +21,16 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class Screen:
     """One run of the command at a terminal so many columns wide."""
 
-    def __init__(self, place: Place, *words: str, columns: int = 80, **variables: str) -> None:
+    def __init__(
+        self, place: Place, *words: str, columns: int = 80, stdout: int | None = None, **variables: str
+    ) -> None:
         self._columns = columns
         self._terminal, other_end = os.openpty()
         fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self._process = subprocess.Popen(
             [*COMMAND, *words],
             stdin=other_end,
-            stdout=other_end,
+            stdout=other_end if stdout is None else stdout,
             stderr=other_end,
             cwd=place.folder,
             env={**place.variables, "TERM": "xterm-256color", **variables},
@@ -46,6 +48,13 @@ class Screen:
 
     def press(self, keys: str) -> None:
         os.write(self._terminal, keys.encode())
+
+    @property
+    def piped(self) -> bytes:
+        """What went into a pipe, where that is what stdout was."""
+        assert self._process.stdout is not None
+        with self._process.stdout as pipe:
+            return pipe.read()
 
     def end(self) -> int:
         """Read to the end; return the exit code."""

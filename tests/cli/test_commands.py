@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,7 +39,9 @@ def test_help_and_version(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["chekc"], ["'chekc'", "'check'", "search-mcp --help"]),
+        (["chekc"], ["'chekc'", "'check'? search-mcp --help shows what there is"]),
+        (["--json", "list"], ["unrecognized arguments: --json list", "commands, whose options stand behind them"]),
+        (["serve", "--client", "cursr"], ["'cursr'", "cursor", "search-mcp --help"]),
         (["list", "--jsno"], ["--jsno", "--json", "search-mcp list --help"]),
         (["describe"], ["Missing argument", "NAME"]),
         (["search", "x", "--limit", "0"], ["--limit", "1"]),
@@ -53,6 +56,7 @@ def test_help_and_version(place: Place) -> None:
         (["logs", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["config", "chema"], ["'chema'", "search-mcp config --help"]),
         (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),
+        (["call", "toolbox.draw", "--output", "config/mcp-servers.json/x.png"], ["config/mcp-servers.json/x.png"]),
     ],
 )
 def test_misuse(toolbox: Place, words: list[str], complaint: list[str]) -> None:
@@ -157,6 +161,13 @@ def test_check_tells_what_a_server_that_never_answers_wrote(configured: Configur
     assert reason == "it did not answer within 8 s of being started; its last words: waiting for a key"
 
 
+def test_check_says_where_names_cannot_be_read(configured: Configured) -> None:
+    ended = configured(日本=server("toolbox"), 世界=server("toolbox", enabled=False)).run("check", "--json")
+    told = {each["name"]: each["problems"] for each in ended.json["servers"]}
+    assert any("its name has no character" in problem for problem in told["日本"])
+    assert (ended.code, told["世界"]) == (0, [])
+
+
 def test_check_without_servers(configured: Configured) -> None:
     ended = configured().run("check")
     assert (ended.code, ended.out) == (0, "")
@@ -183,7 +194,7 @@ def test_list_says_what_is_missing(toolbox: Place) -> None:
 
 def test_list_of_a_disabled_server(configured: Configured) -> None:
     ended = configured(off=server("toolbox", enabled=False)).run("list", "off")
-    assert is_one_sentence(ended, 1, "server 'off' is disabled", '"enabled": true')
+    assert is_one_sentence(ended, 1, "MCP server 'off' is disabled; search-mcp enable off switches it on")
 
 
 def test_search(configured: Configured) -> None:
@@ -237,6 +248,13 @@ def test_call_with_arguments_from_stdin(toolbox: Place) -> None:
     assert ended.out == '{"text": "b", "tags": []}\n'
 
 
+@pytest.mark.skipif(os.access("/", os.W_OK), reason="permissions do not bind this user")
+def test_what_could_not_be_saved_is_not_called(toolbox: Place) -> None:
+    (toolbox.folder / "locked").mkdir(mode=0o500)
+    ended = toolbox.run("call", "toolbox.draw", "--output", "locked/dot.png")
+    assert is_one_sentence(ended, 2, "locked/dot.png is no file that could be written", "that you may write to")
+
+
 def test_call_prints_a_result_as_it_came(toolbox: Place) -> None:
     assert toolbox.run("call", "toolbox.measure").out == '{\n  "celsius": 21.5\n}\n'
     ended = toolbox.run("call", "toolbox.measure", "--json")
@@ -264,6 +282,18 @@ def test_call_describes_and_saves_an_image(toolbox: Place) -> None:
 )
 def test_call_that_fails(toolbox: Place, tool: str, words: list[str]) -> None:
     assert is_one_sentence(toolbox.run("call", tool), 1, *words)
+
+
+@pytest.mark.parametrize("words", [["call", "far.tool"], ["describe", "far.tool"]])
+def test_a_tool_of_a_server_that_cannot_be_run(configured: Configured, words: list[str]) -> None:
+    remedy = 'bridge to this one with "command": "npx", "args": ["-y", "mcp-remote", "<its url>"]'
+    why = f"cannot be started: this version runs stdio servers only; {remedy}\n"
+    place = configured(far={"url": "https://example.com/mcp"})
+    ended = place.run(*words)
+    assert (ended.code, ended.err) == (1, f"error: MCP server 'far' {why}")
+    place.configure({"far": {"url": "https://example.com/mcp", "enabled": False}})
+    ended = place.run(*words)
+    assert (ended.code, ended.err) == (1, f"error: MCP server 'far' is disabled, and {why}")
 
 
 def test_call_that_fails_for_a_program(toolbox: Place) -> None:

@@ -1,8 +1,15 @@
 """What a shell gets when somebody presses the tab key."""
 
+import os
+import shutil
+import sys
+from pathlib import Path
+
 import pytest
 
-from cli.conftest import Place
+from cli.conftest import Ended, Place
+
+BASH = pytest.mark.skipif(sys.platform == "win32" or shutil.which("bash") is None, reason="there is no bash")
 
 
 def completed(place: Place, line: str) -> list[str]:
@@ -35,7 +42,24 @@ def test_completion_starts_nothing(toolbox: Place) -> None:
     assert not list(toolbox.folder.rglob("*.json"))[1:]  # nothing but the configuration: no server was asked
 
 
+def types(place: Place, line: str) -> Ended:
+    """Let a bash run a line; it stays until that has ended, so that it is found to be the shell in use."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return place.run(command=("bash", "-c", f"{line}; exit $?"), PATH=path)
+
+
+@BASH
 def test_the_script_for_the_shell(place: Place) -> None:
-    ended = place.run("--show-completion", "bash", SHELL="/bin/bash")
-    assert ended.code == 0
+    ended = types(place, "search-mcp --show-completion")
+    assert (ended.code, ended.err) == (0, "")
     assert "_SEARCH_MCP_COMPLETE=complete_bash" in ended.out
+
+
+@BASH
+def test_what_is_installed_completes(place: Place) -> None:
+    ended = types(place, "search-mcp --install-completion")
+    assert (ended.code, ended.err) == (0, "")
+    assert f"bash completion installed in {place.folder}" in ended.out
+    tab = "COMP_WORDS=(search-mcp de) COMP_CWORD=1; _search_mcp_completion search-mcp; echo ${COMPREPLY[@]}"
+    ended = types(place, f". ~/.bashrc; {tab}")
+    assert (ended.code, ended.err, sorted(ended.out.split())) == (0, "", ["demo", "describe"])

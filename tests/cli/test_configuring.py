@@ -14,6 +14,14 @@ from search_mcp.cli import schema
 from search_mcp.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config"
+REMEDY = "is not set; set it or write ${NOT_SET:-default}"
+BROKEN = """{
+"mcpServers": {
+"bad": {"command": 3, "arg": []},
+"unset": {"command": "${NOT_SET}"}
+},
+"settings": {"listing": "all"}
+}"""
 
 
 def accepts(file: Any) -> bool:
@@ -89,17 +97,65 @@ def test_validate(place: Place) -> None:
     ended = place.run("config", "validate")
     assert (ended.code, ended.out) == (1, "")
     problem, warning = ended.err.splitlines()
-    assert problem.startswith("error: bad: environment variable NOT_SET, used in command, is not set")
+    assert problem.endswith("mcpServers.bad.command: environment variable NOT_SET, used in command, " + REMEDY)
     assert 'did you mean "command"?' in warning
-    told = place.run("config", "validate", "--json").json
-    assert (told["ok"], list(told["problems"]), len(told["warnings"])) == (False, ["bad"], 1)
+    ended = place.run("config", "validate", "--json")
+    assert (ended.code, ended.err) == (1, "")
+    assert (ended.json["ok"], ended.json["faults"], len(ended.json["warnings"])) == (False, [], 1)
+    assert [problem["key"] for problem in ended.json["problems"]] == ["mcpServers.bad.command"]
 
 
 def test_validate_a_broken_file(place: Place) -> None:
-    place.configure({"bad": {"command": 3}})
-    ended = place.run("config", "validate")
+    path = place.folder / "broken.json"
+    path.write_text(BROKEN)
+    ended = place.run("config", "validate", "--config", "broken.json")
     assert (ended.code, ended.out) == (2, "")
-    assert '"command" must be a string' in ended.err
+    assert [line.partition(f"{path}:")[::2] for line in ended.err.splitlines()] == [
+        (
+            "error: ",
+            '3: mcpServers.bad.command: "command" must be a string; write "npx", and what follows it in "args"',
+        ),
+        ("error: ", '6: settings.listing: "listing" must be "auto", "light", "full" or "search"; write "auto"'),
+        ("error: ", f"4: mcpServers.unset.command: environment variable NOT_SET, used in command, {REMEDY}"),
+        ("warning: ", '3: mcpServers.bad.arg: unknown key, ignored; did you mean "args"?'),
+    ]
+    ended = place.run("config", "validate", "--config", "broken.json", "--json")
+    assert (ended.code, ended.err) == (2, "")
+    assert ended.json["faults"][1] == {
+        "file": str(path),
+        "line": 6,
+        "key": "settings.listing",
+        "problem": '"listing" must be "auto", "light", "full" or "search"',
+        "remedy": 'write "auto"',
+    }
+    assert [len(ended.json[each]) for each in ("faults", "problems", "warnings")] == [2, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem", "line"), [(None, "there is no such file", None), ('{"a"\n', "not valid JSON", 2)]
+)
+def test_validate_what_is_no_configuration_at_all(
+    place: Place, text: str | None, problem: str, line: int | None
+) -> None:
+    if text is not None:
+        (place.folder / "broken.json").write_text(text)
+    ended = place.run("config", "validate", "--config", "broken.json", "--json")
+    assert (ended.code, ended.err) == (2, "")
+    (fault,) = ended.json["faults"]
+    assert fault["problem"].startswith(problem)
+    assert (ended.json["ok"], fault["line"]) == (False, line)
+    ended = place.run("config", "validate", "--config", "broken.json")
+    assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
+
+
+def test_other_commands_name_the_first_fault_and_say_where_the_others_are(place: Place) -> None:
+    path = place.folder / "broken.json"
+    path.write_text(BROKEN)
+    for words in (["list"], ["serve"]):
+        ended = place.run(*words, "--config", "broken.json")
+        assert (ended.code, ended.out) == (2, "")
+        assert f'{path}:3: mcpServers.bad.command: "command" must be a string' in ended.err
+        assert ended.err.endswith(f'(and 1 more: search-mcp config validate --config "{path}" names all)\n')
 
 
 def test_schema(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_the_parts_make_the_whole(box: Place) -> None:
 
 
 def test_sessions_and_where_they_break_even(box: Place) -> None:
-    told = box.run("tokens", "--json").json
+    told, said = box.run("tokens", "--json").json, box.run("tokens").out
     for session in told["sessions"]:
         searches = session["searches"] * told["search"]
         assert session["full"] == told["total"]["full"]
@@ -88,6 +89,7 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
     for mode, even in told["breakEvenSearches"].items():
         assert told["total"][mode] + even * told["search"] <= told["total"]["full"]
         assert told["total"][mode] + (even + 1) * told["search"] > told["total"]["full"]
+        assert re.search(f'"{mode}" is cheaper than "full" up to {even:,} search(es)? a session', said)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +117,7 @@ def test_without_any_tools(place: Place) -> None:
     ended = place.run("tokens", "--json")
     assert (ended.code, ended.json["servers"]) == (0, [])
     assert ended.json["search"] > 0
+    assert '"search" is never cheaper than "full", and "light" is never cheaper than "full".' in place.run("tokens").out
 
 
 @pytest.mark.parametrize(("name", "beginning"), [("cost.png", b"\x89PNG"), ("cost.svg", b"<?xml")])

@@ -10,6 +10,7 @@ from real.processes import VARIABLE
 
 from cli.conftest import Place
 from cli.test_commands import is_one_sentence
+from search_mcp import jsonc
 
 OURS = """\
 {
@@ -70,6 +71,52 @@ def test_edits(place: Place, config: Path, words: list[str], old: str, new: str)
     assert old == new or backup.read_bytes().decode() == OURS
 
 
+LAYOUTS = [
+    '{"command": "x"}',
+    '{"command": "x", }',
+    '{ "command": "x" /* the best */ }',
+    '{"command": "x", "enabled": true}',
+    '{"enabled": true, "command": "x"}',
+    '{"command": "x", "disabled": false}',
+    '{\n      "command": "x"\n    }',
+    '{\r\n\t"command": "x", // why\r\n\t"args": [],\r\n}',
+    '{\n      "command": "x", "args": [] // why\n      // "args": ["old"]\n    }',
+    "{}",
+]
+
+
+@pytest.mark.parametrize("entry", LAYOUTS)
+def test_what_is_disabled_and_enabled_again_is_as_it_was(place: Place, config: Path, entry: str) -> None:
+    text = OURS.replace('{"command": "npx", "args": ["-y", "pkg"]}', entry)
+    config.write_bytes(text.encode())
+    for words in (["files"], ["files", "git"]):
+        assert place.run("disable", *words).code == 0
+        assert jsonc.parse(config.read_bytes(), source="").value != jsonc.parse(text, source="").value
+        assert place.run("enable", *words).code == 0
+        if "git" not in words:
+            assert config.read_bytes().decode() == text
+    assert config.read_bytes().decode() == text.replace('"disabled": true', '"disabled": false')
+
+
+SWITCHED_OFF_BY_HAND = [
+    '{"command": "x", "enabled": false}',  # and nothing remembered of the time before
+    '{"command": "x", "args": ["new"], "enabled": false}',
+    '{"command": "x", /* until May */ "enabled": false}',
+    '{\n"command": "x",\n"enabled": false // until May\n}',
+]
+
+
+@pytest.mark.parametrize("entry", SWITCHED_OFF_BY_HAND)
+def test_nothing_is_taken_out_that_a_person_wrote(place: Place, config: Path, entry: str) -> None:
+    if entry != SWITCHED_OFF_BY_HAND[0]:
+        config.write_text('{"mcpServers": {"a": {"command": "x"}}}')
+        assert place.run("disable", "a").code == 0  # so there is a version without the switch
+    text = f'{{"mcpServers": {{"a": {entry}}}}}'
+    config.write_text(text)
+    assert place.run("enable", "a").code == 0
+    assert config.read_text() == text.replace("false", "true")
+
+
 def test_several_at_once(place: Place, config: Path) -> None:
     assert place.run("disable", "files", "git", "files").out == f"Disabled files, git in {config}.\n"
     assert place.run("remove", "git", "files").code == 0
@@ -89,7 +136,7 @@ def test_from_stdin_with_what_is_to_be_known(place: Place, config: Path) -> None
     ended = place.run(
         "add", "--json", "-", stdin='"a": {"url": "https://x"}, "b": {"command": "x", "args": ["${A_B}"]}'
     )
-    assert (ended.code, ended.out) == (0, f"Added a to {config}.\nAdded b to {config}.\n")
+    assert (ended.code, ended.out) == (0, f"Added a, disabled, to {config}.\nAdded b to {config}.\n")
     assert ended.err == "warning: a: it is reached by HTTP, which this version does not do yet\n"
     ended = place.run("enable", "a", "b")
     assert ended.code == 0

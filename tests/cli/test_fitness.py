@@ -4,7 +4,7 @@ import pytest
 
 from search_mcp import jsonrpc, profiles
 from search_mcp.catalog import Catalog
-from search_mcp.cli.fitness import Remark, of_catalog, of_start
+from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.model import Audience, Entry, Kind, Offer, Page, Status
 from search_mcp.profiles import BY_NAME, Profile
@@ -71,3 +71,19 @@ def test_a_legacy_server_may_have_cost_a_probe_that_clients_do_not_make() -> Non
 
 def test_a_server_that_is_not_ready_keeps_nobody_waiting() -> None:
     assert of_start(Status("box", "failed", "gone"), Settings(), profiles.PROFILES) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "is_unreadable"),
+    [
+        ("box", None, False),
+        ("日本1", None, False),
+        ("日本", None, True),
+        ("日本", "box", False),
+        ("日本", "", False),
+        ("box", "_", False),
+    ],
+)
+def test_names_that_nobody_can_read(name: str, prefix: str | None, is_unreadable: bool) -> None:
+    remark = of_prefix(ServerConfig(name=name, command="x", prefix=prefix))
+    assert (remark is not None and 'give it a "prefix" of letters' in remark) == is_unreadable

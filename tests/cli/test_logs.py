@@ -1,12 +1,15 @@
 """What servers wrote to their stderr: the last of it, and what they write on."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cli.conftest import Place, log, server
+from cli.conftest import COMMAND, SECONDS, Place, log, server
 from search_mcp.cli.logs import LogFile
 from search_mcp.config import ServerConfig
 
@@ -77,6 +80,28 @@ def test_where_there_are_none(toolbox: Place) -> None:
     ended = toolbox.run("logs")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("error: there are no logs in ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to one process")
+@pytest.mark.parametrize("words", [["toolbox"], ["toolbox", "--json"]])
+def test_following_into_a_pipe_ends_with_sigint(toolbox: Place, words: list[str]) -> None:
+    path = log(toolbox, "toolbox")
+    path.write_text("before\n")
+    with subprocess.Popen(
+        [*COMMAND, "logs", "--follow", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=toolbox.folder,
+        env=toolbox.variables,
+    ) as process:
+        assert process.stdout is not None
+        assert b"before" in process.stdout.readline()
+        with path.open("a") as file:
+            file.write("now\n")
+        assert b"now" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=SECONDS) == (b"", b"")
+    assert process.returncode == 130
 
 
 @pytest.mark.parametrize("words", [["logs"], ["logs", "toolbox"], ["logs", "--json"]])

@@ -1,5 +1,6 @@
 """The commands at a terminal: colours, widths, progress, Ctrl-C."""
 
+import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -96,6 +97,28 @@ def test_logs_are_followed_until_ctrl_c(configured: Configured) -> None:
     assert screen.end() == 130
     assert screen.shown.partition("and then")[2].strip() in ("", "^C")
     assert place.processes() == set()
+
+
+@pytest.mark.parametrize("words", [[], ["serve"]])
+def test_a_person_who_starts_the_server_is_told_what_it_waits_for(configured: Configured, words: list[str]) -> None:
+    screen = Screen(configured(), *words)
+    screen.wait_for("search-mcp --help shows the commands for people.\n")
+    screen.press('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+    screen.wait_for('"result"')  # it serves, so a signal finds it ready
+    screen.press("\x03")
+    assert screen.end() == 130
+    assert screen.shown.count("waits for an MCP client on stdin") == 1
+    assert "Traceback" not in screen.shown
+
+
+def test_of_the_server_nothing_else_is_said_and_nothing_on_stdout(configured: Configured) -> None:
+    place = configured()
+    screen = Screen(place, "serve", stdout=subprocess.PIPE)
+    screen.wait_for("waits for an MCP client")
+    screen.press("\x04")  # the end of stdin
+    assert screen.end() == 0
+    assert screen.piped == b""
+    assert "waits for" not in place.run("serve").err
 
 
 def test_json_at_a_terminal_is_coloured_and_whole(configured: Configured) -> None:

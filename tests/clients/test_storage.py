@@ -26,6 +26,19 @@ def test_the_previous_version_is_kept_beside(tmp_path: Path) -> None:
     assert names(tmp_path) == {"mcp.json", kept.name}
 
 
+def test_the_version_before_the_last_edit_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    assert storage.load(path, "jsonc").previous() is None
+    for value in (1, 2, 3):
+        file = storage.load(path, "jsonc")
+        file.save(file.document.put(("a",), value))
+    previous = storage.load(path, "jsonc").previous()
+    assert previous is not None
+    assert previous.value == {"a": 2}
+    (tmp_path / f"mcp.json{BACKUP_SUFFIX}").write_bytes(b"{")
+    assert storage.load(path, "jsonc").previous() is None
+
+
 def test_a_new_file_and_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "mcp.json"
     assert storage.read(path) is None

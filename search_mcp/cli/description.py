@@ -1,0 +1,194 @@
+"""`describe`: what a tool does, and what it takes.
+
+Decides what of a definition a person is shown; the rest of it is for models.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from search_mcp import jsonrpc
+from search_mcp.cli import completion, inventory
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
+from search_mcp.cli.session import Session, needed, owners
+from search_mcp.cli.terminal import Terminal
+from search_mcp.errors import NotRunning, ToolNotFound
+from search_mcp.jsonrpc import Fields
+from search_mcp.suggest import nearest
+from search_mcp.tools import DEFINITIONS
+from search_mcp.views import full_definition, signature
+
+_UNLIMITED = 1_000_000
+"""Characters: a signature that is not cut."""
+
+
+@takes("config", "client", "refresh", "as_json", "debug")
+def describe(
+    options: Options,
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME...", help="Tools, by any spelling of their names.", autocompletion=completion.tool_names
+        ),
+    ],
+) -> int:
+    """Show what tools do and which parameters they take."""
+    loaded, _ = options.configuration()
+
+    def find(running: Session) -> Descriptions:
+        return descriptions(running, names)
+
+    found = inventory.look(options, owners(loaded, options.profile, names), find)
+    if found.unknown and found.age_seconds is not None:
+        found = inventory.look(replace(options, refresh=True), needed(loaded, names), find)
+    inventory.tell_age(found.age_seconds, options.screen)
+    if options.as_json:
+        options.screen.json(found.as_json())
+    else:
+        show_definitions(found, options.screen)
+    return report_unknown(found, options.screen)
+
+
+@dataclass(frozen=True)
+class Described:
+    """One tool: its definition as a client gets it."""
+
+    name: str
+    server: str | None
+    definition: Fields
+    input_schema: Mapping[str, Any]
+    is_withheld: bool = False
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """The tools that were asked for, and what there is instead of those that do not exist."""
+
+    tools: tuple[Described, ...]
+    age_seconds: float | None
+    unknown: Mapping[str, Problem]
+    suggestions: Mapping[str, Sequence[str]]
+
+    def as_json(self) -> dict[str, Any]:
+        unknown = [{"name": name, "suggestions": near} for name, near in self.suggestions.items()]
+        return {"tools": [tool.definition for tool in self.tools], "unknown": unknown}
+
+
+def described(session: Session, name: str) -> Described | None:
+    """Find a tool by any of its names, ours included."""
+    item = session.find(name)
+    if item is not None:
+        shown = session.shown_names()[item]
+        definition = full_definition(item, shown, session.audience)
+        return Described(shown, item.server, definition, item.input_schema)
+    if name in DEFINITIONS:
+        definition = DEFINITIONS[name]
+        return Described(name, None, definition, jsonrpc.value(definition["inputSchema"]))
+    withheld = session.catalog.withheld_tools().find(name)
+    if withheld is not None:  # nobody else is shown it, but whoever is to accept it has to see it
+        definition = full_definition(withheld, withheld.name, session.audience)
+        return Described(withheld.name, withheld.server, definition, withheld.input_schema, is_withheld=True)
+    return None
+
+
+def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
+    """Find tools by any of their names."""
+    found = {name: described(session, name) for name in names}
+    unknown = [name for name, tool in found.items() if tool is None]
+    shown = session.shown_names()
+    callable_names = [shown[item] for item in session.tools]
+    near = {name: nearest(name, callable_names) for name in unknown}
+    return Descriptions(
+        tuple(tool for tool in found.values() if tool is not None),
+        session.age_seconds,
+        {name: _unknown(session, name, near[name]) for name in unknown},
+        near,
+    )
+
+
+def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
+    """Say why there is no such tool: its server may have failed."""
+    for status in session.needed_for(name):
+        if status.state in ("failed", "starting", "disabled"):
+            return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
+    return of_call(ToolNotFound(name, near), name, session.config.servers)
+
+
+def show_definitions(found: Descriptions, terminal: Terminal) -> None:
+    for position, tool in enumerate(found.tools):
+        if position:
+            terminal.text("")
+        show_definition(tool, terminal)
+
+
+def report_unknown(found: Descriptions, terminal: Terminal) -> int:
+    """Say which names mean nothing; return the exit code."""
+    for problem in found.unknown.values():
+        terminal.error(str(problem))
+    return WRONG if found.unknown else FINE
+
+
+def show_definition(tool: Described, terminal: Terminal) -> None:
+    """Show a tool to a person."""
+    terminal.heading(signature(tool.name, tool.input_schema))
+    hints = _hints(tool)
+    if hints:
+        terminal.paragraph(hints, indent=2, style="dim")
+    description = jsonrpc.string(tool.definition.get("description")) or ""
+    if description.strip():
+        terminal.text("")
+        terminal.paragraph(description.strip(), indent=2)
+    parameters = _parameters(tool.input_schema)
+    if parameters:
+        terminal.text("")
+        terminal.table(("Parameter", "Type", "Required", "Description"), parameters)
+    returned = _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {})
+    if returned:
+        terminal.text("")
+        terminal.table(("Result", "Type", "Always", "Description"), returned)
+
+
+def _hints(tool: Described) -> str:
+    annotations = jsonrpc.value(tool.definition.get("annotations", jsonrpc.EMPTY))
+    read = annotations if isinstance(annotations, dict) else {}
+    parts = [f"of server {tool.server}" if tool.server is not None else "of search-mcp itself"]
+    if tool.is_withheld:
+        parts.append("withheld, because it is not defined as it was when first seen")
+    if read.get("readOnlyHint") is True:
+        parts.append("only reads")
+    elif read.get("destructiveHint") is True:
+        parts.append("may destroy something")
+    if read.get("openWorldHint") is True:
+        parts.append("reaches the outside world")
+    return ", ".join(parts)
+
+
+def _parameters(schema: Any) -> list[tuple[str, str, str, str]]:
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return []
+    required = schema.get("required")
+    wanted = required if isinstance(required, list) else []
+    return [
+        (key, _type(key, properties[key], schema), "yes" if key in wanted else "", _about(properties[key]))
+        for key in sorted(properties, key=lambda key: key not in wanted)
+    ]
+
+
+def _type(key: str, schema: Any, root: Mapping[str, Any]) -> str:
+    """Write one parameter's type as a signature does."""
+    alone = signature("", {**root, "properties": {key: schema}, "required": [key]}, _UNLIMITED)
+    return alone.removeprefix(f"({key}: ").removesuffix(")")
+
+
+def _about(schema: Any) -> str:
+    if not isinstance(schema, dict):
+        return ""
+    description = schema.get("description")
+    parts = [description.strip()] if isinstance(description, str) and description.strip() else []
+    if "default" in schema:
+        parts.append(f"(default: {bytes(jsonrpc.encode(schema['default'])).decode()})")
+    return " ".join(parts)

@@ -1,0 +1,79 @@
+"""`tokens`: what the tools cost, and what searching for them saves, shown to a person."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from search_mcp.cli import cost, inventory, plot, tokenizer
+from search_mcp.cli.cost import MODES, SESSIONS, ByMode, Cost
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.terminal import Terminal
+from search_mcp.profiles import Listing
+
+
+@takes("config", "client", "refresh", "as_json", "debug")
+def tokens(
+    options: Options,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it into this PNG or SVG file, too.")
+    ] = None,
+) -> int:
+    """Show what the tools cost in a model's context, and what searching for them saves."""
+    screen = options.screen
+    if picture is not None:
+        plot.check(picture)
+    loaded, _ = options.configuration()
+    with screen.progress(lambda: "loading the tokenizer"):
+        counting = tokenizer.find()
+    found, failures = inventory.look(
+        options, loaded, lambda running: (cost.count(running, counting), running.failures())
+    )
+    inventory.tell_age(found.age_seconds, screen)
+    if options.as_json:
+        screen.json(found.as_json())
+    else:
+        _show(found, screen)
+    if picture is not None:
+        plot.draw(found, picture)
+        screen.note(f"{picture}: saved")
+    return inventory.report_failures(failures, screen)
+
+
+def _show(cost: Cost, terminal: Terminal) -> None:
+    terminal.table(
+        ("Server", "Tools", *MODES),
+        [
+            *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in cost.servers),
+            ("our own tools", "", *_cells(cost.own_tools)),
+            ("instructions", "", *_cells(dict.fromkeys(MODES, cost.instructions))),
+            ("in all", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
+        ],
+        ("Tools", *MODES),
+    )
+    terminal.text("")
+    terminal.table(
+        ("Session with", *MODES),
+        [(_searches(count), *_cells({mode: cost.of_session(mode, count) for mode in MODES})) for count in SESSIONS],
+        MODES,
+    )
+    terminal.text("")
+    terminal.paragraph(f"Without search-mcp the servers cost {cost.directly:,} tokens.")
+    terminal.paragraph(
+        f"A search costs {cost.search:,} tokens with its answer: {_worth(cost, 'search')}, and {_worth(cost, 'light')}."
+    )
+    terminal.paragraph(cost.tokenizer.remark, style="dim")
+
+
+def _cells(by_mode: ByMode) -> tuple[str, ...]:
+    return tuple(f"{by_mode[mode]:,}" for mode in MODES)
+
+
+def _worth(cost: Cost, mode: Listing) -> str:
+    if count := cost.break_even(mode):
+        return f'"{mode}" is cheaper than "full" up to {_searches(count)} a session'
+    return f'"{mode}" is never cheaper than "full"'
+
+
+def _searches(count: int) -> str:
+    return f"{count:,} search" if count == 1 else f"{count:,} searches"

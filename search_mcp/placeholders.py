@@ -1,0 +1,84 @@
+"""Placeholders: what `${VAR}`, `~` and their kin stand for in an entry of the configuration.
+
+Decides which there are, what cannot be filled in and why, and what was filled in that must stay secret.
+It must not know where variables and folders come from: both are passed in.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from search_mcp.jsonc import KeyPath
+
+Complaint: TypeAlias = tuple[KeyPath, str, str]
+"""Where in a server's entry, what is wrong there, and what to do about it."""
+
+_TILDE = r"\A~(?=[/\\]|\Z)"
+# Other things in braces, such as `${name%.*}` in a shell's script, are no placeholders and stay.
+_PLACEHOLDER = re.compile(_TILDE + r"|\$\{((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?\}")
+
+_NO_VARIABLES = ("home", "userHome", "configDir", "python")
+"""Placeholders that search-mcp itself knows; `userHome` is Cursor's word for `home`."""
+
+
+def references(text: str) -> Iterator[str]:
+    """Yield the environment variables that the placeholders of a text name, and need."""
+    for match in _PLACEHOLDER.finditer(text):
+        if match["name"] is not None and match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
+            yield match["name"]
+
+
+def at_home(path: str, home: str) -> str:
+    """Fill in the `~` that a path begins with; nothing else in it is a placeholder."""
+    return re.sub(_TILDE, lambda _: home, path)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the values of placeholders come from."""
+
+    variables: Mapping[str, str]
+    home: str
+    config_dir: str
+    python: str
+
+
+class Expansion:
+    """Fills in one server's placeholders; keeps what must stay secret, and what could not be had."""
+
+    def __init__(self, places: Places) -> None:
+        self.complaints: list[Complaint] = []
+        self.secrets: set[str] = set()
+        self._home = places.home
+        self._variables = places.variables
+        values = (places.home, places.home, places.config_dir, places.python)
+        self._fixed = dict(zip(_NO_VARIABLES, values, strict=True))
+
+    def expand(self, text: str, *path: str) -> str:
+        """Fill in the placeholders of a text, which stands at a path in the entry."""
+        return _PLACEHOLDER.sub(lambda match: self._value(match, path), text)
+
+    def _value(self, match: re.Match[str], path: tuple[str, ...]) -> str:
+        scheme, name, default = match["scheme"], match["name"], match["default"]
+        if name is None:  # a leading ~
+            return self._home
+        if scheme is None and name in self._fixed:
+            return self._fixed[name]
+        value = self._variables.get(name, self._home if name == "HOME" else None)
+        key = ".".join(path)
+        if scheme not in (None, "env"):
+            problem = f"${{{scheme}:{name}}} in {key} is a placeholder of another client"
+            self.complaints.append((path, problem, "set an environment variable and write ${VAR}"))
+        elif default is not None and "${" in default:
+            problem = f"the default of {name} in {key} holds a placeholder"
+            self.complaints.append((path, problem, "write plain text there"))
+        elif value or (value is not None and default is None):
+            self.secrets.add(value)
+            return value
+        elif default is not None:  # POSIX on `:-`: "If parameter is unset or null"
+            return default
+        else:
+            problem = f"environment variable {name}, used in {key}, is not set"
+            self.complaints.append((path, problem, f"set it or write ${{{name}:-default}}"))
+        return match[0]

@@ -1,0 +1,65 @@
+"""Files that others read meanwhile are whole or not there."""
+
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from search_mcp import files
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def test_a_file_is_replaced_in_a_folder_that_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    for data in (b"one", b"", b"two"):
+        files.write_whole(path, data)
+        assert path.read_bytes() == data
+    assert names(path.parent) == {"b"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_it_is_the_users_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b"
+    files.write_whole(path, b"x")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
+
+
+def test_what_cannot_be_replaced_stays_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b").touch()
+    with pytest.raises((IsADirectoryError, PermissionError)):
+        files.write_whole(tmp_path / "a", b"x")
+    assert names(tmp_path) == {"a"}
+    assert names(tmp_path / "a") == {"b"}
+
+
+def test_what_does_not_take_the_others_place_goes(tmp_path: Path) -> None:
+    with files.beside(tmp_path / "a", b"x") as new:
+        assert (new.parent, new.read_bytes()) == (tmp_path, b"x")
+    assert names(tmp_path) == set()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from search_mcp.files import write_whole
+for _ in range(200):
+    write_whole(Path(sys.argv[1]), sys.argv[2].encode() * 1_000_000)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a file that somebody reads cannot be replaced")
+def test_several_write_one_file_at_once_and_whoever_reads_it_sees_one_of_them_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    files.write_whole(path, b"0" * 1_000_000)
+    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), letter]) for letter in "abc"]
+    while any(writer.poll() is None for writer in writers):
+        data = path.read_bytes()
+        assert data == data[:1] * 1_000_000
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert names(tmp_path) == {"file"}
