@@ -2,8 +2,13 @@
 
 import contextlib
 import os
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+PAUSES_SECONDS = {"win32": (0.01, 0.02, 0.05)}.get(sys.platform, ())
+"""Windows replaces no file that somebody has open, as scanners have one for a moment: it is tried again then."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -14,7 +19,23 @@ def write_whole(path: Path, data: bytes) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with beside(path, data) as new:
-        new.replace(path)
+        take_place(new, path)
+
+
+def take_place(new: Path, path: Path) -> None:
+    """Put a file where another may be, in one step.
+
+    Raises:
+        OSError: it cannot be put there.
+    """
+    for pause in PAUSES_SECONDS:
+        try:
+            new.replace(path)
+        except PermissionError:
+            time.sleep(pause)
+        else:
+            return
+    new.replace(path)
 
 
 @contextlib.contextmanager

@@ -43,12 +43,19 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
         ConfigError: there is none, it cannot be read, or it is wrong.
     """
     looked_in = places(explicit, variables)
-    path = next((place for place in looked_in if place.is_file()), None)
+    path = next(filter(_is_there, looked_in), None)
     if path is None:
         looked = " and ".join(map(str, looked_in))
         remedy = "`search-mcp import` takes over what your AI clients have, --config PATH names one of yours"
         raise ConfigError(looked, "there is no such file", remedy)
     return read(path, variables), path
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError:  # in a folder that may not be looked into: to read it says so
+        return True
 
 
 def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:

@@ -44,6 +44,23 @@ def test_what_does_not_take_the_others_place_goes(tmp_path: Path) -> None:
     assert names(tmp_path) == set()
 
 
+def test_a_file_that_somebody_has_open_for_a_moment_is_replaced_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Windows has it."""
+    replace, refusals = Path.replace, iter([PermissionError(), PermissionError()])
+
+    def refused_twice(new: Path, path: Path) -> Path:
+        for refusal in refusals:
+            raise refusal
+        return replace(new, path)
+
+    monkeypatch.setattr(files, "PAUSES_SECONDS", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(Path, "replace", refused_twice)
+    files.write_whole(tmp_path / "a", b"x")
+    assert (tmp_path / "a").read_bytes() == b"x"
+
+
 WRITER = """
 import sys
 from pathlib import Path

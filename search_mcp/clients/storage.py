@@ -86,8 +86,8 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
                 raise ConfigError(str(path), "it changed while it was being edited", "run the same command again")
             if before is not None:
                 with _beside(backup, before, mode) as old:
-                    old.replace(backup)
-            new.replace(target)
+                    files.take_place(old, backup)
+            files.take_place(new, target)
     except OSError as exc:
         remedy = "check that you may write there, and that no other program has the file open"
         raise ConfigError(str(path), f"it cannot be written ({exc.strerror})", remedy) from exc

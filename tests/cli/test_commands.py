@@ -49,6 +49,7 @@ def test_help_and_version(place: Place) -> None:
         (["list", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["search", "x", "--server", "tolbox"], ["did you mean toolbox?"]),
         (["list", "--config", "nowhere.json"], ["nowhere.json", "no such file"]),
+        (["list", "--config", 300 * "x"], ["it cannot be read"]),
         (["call", "toolbox.echo", "text"], ["'text' is no argument", "key=value"]),
         (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
         (["call", "toolbox.echo", "--json", "{"], ["'{...}' is not JSON"]),
