@@ -60,9 +60,10 @@ class _Running:
     async def run(self, predecessor: "_Running | None") -> None:
         if predecessor is not None:
             await predecessor.done.wait()
-        if not self._is_stopped:
-            with anyio.CancelScope() as self._scope:
-                await self.backend.run()
+        with anyio.CancelScope() as self._scope:
+            if self._is_stopped:  # before it began: it still answers the calls that wait for it
+                self._scope.cancel()
+            await self.backend.run()
         self.done.set()
 
     def stop(self) -> None:
@@ -146,15 +147,12 @@ class Aggregate:
                 running.backend.adopt(server)
                 self._running[server.name] = before.pop(server.name)
             else:
-                backend = Supervisor(server, self._tell_router, later, self._world)
+                backend = Supervisor(server, self.router.tell, later, self._world)
                 if self._paused:
                     backend.pause_reading()
                 self._running[server.name] = _Running(backend)
         self.router.configure(config.servers, config.settings, {each.name: each for each in self.backends})
         return before
-
-    def _tell_router(self, news: News) -> None:
-        self.router.tell(news)
 
     def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""

@@ -87,8 +87,22 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
     if data is not UNSET:
         text = bytes(data).decode("utf-8", "replace")
         clean = redact(text, secrets)
-        data = data if clean == text else Raw(clean.encode())
+        if clean != text:
+            blotted = Raw(clean.encode())
+            is_json = jsonrpc.value(blotted) is not None  # else a number was a secret
+            data = blotted if is_json else jsonrpc.encode(_blotted(jsonrpc.value(data), secrets))
     return ErrorObject(error.code, redact(error.message, secrets), data)
+
+
+def _blotted(value: object, secrets: frozenset[str]) -> object:
+    """Blot secrets out of decoded JSON, where a number may be one."""
+    if isinstance(value, dict):
+        return {redact(key, secrets): _blotted(inner, secrets) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_blotted(inner, secrets) for inner in value]
+    text = value if isinstance(value, str) else bytes(jsonrpc.encode(value)).decode()
+    clean = redact(text, secrets)
+    return value if clean == text else clean
 
 
 def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:

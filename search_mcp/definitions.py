@@ -55,7 +55,7 @@ def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
     remarks: list[str] = []
     fields = _fitted(entry.fields, _SHAPES, "its ", remarks)
     for key, member in (("icons", "src"), ("arguments", "name")):
-        if key in fields and not all(_has_text(item, member) for item in jsonrpc.items(fields[key])):
+        if key in fields and not _all_have(member, fields[key]):
             fields = _without(fields, key, f"has an entry without {member}", remarks)
     if "execution" in fields and _task_support(fields["execution"]) not in (None, *_TASK_SUPPORT):
         fields = _without(fields, "execution", "has an unknown taskSupport", remarks)
@@ -77,7 +77,7 @@ def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: li
             fields = jsonrpc.without(fields, key)
             remarks.append(f"{where}{key} has the wrong type and is left out")
         elif not isinstance(shape, bytes):
-            inside = jsonrpc.fields(fields[key])
+            inside = jsonrpc.object_or_empty(fields[key])  # one that is too deep to be read is let through
             fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
             if fitted is not inside:
                 fields = {**fields, key: jsonrpc.encode(fitted)}
@@ -87,6 +87,13 @@ def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: li
 def _without(fields: Fields, key: str, why: str, remarks: list[str]) -> Fields:
     remarks.append(f"its {key} {why} and is left out")
     return jsonrpc.without(fields, key)
+
+
+def _all_have(member: str, raw: Raw) -> bool:
+    try:
+        return all(_has_text(item, member) for item in jsonrpc.items(raw))
+    except ValueError:  # nested too deeply
+        return False
 
 
 def _has_text(raw: Raw, key: str) -> bool:

@@ -5,13 +5,13 @@ Loaded for a file that is wrong, and by commands for people: pydantic takes long
 `serve` needs. What reads a file that is right is the JSON library, by the same models.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import Field
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from search_mcp import jsonrpc
 from search_mcp.config import Entry, File, Settings, camel, keys
 from search_mcp.jsonc import KeyPath
 from search_mcp.placeholders import Complaint
@@ -24,7 +24,7 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
     A value that may be of several kinds is complained about once for each.
     """
     try:
-        TypeAdapter(File).validate_json(jsonrpc.encode_bytes(decoded), by_alias=False, by_name=True)
+        TypeAdapter(File).validate_json(json.dumps(decoded), by_alias=False, by_name=True)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_input=False, include_context=False)
         if errors[0]["type"] == "json_invalid":  # this parser goes less deep than the one that has read the file

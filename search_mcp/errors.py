@@ -1,4 +1,4 @@
-"""Exceptions, and the one table that puts them on the wire.
+"""Exceptions, and the error response that each becomes on the wire.
 
 Decides whose fault something is and what the client is told. A `WireError` is also a value: the
 outcome of a call that failed. Messages are built from fields, and never hold a secret: what comes

@@ -50,7 +50,6 @@ class Front:
 
     def close(self) -> None:
         """Say goodbye; nothing is written afterwards."""
-        self._legacy.close()
         self._modern.close()
         self.peer.end()
 
@@ -63,7 +62,7 @@ class Refusing:
         self._why = why
 
     def on_request(self, request: Request) -> None:
-        raise self._why
+        self.peer.refuse(request, self._why)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         """Nobody is here to take note."""

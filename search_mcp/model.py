@@ -7,11 +7,14 @@ Decides nothing. It knows no method name, no `_meta` key and no protocol version
 
 import enum
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, Raw, Struct, field, object_or_empty
+from search_mcp.jsonrpc import Fields, Raw, Struct, encode, field, object_or_empty
 from search_mcp.profiles import Profile
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class _Word(enum.Enum):
@@ -71,11 +74,33 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Do something after that many seconds; the answer prevents it."""
 
 
+class Newest(dict[K, V]):
+    """What was put in last: beyond `most`, the oldest go; what is put in again is new again."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.pop(key, None)
+        super().__setitem__(key, value)
+        if len(self) > self._most:
+            del self[next(iter(self))]
+
+
 class Result(Struct, frozen=True):
     """A finished answer: its bytes as they came, or its fields where a hop's own keys were taken out."""
 
     body: Raw | Fields
     type: str = "complete"
+
+    def fields(self) -> Fields:
+        """Open the body one level."""
+        return self.body if isinstance(self.body, dict) else object_or_empty(self.body)
+
+    def raw(self) -> Raw:
+        """Give the body as bytes."""
+        return encode(self.body) if isinstance(self.body, dict) else self.body
 
 
 class InputRequired(Struct, frozen=True):

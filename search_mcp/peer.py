@@ -59,7 +59,7 @@ class Peer:
         self._inflight = Inflight()
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that came while paused
-        self._is_traced = False  # asked once a chunk, which costs as much as to read a message
+        self._is_traced = log.isEnabledFor(logging.DEBUG)  # asked once a chunk: it costs as much as to read a message
         self._ended = False
         self._half_closed = False
         self._all_answered: asyncio.Event | None = None  # set and forgotten once no request of theirs is open

@@ -6,15 +6,14 @@ the scheme. Pure.
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Collection, Mapping
 
 from search_mcp.catalog import Catalog
 from search_mcp.jsonrpc import Fields, Raw, object_or_empty, string, value
-from search_mcp.model import Entry, Kind
+from search_mcp.model import Entry, Kind, Newest
 
 SEEN_URIS = 10_000
-"""How many URIs of results are remembered; the oldest go first."""
+"""How many URIs of results, and how many templates, are remembered; the oldest go first."""
 
 LONGEST_URI = 4096
 """Characters; a longer URI is matched with no template."""
@@ -29,11 +28,11 @@ class ResourceMap:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._seen: OrderedDict[str, str] = OrderedDict()
+        self._seen: Newest[str, str] = Newest(SEEN_URIS)
         self._apps: dict[str, str] = {}
         self._app_servers: set[str] = set()
         self._apps_version = -1  # of the catalogue that both were taken from
-        self._templates: dict[str, UriTemplate] = {}
+        self._templates: Newest[str, UriTemplate] = Newest(SEEN_URIS)
 
     def owner(self, uri: str) -> str | None:
         """Find the server to ask for a URI, or for completions of a template."""
@@ -68,9 +67,6 @@ class ResourceMap:
             uri = mentioned.get("uri") if isinstance(mentioned, dict) else None
             if isinstance(uri, str) and len(uri) <= LONGEST_URI:
                 self._seen[uri] = server
-                self._seen.move_to_end(uri)
-        while len(self._seen) > SEEN_URIS:
-            self._seen.popitem(last=False)
 
     def known(self) -> list[str]:
         """Every URI and template that is listed, for suggestions."""

@@ -7,7 +7,6 @@ versions are the dialects'.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from search_mcp import arguments, jsonrpc, profiles, tools
 from search_mcp.awaited import AwaitedLists
@@ -96,6 +95,8 @@ class Router:
         self._examined = -1  # the catalogue's version when its problems were last looked for
         self._own = tools.OwnTools(self._catalog, {}, self.statuses, settings.description_length)
         self._indexing = False
+        self._backends: Mapping[str, Backend] = {}
+        self._log_level: str | None = None
         self.configure(servers, settings, {})
 
     def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
@@ -114,9 +115,6 @@ class Router:
         facts = {config.name: ServerFacts(config.description or "", config.tags) for config in servers}
         self._own.configure(facts, settings.description_length)
         self._on_change()
-
-    _backends: Mapping[str, Backend] = MappingProxyType({})
-    _log_level: str | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -196,17 +194,16 @@ class Router:
         about = self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
         return f"- {server}: {brief(about, LINE_LENGTH)}" if about else f"- {server}"
 
-    def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing], None]) -> Cancel:
+    def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None]) -> Cancel:
         """Give a merged list, as soon as it is whole or the client should wait no longer."""
 
         def give() -> None:
-            items = self._render(kind, self.audience(viewer))
-            self._shown[kind, viewer] = items
-            filling = any(
-                not self._catalog.is_known(server, kind) and self._status(server).state not in (FAILED, "disabled")
-                for server in self._enabled
-            )
-            reply(Listing(items, Freshness() if filling else self._catalog.freshness(kind)))
+            try:
+                listing: Listing | WireError = self._listing(kind, viewer)
+            except Exception:  # a bug must cost its own request only
+                log.exception("! bug while listing %s", kind.value)
+                listing = InternalError()
+            reply(listing)
             for backend in self._backends.values():
                 backend.look_again(kind)
 
@@ -327,7 +324,7 @@ class Router:
             params["arguments"] = wrapped["arguments"]
         return self._call_tool(jsonrpc.altered(call, target=name, params=params))
 
-    def _get_prompt(self, call: Call) -> Cancel:
+    def _use_prompt(self, call: Call) -> Cancel:
         item = self._find(Kind.PROMPTS, call)
         if item is None:
             return self._call_unlisted(call, Kind.PROMPTS, PromptNotFound)
@@ -356,23 +353,24 @@ class Router:
 
     def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
-        for server, own in self._prefixed(call.target, kind):
+        owners = list(self._prefixed(call.target, kind))
+        for server, own in owners:
             status = self._status(server)
             if status.state in ENDED_STATES and status.state != FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
             if kind is Kind.TOOLS and own in self._catalog.withheld(server):
                 raise ToolWithheld(call.target, server)
             if kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
-                break
-            if self._catalog.is_unlistable(server, kind) or status.state == FAILED:
+                continue
+            is_known = self._catalog.is_known(server, kind)
+            if self._catalog.is_unlistable(server, kind) or (status.state == FAILED and not is_known):
                 # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
                 return self._forward(call, Item(server, own, server, own, {}))
-            if not self._catalog.is_known(server, kind):
+            if not is_known:
                 return self._submit_when_settled(call, frozenset({kind}), [server])
-            break  # its list is known, and does not hold this name
-        else:
-            if not self._lists.are_settled(frozenset({kind}), self._enabled):
-                return self._submit_when_settled(call, frozenset({kind}), self._enabled)
+            # Its list is known and does not hold this name; that of a server whose name begins alike may.
+        if not owners and not self._lists.are_settled(frozenset({kind}), self._enabled):
+            return self._submit_when_settled(call, frozenset({kind}), self._enabled)
         raise not_found(
             call.target, nearest(call.target, self._callable_names(kind, self.audience(call.caller.viewer)))
         )
@@ -485,8 +483,8 @@ class Router:
 
     _routes: Mapping[Action, Callable[["Router", Call], Cancel]] = {
         Action.CALL_TOOL: _call_tool,
-        Action.GET_PROMPT: _get_prompt,
-        Action.COMPLETE_PROMPT: _get_prompt,
+        Action.GET_PROMPT: _use_prompt,
+        Action.COMPLETE_PROMPT: _use_prompt,
         Action.READ_RESOURCE: _use_resource,
         Action.COMPLETE_RESOURCE: _use_resource,
         Action.SUBSCRIBE: _use_resource,
@@ -501,6 +499,16 @@ class Router:
     }
 
     # Lists
+
+    def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
+        """Make the list a client is shown now."""
+        items = self._render(kind, self.audience(viewer))
+        self._shown[kind, viewer] = items
+        filling = any(
+            not self._catalog.is_known(server, kind) and self._status(server).state not in (FAILED, "disabled")
+            for server in self._enabled
+        )
+        return Listing(items, Freshness() if filling else self._catalog.freshness(kind))
 
     def _render(self, kind: Kind, audience: Audience) -> Raw:
         version, items = self._rendered.get((kind, audience), (-1, EMPTY))

@@ -5,12 +5,11 @@ it is asked about, is the dialects' business.
 """
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from search_mcp import jsonrpc
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Backend, Call, Cancel, Outcome, Result
+from search_mcp.model import Backend, Call, Cancel, Newest, Outcome, Result
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +23,7 @@ class TaskMap:
     """The owners of task ids."""
 
     def __init__(self) -> None:
-        self._owners: OrderedDict[str, str] = OrderedDict()
+        self._owners: Newest[str, str] = Newest(REMEMBERED_TASKS)
 
     def owner(self, task: str) -> str | None:
         """Find the server that issued a task id."""
@@ -34,7 +33,7 @@ class TaskMap:
         """Remember whose task was made, if one was: by `task` in the call, or as another type of result."""
         if "task" not in call.params and result.type == "complete":
             return
-        body = _fields(result)
+        body = result.fields()
         self.note(server, body if "taskId" in body else jsonrpc.object_or_empty(body.get("task")))
 
     def note(self, server: str, task: Fields) -> None:
@@ -42,8 +41,6 @@ class TaskMap:
         identifier = jsonrpc.string(task.get("taskId"))
         if identifier is not None:
             self._owners[identifier] = server
-            while len(self._owners) > REMEMBERED_TASKS:
-                self._owners.popitem(last=False)
 
 
 class TaskLists:
@@ -72,7 +69,7 @@ class TaskLists:
         self._cancels[backend.name] = backend.submit(page, "")
 
     def _take(self, backend: Backend, outcome: Outcome) -> None:
-        page = _fields(outcome) if isinstance(outcome, Result) else {}
+        page = outcome.fields() if isinstance(outcome, Result) else {}
         try:
             tasks = jsonrpc.items(page["tasks"])
         except (KeyError, ValueError):
@@ -96,7 +93,3 @@ class TaskLists:
     def _cancel(self, reason: Raw | None) -> None:
         for name in self._open:
             self._cancels[name](reason)
-
-
-def _fields(result: Result) -> Fields:
-    return result.body if isinstance(result.body, dict) else jsonrpc.object_or_empty(result.body)

@@ -8,7 +8,7 @@ defined here; carrying it out is the router's.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Catalog, Item
@@ -97,6 +97,10 @@ class Finder(Protocol):
     def reason(self, query: str, item: Item) -> str: ...
 
 
+_Answer: TypeAlias = tuple[str, dict[str, Any]]
+"""What one of our tools answers: the text for the model, and the same as data."""
+
+
 class OwnTools:
     """Our tools over one catalogue."""
 
@@ -110,14 +114,14 @@ class OwnTools:
         self._catalog, self._facts, self._statuses = catalog, facts, statuses
         self._description_length = description_length
         self._shown: dict[Profile, tuple[int, ShownNames]] = {}
-        self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], dict[str, Any]]] = {
+        self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,
             LIST_SERVERS: self._list_servers,
         }
 
     def configure(self, facts: Mapping[str, ServerFacts], description_length: int) -> None:
-        """Go over to another configuration; of the index, only what it changed is made anew."""
+        """Go over to another configuration."""
         self._facts = facts
         self._description_length = description_length
 
@@ -141,10 +145,9 @@ class OwnTools:
         """Carry out one of our tools but `call_tool`; wrong arguments are a result a model can act on."""
         shown = self._shown_names(audience.profile)
         try:
-            structured = self._tools[name](arguments, shown, audience)
+            text, structured = self._tools[name](arguments, shown, audience)
         except ArgumentError as exc:
             return jsonrpc.encode({"content": [{"type": "text", "text": str(exc)}], "isError": True})
-        text = structured.pop("text")
         return jsonrpc.encode({"content": [{"type": "text", "text": text}], "structuredContent": structured})
 
     def _shown_names(self, profile: Profile) -> ShownNames:
@@ -156,7 +159,7 @@ class OwnTools:
 
     # search_tools
 
-    def _search(self, arguments: Mapping[str, Any], shown: ShownNames, audience: Audience) -> dict[str, Any]:
+    def _search(self, arguments: Mapping[str, Any], shown: ShownNames, audience: Audience) -> _Answer:
         query = _argument(arguments, "query", str, "")
         limit = max(1, min(_argument(arguments, "limit", int, DEFAULT_LIMIT), MOST_RESULTS))
         detail = _argument(arguments, "detail", str, "signature")
@@ -174,7 +177,7 @@ class OwnTools:
         if len(kept) < len(results):
             body["leftOut"] = len(results) - len(kept)
             text += f"\n{body['leftOut']} more left out: too long. Narrow the query, or use {DESCRIBE}."
-        return {**body, "text": text}
+        return text, body
 
     def found(self, query: str, limit: int, server: str | None) -> list[Item]:
         """Rank tools for a query; an empty one lists them in order."""
@@ -201,20 +204,18 @@ class OwnTools:
             return {**result, "inputSchema": schema}
         return {**result, "signature": signature(name, item.input_schema)}
 
-    def _nothing_found(
-        self, query: str, server: str | None, servers: Sequence[str], shown: ShownNames
-    ) -> dict[str, Any]:
+    def _nothing_found(self, query: str, server: str | None, servers: Sequence[str], shown: ShownNames) -> _Answer:
         names = [shown[item] for item in self._for_models() if server in (None, item.server)]
         close = nearest(query, names)
         text = f"No tool matches {query[:200]!r}." if query.strip() else "There are no tools."
         if close:
             text += f" Nearest names: {', '.join(close)}."
         text += f" Servers: {_enumerated(servers)}."
-        return {"results": [], "nearest": close, "servers": servers[:MOST_NAMED], "text": text}
+        return text, {"results": [], "nearest": close, "servers": servers[:MOST_NAMED]}
 
     # describe_tools
 
-    def _describe(self, arguments: Mapping[str, Any], shown: ShownNames, audience: Audience) -> dict[str, Any]:
+    def _describe(self, arguments: Mapping[str, Any], shown: ShownNames, audience: Audience) -> _Answer:
         names = arguments.get("names")
         if isinstance(names, str):
             names = [names]
@@ -234,11 +235,11 @@ class OwnTools:
         body: dict[str, Any] = {"tools": described, "unknown": unknown}
         if len(names) > MOST_DESCRIBED:
             body["leftOut"] = names[MOST_DESCRIBED:]
-        return {**body, "text": bytes(jsonrpc.encode(body)).decode()}
+        return bytes(jsonrpc.encode(body)).decode(), body
 
     # list_servers
 
-    def _list_servers(self, _arguments: Mapping[str, Any], _shown: ShownNames, _audience: Audience) -> dict[str, Any]:
+    def _list_servers(self, _arguments: Mapping[str, Any], _shown: ShownNames, _audience: Audience) -> _Answer:
         servers: list[dict[str, Any]] = []
         tools = [item.server for item in self._catalog.tools()]
         for status in self._statuses():
@@ -251,7 +252,7 @@ class OwnTools:
                 server["changedTools"] = changed
                 server["withheld"] = bool(self._catalog.withheld(status.server))
             servers.append(server)
-        return {"servers": servers, "text": "\n".join(map(_server_text, servers)) or "No servers are configured."}
+        return "\n".join(map(_server_text, servers)) or "No servers are configured.", {"servers": servers}
 
 
 def _server_text(server: Mapping[str, Any]) -> str:

@@ -103,8 +103,11 @@ def full_definition(item: Item, name: str, audience: Audience) -> Fields:
 
 
 def light_definition(item: Item, name: str, description_length: int) -> Fields:
-    """A tool in a few tokens: what it is called and what it is for. Clients gate on `annotations`,
-    `execution` says whether it can be called without a task, and `_meta`, which no model is shown, names its app."""
+    """Write a tool in a few tokens: what it is called and what it is for.
+
+    Clients gate on `annotations`, `execution` says whether it can be called without a task, and `_meta`, which
+    no model is shown, names its app.
+    """
     fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(brief(item.description, description_length))}
     fields["inputSchema"] = OPEN_SCHEMA
     for key in ("annotations", "execution", "_meta"):

@@ -1,14 +1,16 @@
-"""What every test starts from: properties that repeat themselves in CI, folders of its own, one event loop."""
+"""What every test starts from: properties that repeat themselves, folders of its own, one event loop.
 
-import os
+`--hypothesis-profile=explore` tries other examples each time.
+"""
+
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", parent=settings.get_profile("here"), derandomize=True, print_blob=True)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.register_profile("repeat", parent=settings.get_profile("explore"), derandomize=True)
+settings.load_profile("repeat")
 
 
 @pytest.fixture(scope="session", autouse=True)

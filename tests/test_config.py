@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
@@ -548,6 +549,8 @@ VALUES = st.recursive(
     st.dictionaries(st.sampled_from(sorted(config.SERVER_KEYS - {"tools", "url", "serverUrl", "httpUrl"})), VALUES),
     st.dictionaries(st.sampled_from(["startup", "separator", "maxNameLength", "logLevel", "maxCallSeconds"]), VALUES),
 )
+@example({}, {"maxCallSeconds": math.inf})
+@example({"args": {}}, {"maxCallSeconds": math.inf})
 def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], settings: dict[str, object]) -> None:
     text = json.dumps({"mcpServers": {"s": entry}, "settings": settings}).replace("NaN", "1e999")
     try:

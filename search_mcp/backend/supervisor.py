@@ -51,6 +51,8 @@ IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
 LOGGED_NOISE = 5
 """How many lines that are no messages are logged of one life; the rest is counted."""
+NOISE_BYTES = 1 << 10
+"""How much of such a line is looked at."""
 LAST_WORDS = 1000
 """Characters of a backend's stderr that an error message quotes."""
 EARLY_MESSAGES = 100
@@ -114,14 +116,14 @@ class Supervisor:
 
     def is_started_like(self, config: ServerConfig) -> bool:
         """Whether an edited entry still means this very process."""
-        ours, theirs = self._config, config
-        return all(getattr(ours, name) == getattr(theirs, name) for name in _STARTED_BY)
+        return all(getattr(self._config, name) == getattr(config, name) for name in _STARTED_BY)
 
     def adopt(self, config: ServerConfig) -> None:
         """Go over to an entry that is started alike."""
-        self._config = config
+        is_edited, self._config = config != self._config, config
         self._watch_idleness()
-        if self._opening is not None and config.startup == "eager" and self._state is State.STOPPED:
+        is_down = self._state is State.STOPPED or (self._state is State.FAILED and is_edited)
+        if self._opening is not None and config.startup == "eager" and is_down:
             self._wanted.set()
 
     def succeed(self, predecessor: "Supervisor") -> None:
@@ -245,7 +247,7 @@ class Supervisor:
         try:
             while True:
                 await self._wanted.wait()
-                self._wanted = asyncio.Event()
+                self._wanted.clear()
                 self._retry_at = None
                 self._advance(Event.START)
                 self._ready_at = None
@@ -263,7 +265,7 @@ class Supervisor:
                 if self._doomed:
                     await anyio.sleep_forever()  # until our own end
                 failures = 1 if self._was_settled() else failures + 1
-                failures = await self._back_off(redact(reason, self._config.secrets), failures)
+                await self._back_off(redact(reason, self._config.secrets), failures)
         finally:
             self._advance(Event.STOP)
             self._refuse_held()
@@ -273,8 +275,8 @@ class Supervisor:
         ready_at, settled = self._ready_at, self._world.backoff.settled_seconds
         return ready_at is not None and self._world.clock() - ready_at > settled
 
-    async def _back_off(self, reason: str, failures: int) -> int:
-        """Wait for the next try, or give up until it is wanted again; return the failures that count."""
+    async def _back_off(self, reason: str, failures: int) -> None:
+        """Wait for the next try, or give up until it is wanted again: then it gets one more, not a series."""
         log.warning("! %s: %s", self.name, reason)
         self._reason = reason
         delay = None if self._config.problem is not None else self._world.backoff.delay(failures, self._world.jitter())
@@ -284,13 +286,12 @@ class Supervisor:
         if delay is None:
             self._advance(Event.GIVE_UP)
             self._refuse_held()
-            self._wanted = asyncio.Event()
-            return failures  # asked for again, it gets one more try, not a series of them
+            self._wanted.clear()
+            return
         if not was_ready:  # else they came while a dead one was cleared away, and nothing failed them yet
             self._refuse_held()
         await anyio.sleep(delay)
         self._wanted.set()
-        return failures
 
     async def _live(self) -> None:
         """Start it and serve until nobody needs it.
@@ -459,7 +460,8 @@ class Supervisor:
         self._held.clear()
         status = self.status
         for each in held:
-            each.call.reply(NotRunning(self.name, status.state, status.reason, status.retry_after_seconds))
+            reason = status.reason or self._ending
+            each.call.reply(NotRunning(self.name, status.state, reason, status.retry_after_seconds))
 
     # From the backend
 
@@ -487,9 +489,8 @@ class Supervisor:
         """Lines that are no messages are counted and skipped, the first of them logged; it is not told."""
         self._noise += 1
         if self._noise <= LOGGED_NOISE:
-            shown = redact(
-                (line if isinstance(line, bytes) else line.head).decode(errors="replace"), self._config.secrets
-            )
+            head = line[:NOISE_BYTES] if isinstance(line, bytes) else line.head
+            shown = redact(head.decode(errors="replace"), self._config.secrets)
             log.warning("! %s: not JSON-RPC on its stdout: %.200r (%s)", self.name, shown, invalid.message)
         return None
 

@@ -8,6 +8,7 @@ key, a `resultType` or a protocol version.
 from collections.abc import Callable
 from typing import Protocol
 
+from search_mcp.errors import WireError
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Raw, Struct, UnsetType
 from search_mcp.model import (
@@ -53,7 +54,7 @@ class Gateway(Protocol):
 
     def offered(self) -> Offered: ...
     def instructions(self) -> str: ...
-    def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing], None]) -> Cancel: ...
+    def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None]) -> Cancel: ...
     def submit(self, call: Call) -> Cancel: ...
     def can_subscribe(self, uri: str) -> bool:
         """Whether there may be somebody to tell of a resource's updates."""

@@ -91,6 +91,8 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
             rejected.append("the list repeats a cursor; the rest of it is left out")
             break
         seen.add(bytes(cursor))
+    else:
+        rejected.append(f"the list has more than {MAX_PAGES:,} pages; the rest of it is left out")
     shortest = Freshness(min(fresh.ttl_ms for fresh in freshness), all(fresh.public for fresh in freshness))
     return Page(tuple(entries.values()), shortest, tuple(rejected))
 
@@ -124,9 +126,3 @@ def talked_to(calls: dict[Call, None], message: Fields) -> Call | None:
     newest_first = list(reversed(calls.keys()))
     wanting = (call for call in newest_first if is_wanted(message, call.caller.log_level))
     return next(wanting, newest_first[0] if newest_first else None)
-
-
-def task_made(body: Raw | Fields) -> str | None:
-    """The id of the experimental task that a result says was made."""
-    fields = body if isinstance(body, dict) else jsonrpc.object_or_empty(body)
-    return jsonrpc.string(jsonrpc.object_or_empty(fields.get("task")).get("taskId"))

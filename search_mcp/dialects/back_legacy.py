@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, task_made
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, task_made, with_meta
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType
@@ -24,6 +24,7 @@ from search_mcp.model import (
     Kind,
     ListChanged,
     LogMessage,
+    Newest,
     News,
     Offer,
     Opening,
@@ -36,8 +37,8 @@ from search_mcp.peer import Peer
 
 log = logging.getLogger(__name__)
 
-REPORTED_TASKS = 1000
-"""How many tasks progress is passed on for after their calls were answered; the oldest go first."""
+REMEMBERED_TASKS = 1000
+"""How many tasks of either side are followed after the calls that made them were answered; the oldest go first."""
 
 
 async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
@@ -92,8 +93,9 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
-        self._tasks: set[str] = set()  # those the client made of this backend's questions
-        self._reported: dict[str, tuple[int, Callable[[Fields], None]]] = {}  # by task: who hears of its progress
+        self._tasks: Newest[str, None] = Newest(REMEMBERED_TASKS)  # those the client made of this backend's questions
+        # By task: who hears of its progress.
+        self._reported: Newest[str, tuple[int, Callable[[Fields], None]]] = Newest(REMEMBERED_TASKS)
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
 
@@ -118,7 +120,7 @@ class BackLegacy:
         def settle(answer: Answer) -> None:
             self._forget(call)
             if "task" in call.params and call.report is not None and isinstance(answer, Raw):
-                self._report_on(task_made(answer), message_id, call.report)
+                self._report_on(task_made(jsonrpc.object_or_empty(answer)), message_id, call.report)
             call.reply(self._lost() if answer is None else outcome(answer))
 
         message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
@@ -134,8 +136,6 @@ class BackLegacy:
         # "The `progressToken` provided in the initial request remains valid throughout the task lifetime."
         if task is not None:
             self._reported[task] = token, report
-            while len(self._reported) > REPORTED_TASKS:
-                del self._reported[next(iter(self._reported))]
 
     def _report(self, progress: Fields) -> None:
         token = jsonrpc.request_id(progress.get(names.PROGRESS_TOKEN))
@@ -176,7 +176,7 @@ class BackLegacy:
         return not self._calls
 
     def _set_level_for(self, level: str | None) -> None:
-        """Make it talk at least as much as a call wants; what others do not want is held back in front."""
+        """Make it talk at least as much as a call wants; a modern client gets no more than it asked for."""
         if level is None:
             return
         if self._level is None or names.LOG_LEVELS.index(level) < names.LOG_LEVELS.index(self._level):
@@ -213,7 +213,7 @@ class BackLegacy:
             if isinstance(answer, WireError):
                 self._peer.refuse(request, answer)
             else:
-                self._peer.answer(request, answer.body if isinstance(answer.body, Raw) else jsonrpc.encode(answer.body))
+                self._peer.answer(request, answer.raw())
 
         def report(progress: Fields) -> None:
             if self._peer.is_open(request):
@@ -244,9 +244,9 @@ class BackLegacy:
         request.cancel = cancel
 
     def _note_task(self, answer: Result) -> None:
-        task = task_made(answer.body)
+        task = task_made(answer.fields())
         if task is not None:
-            self._tasks.add(task)
+            self._tasks[task] = None
 
     def _likely_call(self) -> Call | None:
         """The call a question of this backend most likely belongs to: it does not say.

@@ -49,6 +49,7 @@ async def discover(peer: Peer, opening: Opening) -> Offer | None:
 
     Raises:
         ConnectionEndedError: it went away.
+        ValueError: it is modern, and speaks none of our revisions.
     """
     params = with_meta({}, _meta(names.MODERN[0], opening.capabilities, opening.info))
     try:

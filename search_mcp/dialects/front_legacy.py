@@ -20,7 +20,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, task_made, with_meta
 from search_mcp.errors import (
     BackendAnswered,
     MisbehavedError,
@@ -33,6 +33,7 @@ from search_mcp.errors import (
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
+    NOTHING,
     Call,
     Cancel,
     ElicitationComplete,
@@ -40,6 +41,7 @@ from search_mcp.model import (
     Inputs,
     Kind,
     LogMessage,
+    Newest,
     News,
     Opening,
     Outcome,
@@ -70,7 +72,9 @@ class FrontLegacy:
         self.viewer = Viewer(None, object_output_only=True)
         self._opened = False
         self._log_level: str | None = None
-        self._tasks: dict[str, Callable[[Fields], None]] = {}  # whoever hears of each task of the client's
+        self._tasks: Newest[str, Callable[[Fields], None]] = Newest(
+            REMEMBERED_TASKS
+        )  # whoever hears of each task of the client's
         self.capabilities: Fields = {}
         self.info: Raw | None = None
         self._requests: dict[str, Callable[[Request, Fields], None]] = {
@@ -156,8 +160,11 @@ class FrontLegacy:
     def _list(self, request: Request, kind: Kind, params: Fields) -> None:
         refuse_cursor(params)
 
-        def reply(listing: Listing) -> None:
-            self._peer.answer(request, jsonrpc.encode({names.ITEMS_KEY[kind]: listing.items}))
+        def reply(listing: Listing | WireError) -> None:
+            if isinstance(listing, WireError):
+                self._peer.refuse(request, listing)
+            else:
+                self._peer.answer(request, jsonrpc.encode({names.ITEMS_KEY[kind]: listing.items}))
 
         request.cancel = self._gateway.merged_list(kind, self.viewer, reply)
 
@@ -211,7 +218,7 @@ class FrontLegacy:
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is not None:
             question.answer(refusal)
-            return lambda _reason: None
+            return NOTHING
 
         def params_for(token: int) -> Raw:
             meta = question.meta
@@ -231,17 +238,17 @@ class FrontLegacy:
 
         method = names.ASK_METHOD[question.ask]
         message_id = self._peer.request_with_token(method, params_for, settle, question.report)
-        return lambda reason: _discard(
+
+        def cancel(reason: Raw | None) -> None:
             self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
-        )
+
+        return cancel
 
     def _note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
         """Remember which server hears of the task that the client made of its question, if it made one."""
-        task = jsonrpc.string(jsonrpc.object_or_empty(jsonrpc.object_or_empty(answer).get("task")).get("taskId"))
+        task = task_made(jsonrpc.object_or_empty(answer))
         if task is not None:
             self._tasks[task] = follow
-            while len(self._tasks) > REMEMBERED_TASKS:
-                self._tasks.pop(next(iter(self._tasks)))
 
     def tell(self, news: News | CatalogChanged) -> None:
         """Pass on what a backend says unasked."""
@@ -262,9 +269,6 @@ class FrontLegacy:
             case _:
                 pass  # a backend's state is no client's business; its lists are
 
-    def close(self) -> None:
-        """Nothing outlives the connection here."""
-
 
 class _Round:
     """The questions of one `input_required`: done when all are answered, over at the first refusal."""
@@ -277,8 +281,7 @@ class _Round:
 
     def put(self, requests: Fields, front: FrontLegacy, call: Call) -> None:
         questions = {key: self._question(key, raw) for key, raw in requests.items()}
-        for key, raw in requests.items():
-            self._responses[key] = raw  # keeps the server's order; replaced by the answer
+        self._responses = dict(requests)  # in the server's order; replaced by the answers
         open_questions = set(questions)
 
         def answered(key: str, answer: Result | WireError) -> None:
@@ -288,7 +291,7 @@ class _Round:
                 self.cancel(None)
                 self._give_up(answer)
                 return
-            self._responses[key] = answer.body if isinstance(answer.body, Raw) else jsonrpc.encode(answer.body)
+            self._responses[key] = answer.raw()
             self._cancels.pop(key, None)
             open_questions.discard(key)
             if not open_questions:
@@ -334,7 +337,3 @@ def _legacy_error(error: WireError) -> WireError:
     if isinstance(error, ResourceNotFound):
         return ProtocolError(names.RESOURCE_NOT_FOUND, str(error), error.data())
     return error
-
-
-def _discard(_value: object) -> None:
-    """Make a statement of an expression."""

@@ -73,12 +73,13 @@ class Sender(Struct, eq=False):
     info: Raw | None
     log_level: str | None
     viewer: Viewer
-    park: Callable[[Question], Cancel]
+    park: Callable[[Question], Cancel] | None = None
+    """`None` for a subscription, whose answer nobody waits for: no question can be put in it."""
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
         """Put a legacy backend's question to this client, if it can be asked at all."""
         refusal = refuse_question(self.capabilities, question.ask)
-        if refusal is None and call is not None:
+        if refusal is None and call is not None and self.park is not None:
             return self.park(question)
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
         return NOTHING
@@ -128,8 +129,11 @@ class FrontModern:
     def _list(self, request: Request, kind: Kind, params: Fields) -> None:
         refuse_cursor(params)
 
-        def reply(listing: Listing) -> None:
-            self._answer(request, {names.ITEMS_KEY[kind]: listing.items}, listing.freshness)
+        def reply(listing: Listing | WireError) -> None:
+            if isinstance(listing, WireError):
+                self._peer.refuse(request, listing)
+            else:
+                self._answer(request, {names.ITEMS_KEY[kind]: listing.items}, listing.freshness)
 
         request.cancel = self._gateway.merged_list(kind, self._viewer, reply)
 
@@ -158,7 +162,7 @@ class FrontModern:
         else:
             exchange.start(call, self._gateway)
 
-    def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel]) -> Sender:
+    def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel] | None = None) -> Sender:
         return Sender(envelope.capabilities, envelope.info, envelope.log_level, self._viewer, park)
 
     # To the client
@@ -176,8 +180,7 @@ class FrontModern:
             self._answer(request, body, None, names.INPUT_REQUIRED)
         else:
             freshness = Freshness() if call.action is Action.READ_RESOURCE else None
-            body = outcome.body if isinstance(outcome.body, dict) else jsonrpc.object_or_empty(outcome.body)
-            self._answer(request, body, freshness, outcome.type)
+            self._answer(request, outcome.fields(), freshness, outcome.type)
 
     def _answer(
         self,
@@ -233,7 +236,7 @@ class FrontModern:
 
     def _listen(self, request: Request, params: Fields, envelope: detect.Envelope) -> None:
         wanted = read_filter(params, self._gateway.offered(), self._gateway.can_subscribe, envelope.capabilities)
-        sender = self._sender(envelope, lambda _question: NOTHING)
+        sender = self._sender(envelope)
         subscription = Subscription(self._peer, request, sender, wanted)
         self._subscriptions[request] = subscription
         request.cancel = lambda _reason: self._unlisten(request)

@@ -35,28 +35,28 @@ class ParkedCalls:
 
     def __init__(self, later: Later) -> None:
         self._later = later
-        self._exchanges: dict[str, Exchange] = {}
-        self._stop_expiry: dict[str, Callable[[], None]] = {}
+        self._exchanges: dict[str, tuple[Exchange, Callable[[], None]]] = {}  # each with what stops its expiry
 
     def put(self, exchange: "Exchange") -> str:
         """Keep a call until its retry; return the handle."""
         if len(self._exchanges) >= PARKED_CALLS:
-            next(iter(self._exchanges.values())).cancel(None)
+            oldest, _ = next(iter(self._exchanges.values()))
+            oldest.cancel(None)
         handle = secrets.token_urlsafe(32)
-        self._exchanges[handle] = exchange
-        self._stop_expiry[handle] = self._later(PARKED_SECONDS, lambda: exchange.cancel(None))
+        self._exchanges[handle] = exchange, self._later(PARKED_SECONDS, lambda: exchange.cancel(None))
         return handle
 
     def take(self, handle: str | None) -> "Exchange | None":
         """Give the call that goes with a handle, once."""
         if handle is None or handle not in self._exchanges:
             return None
-        self._stop_expiry.pop(handle)()
-        return self._exchanges.pop(handle)
+        exchange, stop_expiry = self._exchanges.pop(handle)
+        stop_expiry()
+        return exchange
 
     def close(self) -> None:
         """Give up every one of them."""
-        for exchange in list(self._exchanges.values()):
+        for exchange, _ in list(self._exchanges.values()):
             exchange.cancel(None)
 
 

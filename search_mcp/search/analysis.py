@@ -14,10 +14,10 @@ LONGEST_WORD = 40  # characters; longer runs are keys, hashes or base64, which n
 
 # Scripts written without spaces between words: kana, Han ideographs, Hangul (Korean spaces phrases, not words).
 _SPACELESS = "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _RUN = re.compile(f"[{_SPACELESS}]+|[^{_SPACELESS}]+")
 _SPACELESS_CHARACTER = re.compile(f"[{_SPACELESS}]")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def normalize(text: str) -> str:
@@ -27,7 +27,7 @@ def normalize(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of a text as written, identifiers split at everything but letters and digits."""
-    return _WORD.findall(normalize(text))
+    return WORD.findall(normalize(text))
 
 
 def fold(text: str) -> str:
@@ -79,7 +79,7 @@ def spellings(words: Iterable[str]) -> Iterator[str]:
             if word.islower() or not word.isascii():
                 yield word.casefold()
             else:
-                yield from map(str.casefold, _PART.findall(word))
+                yield from map(str.casefold, PART.findall(word))
 
 
 def is_spaceless(term: str) -> bool:
@@ -88,7 +88,7 @@ def is_spaceless(term: str) -> bool:
 
 def _ascii_terms(word: str) -> tuple[str, ...]:
     whole = stem(word.casefold())
-    parts = _PART.findall(word)
+    parts = PART.findall(word)
     if len(parts) < 2:
         return (whole,)
     return (*(stem(part.casefold()) for part in parts), whole)

@@ -3,17 +3,14 @@
 import re
 from collections.abc import Collection, Iterator
 
-from search_mcp.search.analysis import is_spaceless, word_terms
-
-_WORD = re.compile(r"[^\W_]+")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+from search_mcp.search.analysis import PART, WORD, is_spaceless, word_terms
 
 
 def spans(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
     """Yield start and end of what the terms stand for; spans may overlap."""
     spaceless = [term for term in terms if is_spaceless(term)]
     pairs = [term for term in spaceless if len(term) > 1] or spaceless  # a character alone says little beside a pair
-    for word in _WORD.finditer(text):
+    for word in WORD.finditer(text):
         if any(map(is_spaceless, word[0])):
             yield from _occurrences(word, pairs)
         else:
@@ -21,7 +18,7 @@ def spans(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 def _in_word(word: re.Match[str], terms: Collection[str]) -> Iterator[tuple[int, int]]:
-    parts = [part for part in _PART.finditer(word[0]) if word[0].isascii() and _means(part[0], terms)]
+    parts = [part for part in PART.finditer(word[0]) if word[0].isascii() and _means(part[0], terms)]
     for part in parts:
         yield word.start() + part.start(), word.start() + part.end()
     if not parts and _means(word[0], terms):

@@ -24,9 +24,8 @@ _POOL = 40  # tools scored in full for a query; 100 gain .0004
 _TOOL_NAME = 0.5  # a tool whose whole name is asked for scores half as much again (-.013)
 _SERVER_NAME = 0.1  # the same for its server's name (-.004)
 _CLAUSE_POOL = 20  # tools scored in full for one clause of a long request
-_CLAUSE = (
-    0.25  # what the best tool of a clause gains; the best tool of the whole request has 1 (-.001; -.009 on long ones)
-)
+# What the best tool of a clause gains; the best tool of the whole request has 1 (-.001; -.009 on long ones).
+_CLAUSE = 0.25
 _NAMED = 1e6  # per degree of `Match`: above any sum of terms
 
 

@@ -40,7 +40,7 @@ def _without_verb_ending(word: str) -> str:
 
 
 def _undoubled(stump: str) -> str:
-    doubled = stump[-1] == stump[-2] and stump[-1] not in "lsz"
+    doubled = len(stump) > _SHORTEST and stump[-1] == stump[-2] and stump[-1] not in "lsz"
     return stump[:-1] if doubled else stump
 
 

@@ -16,6 +16,7 @@ from search_mcp.search.stems import stem
         "create creates created creating creation creator",
         "query queries",
         "stop stops stopped stopping",
+        "add adds added adding",
         "search searches searching searcher",
         "translate translation translator",
         "box boxes",
