@@ -195,6 +195,8 @@ async def _keep_up(path: Path, aggregate: Aggregate, current: Config, log_to: _L
         if isinstance(config, Config) and config == current:
             pass  # it was touched, or it is as it was read first
         elif isinstance(config, Config):
+            if config.settings.max_message_bytes != current.settings.max_message_bytes:
+                log.warning("! maxMessageBytes is read at the start only; restart search-mcp to change it")
             current = config
             log.info("= the configuration changed")
             logging.getLogger().setLevel(log_to.level(config))

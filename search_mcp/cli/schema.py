@@ -46,10 +46,11 @@ ABOUT: Final[Mapping[str, str]] = {
     "httpUrl": "The address of an HTTP server, which this version does not run.",
     # of a server, and of all
     "startup": '"eager": started with the client. "lazy": started by the first call, and stopped when idle.',
-    "callTimeoutSeconds": "How long a call may take; progress starts it anew. Without it, as long as the client waits.",
+    "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked does not "
+    "count. Without it, as long as the client waits.",
     "maxCallSeconds": "How long a call may take in all, whatever progress it makes.",
     "startTimeoutSeconds": "How long the server may take to answer for the first time.",
-    "idleStopSeconds": "After how long without a call the server is stopped; the next call starts it again.",
+    "idleStopSeconds": "How long the server is without a call before it is stopped; the next call starts it again.",
     "protocol": "The protocol revision the server is spoken to in; auto finds it out.",
     "inheritEnv": "What the server gets of search-mcp's environment beside the essentials: all of it, or the named.",
     "pinTools": "Withhold a tool whose definition changed, until `search-mcp check --accept NAME`.",
@@ -61,7 +62,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "separator": "What stands between server and tool in the names a client is shown; auto is what it takes.",
     "maxNameLength": "How long a shown name may be; auto is what the client takes.",
     "descriptionLength": "Characters of a description in the light listing and in search results.",
-    "maxMessageBytes": "How long one message of a server may be.",
+    "maxMessageBytes": "How long one message of a server may be; read at the start only.",
     "logLevel": "What is written to the log, which is search-mcp's stderr.",
     "firstListSeconds": "How long a client's first list waits for servers that nothing is remembered of.",
 }
