@@ -55,16 +55,25 @@ class _Running:
         self.backend = backend
         self._scope: anyio.CancelScope | None = None
         self._is_stopped = False
+        self._predecessor: _Running | None = None
         self.done = asyncio.Event()
 
     async def run(self, predecessor: "_Running | None") -> None:
+        self._predecessor = predecessor
         if predecessor is not None:
             await predecessor.done.wait()
+            self._predecessor = None
         with anyio.CancelScope() as self._scope:
             if self._is_stopped:  # before it began: it still answers the calls that wait for it
                 self._scope.cancel()
             await self.backend.run()
         self.done.set()
+
+    def signal(self, number: int) -> None:
+        """Doom its process tree, and that of the one it waits for."""
+        if self._predecessor is not None:
+            self._predecessor.signal(number)
+        self.backend.signal(number)
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -178,7 +187,7 @@ class Aggregate:
     def signal(self, number: int) -> None:
         """Send a signal to every backend's process tree."""
         for running in (*self._running.values(), *self._retiring.values()):
-            running.backend.signal(number)
+            running.signal(number)
 
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:

@@ -415,6 +415,7 @@ def _secrets(values: Iterable[str], places: Places) -> frozenset[str]:
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
     secrets = {value for value in values if len(value) >= _SHORTEST_SECRET and value not in public}
     escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in secrets for ascii_only in (True, False)}
+    escaped |= {value.replace("/", "\\/") for value in escaped}  # as PHP has it
     lines = {line for value in secrets for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
     return frozenset(secrets | escaped | lines)
 

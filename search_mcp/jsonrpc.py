@@ -160,6 +160,7 @@ class LineDecoder:
 
     def _complete(self, line: bytes) -> Line | None:
         """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
+        at_start, self._at_start = self._at_start, False
         if self._size or len(line) > self._limit:
             self._keep(line)
             size, pending, self._pending, self._size = self._size, self._pending, [], 0
@@ -168,8 +169,7 @@ class LineDecoder:
                 self._head = self._tail = b""
                 return oversize
             line = b"".join(pending)
-        if self._at_start:
-            self._at_start = False
+        if at_start:
             line = line.removeprefix(codecs.BOM_UTF8)
         if self._header is not None and line[: len(self._header)].lower() == self._header:
             digits = line[len(self._header) :].strip()

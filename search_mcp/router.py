@@ -139,6 +139,8 @@ class Router:
 
     def recall(self, opening: Opening) -> None:
         """Know what was known of the backends when such a client was last here; start nothing."""
+        if self._opening is not None:
+            return  # they are known as they are now
         for backend in self._backends.values():
             backend.recall(opening)
 

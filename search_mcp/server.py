@@ -31,6 +31,8 @@ LAST_ANSWERS_SECONDS = 5.0
 """How long requests sent right before the end of stdin may still be answered, as in a shell's pipe."""
 SETTLING_SECONDS = 1.0
 """How long after the start the configuration is read once more: by then edits of it are seen."""
+SILENCE_SECONDS = 1.0
+"""How long a client that says nothing is waited for before edits of the configuration are followed all the same."""
 LAST_BYTES_SECONDS = 1.0
 """How long a client may take to read what was written last."""
 MAX_MESSAGE_BYTES = 64 << 20
@@ -93,6 +95,7 @@ class Client:
         self.spoke = asyncio.Event()
         self.ended = asyncio.Event()
         self.gone = asyncio.Event()
+        self.signalled = asyncio.Event()
         self._aggregate = aggregate
 
     def on_bytes(self, chunk: bytes) -> None:
@@ -167,7 +170,8 @@ async def serve(
     aggregate.tell_front = front.tell
     with _signals(aggregate, client) as received:
         # Backends start when the client opens, and what runs them takes longer to load than the first answer takes.
-        await client.spoke.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         async with aggregate.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_up, path, aggregate, config, log_to)
             await client.ended.wait()
@@ -175,7 +179,7 @@ async def serve(
                 front.peer.half_close()
                 front.end_subscriptions()
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
-                    await _first_of(front.peer.answered, client.gone.wait)
+                    await _first_of(front.peer.answered, client.gone.wait, client.signalled.wait)
                 front.peer.refuse_all(ProtocolError(BACKEND_ERROR, "search-mcp ended before this was answered"))
             front.close()
             await _close(writer, client)
@@ -259,6 +263,7 @@ def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
         received.append(number)
         kill = getattr(signal, "SIGKILL", signal.SIGTERM)
         aggregate.signal(signal.SIGTERM if len(received) == 1 else kill)
+        client.signalled.set()
         client.end()
 
     loop = asyncio.get_running_loop()

@@ -92,6 +92,7 @@ class _PipeReader(asyncio.Protocol):
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._transport: asyncio.ReadTransport | None = None
+        self._next_look: asyncio.TimerHandle | None = None
 
     @classmethod
     async def connect(cls, descriptor: int, listener: Listener) -> "_PipeReader":
@@ -123,10 +124,12 @@ class _PipeReader(asyncio.Protocol):
         if _is_over(self._transport.get_extra_info("pipe").fileno()):
             self._listener.on_eof()
         else:
-            asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look_for_the_end)
+            self._next_look = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look_for_the_end)
 
     def resume_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing() and not self._transport.is_reading():
+            if self._next_look is not None:
+                self._next_look.cancel()
             self._transport.resume_reading()
 
 

@@ -95,3 +95,20 @@ def test_a_backends_error_shows_no_secret_and_is_else_the_same() -> None:
     assert "hunter22" not in clean.message
     assert bytes(clean.data) == b'{ "token" : "***", "n" : 1.0 }'  # type: ignore[arg-type]
     assert arguments.redacted(error, frozenset({"another"})) == error
+
+
+REDACTED = [
+    pytest.param('{"port":8080}', '{"port":"***"}', id="a number in an object"),
+    pytest.param('{"ports":[80,8080,-8080]}', '{"ports":[80,"***","-***"]}', id="numbers in a list"),
+    pytest.param("8080", '"***"', id="nothing but a number"),
+    pytest.param('{"8080":1,"n":8080}', '{"***":1,"n":"***"}', id="a key"),
+    pytest.param('{"a":{"b":["to 8080"]},"n":8080}', '{"a":{"b":["to ***"]},"n":"***"}', id="a string further down"),
+    pytest.param('{"ok":true,"none":null,"n":18080.5}', '{"ok":true,"none":null,"n":"1***.5"}', id="part of a number"),
+    pytest.param('{ "a" : 1.50, "b" : "\\u00e9" }', '{ "a" : 1.50, "b" : "\\u00e9" }', id="none of it, to the byte"),
+]
+
+
+@pytest.mark.parametrize(("given", "then"), REDACTED)
+def test_a_backends_error_is_still_json_where_a_number_was_a_secret(given: str, then: str) -> None:
+    clean = arguments.redacted(ErrorObject(-1, "no", Raw(given.encode())), frozenset({"8080"}))
+    assert bytes(clean.data).decode() == then  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from search_mcp.jsonrpc import Raw
 from search_mcp.model import Entry, Kind
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
+NAME = jsonrpc.encode("x")
 EMPTY = {"type": "object"}
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -80,3 +81,14 @@ def test_a_prompt_with_an_argument_without_a_name_has_none() -> None:
 
 def test_a_resource_without_a_name_is_called_by_its_uri() -> None:
     assert mend(Kind.RESOURCES, {"uri": "x"})[0] == {"uri": "x", "name": "x"}
+
+
+@pytest.mark.parametrize(
+    "key", ["annotations", "execution", "inputSchema", "outputSchema", "_meta", "icons", "arguments"]
+)
+def test_what_is_nested_too_deeply_to_be_looked_into_costs_no_other_part(key: str) -> None:
+    start, end = (b"[{", b"}]") if key in ("icons", "arguments") else (b'{"properties":{', b"}}")
+    deep = Raw(start + b'"a":[' + b"[" * 100_000 + b"]" * 100_000 + b"]" + end)
+    fields, remarks = repaired(Kind.TOOLS, Entry("x", {"inputSchema": jsonrpc.encode(SCHEMA), key: deep, "name": NAME}))
+    assert fields["name"] == NAME
+    assert LEFT_OUT not in remarks

@@ -599,6 +599,21 @@ def test_a_request_after_the_end_waits_for_nothing(talk: Conversation) -> None:
     assert talk.said() == []
 
 
+# What is logged
+
+
+def test_everything_that_is_said_is_logged_for_whoever_debugs(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="search_mcp.peer")
+    talk = Conversation()
+    message_id, _ = talk.asks("first")
+    talk.hears(result(message_id))
+    talk.asks("second")
+    first, answer, second = caplog.messages
+    assert first.startswith("> them ") and '"first"' in first
+    assert answer.startswith("< them ") and '"result"' in answer
+    assert second.startswith("> them ") and '"second"' in second
+
+
 # Bugs
 
 

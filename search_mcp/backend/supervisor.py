@@ -1,8 +1,8 @@
-"""One backend through its life: started, opened, served, restarted, stopped.
+"""One backend through its lives: started, opened, served, restarted, stopped.
 
-The actor behind the `Backend` of the model. It owns the child and its connection; what is said in
-either era is the dialects' business, when to try again is `lifecycle`'s, what it offers is `known`'s,
-what a name means is the router's.
+The actor behind the `Backend` of the model. It decides when there is a life, and what waits for one;
+what is said in either era is the dialects' business, when to try again is `lifecycle`'s, what it offers
+is `known`'s, what a name means is the router's.
 """
 
 import asyncio
@@ -20,16 +20,17 @@ from search_mcp.backend import lifecycle
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.journal import file_name
 from search_mcp.backend.known import Known
+from search_mcp.backend.life import Life
 from search_mcp.backend.lifecycle import Event, State
 from search_mcp.backend.limit import Limited
-from search_mcp.backend.process import Child, Command, is_program
+from search_mcp.backend.process import Command, is_program
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
-from search_mcp.errors import BACKEND_ERROR, Lost, NotRunning, ProtocolError, WireError
-from search_mcp.inflight import SENT_REQUESTS, Request
-from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, Struct, UnsetType, altered
+from search_mcp.errors import Lost, NotRunning, WireError
+from search_mcp.inflight import SENT_REQUESTS
+from search_mcp.jsonrpc import Raw, Struct, altered
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -43,21 +44,12 @@ from search_mcp.model import (
     StateChanged,
     Status,
 )
-from search_mcp.peer import ConnectionEndedError, Peer
+from search_mcp.peer import ConnectionEndedError
 
 log = logging.getLogger(__name__)
 
 IDLE_STOP_SECONDS = 300.0
 """When a lazy backend stops, unless its entry says otherwise."""
-LOGGED_NOISE = 5
-"""How many lines that are no messages are logged of one life; the rest is counted."""
-NOISE_BYTES = 1 << 10
-"""How much of such a line is looked at."""
-LAST_WORDS = 1000
-"""Characters of a backend's stderr that an error message quotes."""
-EARLY_MESSAGES = 100
-EARLY_BYTES = 1 << 20
-"""What a backend may send before it is open and still be heard."""
 
 
 class EndedError(Exception):
@@ -82,30 +74,29 @@ class Supervisor:
         self._start_seconds: float | None = None
         self._ready_at: float | None = None
         self._opening: Opening | None = None
-        self._child: Child | None = None
-        self._peer: Peer | None = None
-        self._dialect: BackDialect | None = None  # only while it is ready
+        self._life: Life | None = None
         self._subscriptions: _Subscriptions = {}  # made again in every life
         self._held: dict[_Held, None] = {}  # calls that came before it was ready, in order
-        self._early: list[Callable[[], None]] = []  # what it said before it was ready
-        self._early_bytes = 0
         self._wanted = asyncio.Event()  # somebody needs it
-        self._over = asyncio.Event()  # this life ended, or is to end
         self._idle_since: float | None = None  # as far as was looked
         self._stop_watching_idleness: Callable[[], None] = lambda: None
-        self._noise = 0  # lines on its stdout that were no messages, in this life
         self._log_level: str | None = None
         self._paused = False
         self._ending: str | None = None  # why it is being stopped, if it is
         self._doomed = False  # its end is our own doing, or ours will be
 
     def __repr__(self) -> str:
-        pid = self._child.pid if self._child is not None else None
-        return f"<Backend {self.name} {self._state.name} pid={pid} {self._peer!r}>"
+        life = f" pid={self._life.child.pid} {self._life.peer!r}" if self._life is not None else ""
+        return f"<Backend {self.name} {self._state.name}{life}>"
 
     @property
     def name(self) -> str:
         return self._config.name
+
+    @property
+    def _dialect(self) -> BackDialect | None:
+        """What takes its calls, while it is ready."""
+        return self._life.dialect if self._life is not None else None
 
     @property
     def status(self) -> Status:
@@ -122,8 +113,9 @@ class Supervisor:
         """Go over to an entry that is started alike."""
         is_edited, self._config = config != self._config, config
         self._watch_idleness()
-        is_down = self._state is State.STOPPED or (self._state is State.FAILED and is_edited)
-        if self._opening is not None and config.startup == "eager" and is_down:
+        is_idle = self._dialect is None and self._state in (State.STOPPED, State.READY)  # or is about to be stopped
+        is_given_up = self._state is State.FAILED and is_edited
+        if self._opening is not None and config.startup == "eager" and (is_idle or is_given_up):
             self._wanted.set()
 
     def succeed(self, predecessor: "Supervisor") -> None:
@@ -162,7 +154,7 @@ class Supervisor:
 
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
-        if self._child is not None and self._child.is_congested():
+        if self._life is not None and self._life.child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
             return NOTHING
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
@@ -225,19 +217,19 @@ class Supervisor:
     def pause_reading(self) -> None:
         """Take nothing in for now: the client does not take it from us."""
         self._paused = True
-        if self._child is not None:
-            self._child.pause_reading()
+        if self._life is not None:
+            self._life.child.pause_reading()
 
     def resume_reading(self) -> None:
         self._paused = False
-        if self._child is not None:
-            self._child.resume_reading()
+        if self._life is not None:
+            self._life.child.resume_reading()
 
     def signal(self, number: int) -> None:
         """Doom its process tree, if it runs; it is not started again."""
         self._doomed = True
-        if self._child is not None:
-            self._child.signal_tree(number)
+        if self._life is not None:
+            self._life.child.signal_tree(number)
 
     # Its life
 
@@ -247,6 +239,7 @@ class Supervisor:
         try:
             while True:
                 await self._wanted.wait()
+                await anyio.lowlevel.checkpoint_if_cancelled()  # which an event that is set does not look at
                 self._wanted.clear()
                 self._retry_at = None
                 self._advance(Event.START)
@@ -317,15 +310,13 @@ class Supervisor:
 
     async def _live_once(self, opening: Opening, modern_first: bool) -> None:
         started = self._world.clock()
-        self._early.clear()
-        self._early_bytes = 0
-        self._noise = 0
-        self._over = asyncio.Event()
-        child, peer = await self._spawn(self._over)
+        self._life = life = await self._begin()
+        if self._paused:
+            life.child.pause_reading()
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
                 offer = await negotiate(
-                    peer,
+                    life.peer,
                     opening,
                     pinned=self._config.protocol,
                     modern_first=modern_first,
@@ -333,9 +324,9 @@ class Supervisor:
                 )
             self._known.meet(offer)
             self._start_seconds = self._world.clock() - started
-            await self._serve(peer, child, opening, offer)
+            await self._serve(life, opening, offer)
         except ConnectionEndedError:
-            raise _ExitedOnOpeningError(self._how_it_ended(child)) from None
+            raise _ExitedOnOpeningError(life.how_it_ended()) from None
         except CannotOpenError as exc:
             self._known.modern = None
             raise EndedError(str(exc)) from exc
@@ -343,38 +334,18 @@ class Supervisor:
             self._known.note_silence()
             seconds = self._config.start_timeout_seconds
             how = f"it did not answer within {seconds:g} s of being started"
-            raise EndedError(self._with_last_words(how, child)) from None
+            raise EndedError(life.with_last_words(how)) from None
         finally:
-            self._dialect = None
-            peer.end()
-            if self._noise > LOGGED_NOISE:
-                log.warning("! %s: %d lines on its stdout were not JSON-RPC", self.name, self._noise)
-            await child.stop()
-            self._child = self._peer = None
+            self._stop_watching_idleness()
+            await life.stop()
+            self._life = None
 
-    async def _spawn(self, over: asyncio.Event) -> tuple[Child, Peer]:
+    async def _begin(self) -> Life:
         command = self._command()
-
-        def write(line: bytes) -> None:
-            child.write(line)
-
-        peer = Peer(self.name, write, self, self._world.max_message_bytes, header=None)
-
-        def on_end() -> None:
-            if self._peer is peer:
-                self._dialect = None  # calls from here on are for the next life
-            peer.end()
-            over.set()
-
         try:
-            child = await self._world.spawn(command, peer.feed, on_end)
+            return await Life.begin(self._config, command, self._world)
         except (OSError, ValueError) as exc:
             raise EndedError(f"it could not be started: {exc}") from exc
-        self._child, self._peer = child, peer
-        if self._paused:
-            child.pause_reading()
-        log.info("= %s: started as pid %d", self.name, child.pid)
-        return child, peer
 
     def _command(self) -> Command:
         config, world = self._config, self._world
@@ -388,12 +359,12 @@ class Supervisor:
         log_file = world.log_folder / file_name(self.name) if world.log_folder is not None else None
         return Command(program, config.args, environment, config.cwd, log_file, config.secrets)
 
-    async def _serve(self, peer: Peer, child: Child, opening: Opening, offer: Offer) -> None:
+    async def _serve(self, life: Life, opening: Opening, offer: Offer) -> None:
         def lost() -> WireError:
-            return Lost(self.name, "ended during the call", self._ending or self._how_it_ended(child))
+            return Lost(self.name, "ended during the call", self._ending or life.how_it_ended())
 
-        dialect = back_dialect(self.name, peer, offer, opening, self._known.hear, self._known.mark_stale, lost)
-        self._dialect = dialect
+        dialect = back_dialect(self.name, life.peer, offer, opening, self._known.hear, self._known.mark_stale, lost)
+        life.open(dialect)
         self._reason = None
         self._ready_at = self._world.clock()
         self._advance(Event.OPENED)
@@ -401,9 +372,7 @@ class Supervisor:
             dialect.set_log_level(self._log_level)
         for (_, target), subscription in self._subscriptions.items():
             dialect.submit(subscription, target)
-        early, self._early = self._early, []
-        for replay in early:
-            replay()
+        life.hear_early()
         held = list(self._held)
         self._held.clear()
         for each in held:
@@ -412,41 +381,27 @@ class Supervisor:
         self._watch_idleness()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._known.keep, dialect)
-            await self._over.wait()
+            await life.over.wait()
             tasks.cancel_scope.cancel()
-        if child.has_ended():
-            raise EndedError(self._how_it_ended(child))
-
-    def _how_it_ended(self, child: Child) -> str:
-        code = child.exit_code()
-        if code is None:
-            how = "it closed its input or output"
-        elif code < 0:
-            how = f"it was killed by signal {-code}"
-        else:
-            how = f"it exited with code {code}"
-        return self._with_last_words(how, child)
-
-    def _with_last_words(self, how: str, child: Child) -> str:
-        words = redact(child.last_words(), self._config.secrets)[-LAST_WORDS:]
-        return f"{how}; its last words: {words}" if words else how
+        if life.child.has_ended():
+            raise EndedError(life.how_it_ended())
 
     def _watch_idleness(self) -> None:
         """Look whether it is idle, and again when it may have been for long enough."""
         self._stop_watching_idleness()
         lazy = self._config.startup == "lazy"
         seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if lazy else None)
-        if seconds is None or self._dialect is None:
+        life, dialect = self._life, self._dialect
+        if seconds is None or life is None or dialect is None:
             return
         now = self._world.clock()
-        if not self._dialect.is_idle() or self._subscriptions or not self._known.is_complete:
+        if not dialect.is_idle() or self._subscriptions or not self._known.is_complete:
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = now
         elif now - self._idle_since >= seconds:
             log.info("= %s: idle for %g s, stopped", self.name, seconds)
-            self._dialect = None
-            self._over.set()
+            life.retire()
             return
         self._stop_watching_idleness = self._later(seconds, self._watch_idleness)
 
@@ -462,37 +417,6 @@ class Supervisor:
         for each in held:
             reason = status.reason or self._ending
             each.call.reply(NotRunning(self.name, status.state, reason, status.retry_after_seconds))
-
-    # From the backend
-
-    def on_request(self, request: Request) -> None:
-        if self._dialect is not None:
-            self._dialect.on_request(request)
-        elif self._peer is not None and not self._hear_later(partial(self._peer.serve, request), request.params):
-            raise ProtocolError(BACKEND_ERROR, "Too much was asked before the server was open")
-
-    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        if self._dialect is not None:
-            self._dialect.on_notification(method, params)
-        elif self._peer is not None:
-            self._hear_later(partial(self._peer.hear, method, params), params)
-
-    def _hear_later(self, replay: Callable[[], None], params: Raw | UnsetType) -> bool:
-        """Keep what it says before it is open; false if that is too much."""
-        self._early_bytes += len(memoryview(params)) if isinstance(params, Raw) else 0
-        if len(self._early) >= EARLY_MESSAGES or self._early_bytes > EARLY_BYTES:
-            return False
-        self._early.append(replay)
-        return True
-
-    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
-        """Lines that are no messages are counted and skipped, the first of them logged; it is not told."""
-        self._noise += 1
-        if self._noise <= LOGGED_NOISE:
-            head = line[:NOISE_BYTES] if isinstance(line, bytes) else line.head
-            shown = redact(head.decode(errors="replace"), self._config.secrets)
-            log.warning("! %s: not JSON-RPC on its stdout: %.200r (%s)", self.name, shown, invalid.message)
-        return None
 
 
 _Subscriptions: TypeAlias = dict[tuple[Action, str], Call]

@@ -46,8 +46,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "httpUrl": "The address of an HTTP server, which this version does not run.",
     # of a server, and of all
     "startup": '"eager": started with the client. "lazy": started by the first call, and stopped when idle.',
-    "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked does not "
-    "count. Without it, as long as the client waits.",
+    "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked "
+    "does not count. Without it, as long as the client waits.",
     "maxCallSeconds": "How long a call may take in all, whatever progress it makes.",
     "startTimeoutSeconds": "How long the server may take to answer for the first time.",
     "idleStopSeconds": "How long the server is without a call before it is stopped; the next call starts it again.",

@@ -211,7 +211,8 @@ class Back:
         life = self.life
         self.pair.transcript.say(self.name, ">", line)
         said = Said(line)
-        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):  # nonsense is said on purpose
+        nonsense = ValueError, KeyError, TypeError, AttributeError, RecursionError  # it is said on purpose
+        with contextlib.suppress(*nonsense):
             life.log.sent(said.body)
         self.pair.loop.call_soon(life.on_stdout, line + b"\n")
         self.pair.settle()

@@ -138,6 +138,11 @@ class Pair:
         self.loop.call_soon(self.aggregate.reconfigure, self._config())
         self.settle()
 
+    def dooms(self, number: int) -> None:
+        """A signal comes for search-mcp."""
+        assert self.aggregate is not None
+        self.aggregate.signal(number)
+
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
         """Keep what is wrong with a message until the test's next verb: we are inside of search-mcp here."""

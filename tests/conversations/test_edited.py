@@ -40,6 +40,50 @@ def test_a_call_that_waited_over_an_edit_and_ran_out_of_time_did_not_run(pair: P
     assert "mayHaveRun" not in call.fails(-32000).body["error"]["data"]
 
 
+@pytest.mark.parametrize("how", ["disabled", "removed"])
+def test_a_call_that_waited_over_an_edit_is_refused_once_another_takes_its_server_away(
+    pair: Pair, how: str, tmp_path: Path
+) -> None:
+    pair.was_here_before(tmp_path)
+    pair.front.opens()
+    pair.alpha.life.stop_seconds = 5.0
+    pair.alpha.config = {"inherit_env": True}
+    pair.edit()
+    pair.after(1)  # the old process still takes its time, so the new one is not started yet
+    call = pair.front.calls("alpha.echo")
+    if how == "removed":
+        del pair.backs["alpha"]
+    else:
+        pair.alpha.config = {"enabled": False}
+    pair.edit()
+    pair.after(10)
+    if not pair.front.is_modern:
+        pair.front.hears("notifications/tools/list_changed")
+    call.fails(-32000, "MCP server 'alpha' is not running")
+    assert len(pair.alpha.lives) == 1
+
+
+def test_a_server_that_was_given_up_is_tried_again_once_its_entry_is_edited(pair: Pair) -> None:
+    pair.alpha.config = {"start_timeout_seconds": 1.0}
+    pair.front.opens()
+    pair.alpha.on_opening(stays_silent)
+    pair.alpha.exits(1)
+    pair.after(300)
+    given_up = len(pair.alpha.lives)
+    pair.alpha.opens_as_usual()
+    pair.with_server("beta")
+    pair.edit()
+    pair.after(10)
+    assert len(pair.alpha.lives) == given_up  # that edit was of another
+    pair.alpha.config = {"start_timeout_seconds": 30.0}
+    pair.edit()
+    pair.after(10)
+    assert len(pair.alpha.lives) > given_up
+    pair.front.inbox.clear()  # what that changed is not the point here
+    servers = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
+    assert [each["state"] for each in servers] == ["ready", "ready"]
+
+
 @pytest.mark.parametrize("how", ["disabled", "removed", "edited"])
 def test_a_subscription_outlives_it(pair: Pair, how: str) -> None:
     pair.alpha.resources = [NOTE]

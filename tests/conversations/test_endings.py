@@ -134,6 +134,21 @@ def test_nonsense_on_a_backends_stdout_is_skipped_and_logged(pair: Pair) -> None
     call.gets(text("x"))
 
 
+def test_a_long_line_of_nonsense_is_logged_in_short_and_without_what_is_secret(pair: Pair) -> None:
+    secret = "hunter2-" * 1000
+    pair.alpha.config = {"secrets": frozenset({secret})}
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    pair.alpha.says_line(f"key {secret} ".encode() * 250)  # 2 MB
+    (warning,) = pair.transcript.warnings
+    assert "not JSON-RPC on its stdout: 'key ***" in warning
+    assert "hunter2" not in warning
+    assert len(warning) < 400
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
 def test_a_call_right_after_a_death_waits_for_the_next_life(pair: Pair) -> None:
     """While the dead one is still being cleared away; it has not run, so it need not fail."""
     pair.front.opens()

@@ -9,6 +9,7 @@ from conversations.eras import legacy_legacy, legacy_modern, modern_client, mode
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ECHO, GREET, SERVER_INFO, Json, encode, text
+from search_mcp.jsonrpc import Raw
 
 # no such tool
 
@@ -193,6 +194,19 @@ def test_a_call_waits_for_a_server_that_is_starting(pair: Pair) -> None:
     call.gets(text("x"))
 
 
+def test_a_call_waits_for_the_server_that_is_starting_of_two_whose_names_begin_alike(pair: Pair) -> None:
+    pair.with_server("fs")
+    backup = pair.with_server("fs.backup")
+    backup.on("tools/list", leaves_to_the_test)
+    listing = _opens_slowly(pair)
+    call = pair.front.calls("fs.backup.echo")
+    pair.front.hears_nothing()
+    backup.receives("tools/list").returns({"tools": [ECHO]})
+    listing.result()
+    backup.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
+
+
 def test_a_call_to_a_server_that_does_not_start_in_time_is_told_so(pair: Pair) -> None:
     pair.with_server("beta", start_timeout_seconds=7.0).on("initialize", stays_silent)
     pair.backs["beta"].on("server/discover", stays_silent)
@@ -241,6 +255,16 @@ def test_a_failed_server_is_tried_again_when_it_is_asked_for(pair: Pair) -> None
     call = pair.front.calls("alpha.echo")
     assert len(pair.alpha.lives) > lives
     call.fails(-32000, "MCP server 'alpha' is not running")
+
+
+def test_a_failed_server_is_not_tried_again_for_a_tool_that_it_never_had(pair: Pair) -> None:
+    pair.front.opens()
+    pair.alpha.on_opening(exits)
+    pair.alpha.exits(1)
+    pair.after(300)
+    lives = len(pair.alpha.lives)
+    pair.front.calls("alpha.nope").fails(-32602, "Tool not found: alpha.nope")
+    assert len(pair.alpha.lives) == lives
 
 
 def test_the_tools_of_a_server_whose_list_cannot_be_had_are_forwarded_unseen(pair: Pair) -> None:
@@ -401,7 +425,21 @@ def test_a_legacy_code_for_a_missing_resource_is_not_passed_to_a_modern_client(p
     pair.front.fails(-32602, "Resource not found", {"uri": "note://one"})
 
 
-# a bug here: see test_server, which has a seam for one
+# a bug here
+
+
+def test_a_bug_in_a_list_that_was_waited_for_is_an_internal_error(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    def has_a_bug(*_: object) -> Raw:
+        raise LookupError("a bug")
+
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    listing = _opens_slowly(pair)
+    with monkeypatch.context() as patched:
+        patched.setattr("search_mcp.router.tool_list", has_a_bug)
+        with pytest.raises(AssertionError, match="LookupError: a bug"):  # as the log has it
+            pair.alpha.receives("tools/list").returns({"tools": [ECHO]})
+    listing.fails(-32603)
+    assert pair.front.asks("tools/list").result()["tools"][0]["name"] == "alpha.echo"
 
 
 def _opens_slowly(pair: Pair) -> Asked:

@@ -1,14 +1,16 @@
 """What a client is shown and what it finds: DESIGN 2 (the lists), 4 and 7 (the first list)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from conversations.back import answers, leaves_to_the_test, refuses, stays_silent
+from conversations.back import CACHED, Back, answers, leaves_to_the_test, refuses, stays_silent
 from conversations.eras import legacy_client, modern_client, modern_modern
 from conversations.front import Asked
 from conversations.pair import Pair
-from conversations.words import ECHO, GREET, OWN_TOOLS, Json, names, text, tool
+from conversations.transcript import Said
+from conversations.words import ECHO, GREET, OWN_TOOLS, Json, encode, names, text, tool
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -114,6 +116,25 @@ def test_an_entry_that_is_no_definition_costs_nothing_else(pair: Pair, nonsense:
     assert names(pair.front.tools) == ["alpha.greet", *OWN_TOOLS]
 
 
+@pytest.mark.parametrize("place", ["icons", "inputSchema", "outputSchema"])
+def test_a_definition_at_the_limit_of_what_can_be_read_costs_no_other(pair: Pair, place: str) -> None:
+    """How deep JSON can be read depends on the stack it is read on: a line may be where its parts may not be."""
+    for depth in range(700, 1000, 3):
+        nested = b'{"type":' * depth + b"1" + b"}" * depth
+        deep = {"name": b'"deep"', "inputSchema": encode(OPEN), place: b"[%b]" % nested if place == "icons" else nested}
+        definition = b",".join(b'"%b":%b' % (key.encode(), value) for key, value in deep.items())
+        server = pair.with_server(f"s{depth}")
+        server.on("tools/list", answers(b'{"tools":[{%b},%b]}' % (definition, encode(GREET))))
+    pair.front.opens()
+    tools = names(pair.front.tools)
+    unlisted = [name for name in pair.backs if f"{name}.greet" not in tools]
+    assert {"alpha.greet", "alpha.echo", *OWN_TOOLS} <= set(tools)
+    for name in unlisted:
+        assert any(f"{name}: its list of tools cannot be had" in warning for warning in pair.transcript.warnings)
+    found = pair.front.calls("search_tools", query="greet", server="alpha").result()["structuredContent"]["results"]
+    assert names(found) == ["alpha.greet"]
+
+
 def test_every_page_of_a_backend_is_read(pair: Pair) -> None:
     pair.alpha.on("tools/list", leaves_to_the_test)
     if not pair.front.is_modern:
@@ -123,6 +144,21 @@ def test_every_page_of_a_backend_is_read(pair: Pair) -> None:
     pair.alpha.receives("tools/list", cursor="").returns({"tools": [], "nextCursor": "☃"})
     pair.alpha.receives("tools/list", cursor="☃").returns({"tools": [ECHO]})
     assert names(listing.result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+
+
+def test_a_list_without_an_end_is_read_up_to_a_page_and_that_is_said(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gives_another_page(back: Back, said: Said) -> None:
+        page = int(said.params.get("cursor", "0"))
+        back.answer(said.id, {"tools": [tool(f"t{page}")], "nextCursor": f"{page + 1}"}, **CACHED)
+
+    monkeypatch.setattr("search_mcp.dialects.back.MAX_PAGES", 3)
+    pair.alpha.on("tools/list", gives_another_page)
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.t0", "alpha.t1", "alpha.t2", *OWN_TOOLS]
+    pair.after(1)  # what is wrong with the lists is looked for once they are all there
+    assert any("alpha" in each and "more than 3 pages" in each for each in pair.transcript.warnings)
 
 
 @pytest.mark.parametrize("method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"])
@@ -311,3 +347,17 @@ def test_a_tool_that_an_app_keeps_to_itself_is_listed_and_not_searched(pair: Pai
     for query, found in (("refresh", []), ("echo", ["alpha.echo"]), ("", ["alpha.echo"])):
         results = pair.front.calls("search_tools", query=query).result()["structuredContent"]["results"]
         assert names(results) == found
+
+
+@modern_client
+def test_who_asks_what_there_is_changes_nothing_for_a_client_that_is_served(pair: Pair, tmp_path: Path) -> None:
+    """A server may have offered more to a client that could do more, and that is remembered."""
+    pair.remembers_in(tmp_path)
+    pair.front.opens(elicitation={})
+    pair.comes_back()
+    pair.alpha.tools = [ECHO]
+    pair.front.opens()
+    pair.front.capabilities = {"elicitation": {}}
+    pair.front.asks("server/discover").result()
+    tools = pair.front.asks("tools/list").result()["tools"]
+    assert "alpha.greet" not in names(tools)

@@ -124,3 +124,25 @@ def test_a_list_that_changes_before_the_server_is_open_is_read_once(pair: Pair) 
     pair.alpha.on("initialize", changes_and_opens)
     pair.front.opens()
     assert pair.alpha.methods().count("tools/list") == 1
+
+
+def test_a_server_that_is_being_stopped_for_idleness_starts_again_if_it_is_to_be_eager(pair: Pair) -> None:
+    pair.alpha.config = {"startup": "lazy", "idle_stop_seconds": 30.0}
+    pair.front.opens()
+    pair.alpha.life.stop_seconds = 10.0
+    pair.after(61)  # it is being stopped
+    pair.alpha.config = {"startup": "eager"}
+    pair.edit()
+    pair.after(15)
+    assert len(pair.alpha.lives) == 2
+
+
+def test_a_signal_reaches_a_server_that_an_edit_is_still_stopping(pair: Pair) -> None:
+    pair.front.opens()
+    first = pair.alpha.life
+    first.stop_seconds = 10.0
+    for arguments in ({"cwd": "/"}, {}, {"cwd": "/"}):
+        pair.alpha.config = arguments
+        pair.edit()
+    pair.dooms(15)
+    assert set(first.signals) == {15}

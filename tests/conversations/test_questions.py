@@ -15,7 +15,7 @@ from conversations.eras import (
 )
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, encode, roots, sample, sampled, text
-from search_mcp.backend.supervisor import EARLY_MESSAGES
+from search_mcp.backend.life import EARLY_MESSAGES
 
 CAN_ALL: Json = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}
 QUESTIONS = [
@@ -150,6 +150,18 @@ def test_a_modern_backend_that_sends_a_request_gets_no_response(pair: Pair) -> N
     pair.front.opens(**CAN_ALL)
     pair.alpha.says(id="q", **elicit("?"))
     pair.alpha.hears_nothing()
+
+
+@modern_legacy
+def test_a_client_that_only_listens_is_not_asked_and_the_backend_told_at_once(pair: Pair) -> None:
+    """A subscription is a request to the backend, and no answer of ours that a question could be put in."""
+    pair.alpha.resources = [{"uri": "note://1", "name": "1"}]
+    pair.front.opens(**CAN_ALL)
+    pair.front.watches("note://1")
+    subscribing = pair.alpha.receives("resources/subscribe", uri="note://1")
+    subscribing.asks(where=ROOTS)
+    assert "only be asked during a call" in _refusal(pair.alpha, "where")["message"]
+    subscribing.returns({})
 
 
 # legacy + legacy: relayed under an id of our own

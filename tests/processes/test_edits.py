@@ -21,6 +21,16 @@ def test_an_edit_takes_effect_without_a_restart(serve: Serve) -> None:
         assert run.calls("two.echo", words="y") == "y"
 
 
+def test_an_edit_before_the_client_speaks_takes_effect(serve: Serve) -> None:
+    with serve({"one": GOOD, "two": GOOD}) as run:
+        run.logs("= configuration")
+        write(run, {"two": GOOD})
+        run.logs("the configuration changed")
+        run.opens()
+        assert [each["name"] for each in run.servers()] == ["two"]
+    assert b"one: started" not in run.stderr
+
+
 def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
     with serve({"one": GOOD}) as run:
         run.opens()
@@ -34,6 +44,17 @@ def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
         assert run.next()["method"] == "notifications/tools/list_changed"
         assert run.calls("two.echo", words="x") == "x"
     assert run.stderr.count(b"not valid JSON") == 1
+
+
+def test_an_edit_that_takes_effect_after_a_restart_only_says_so(serve: Serve) -> None:
+    with serve({"one": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        write(run, {"one": GOOD}, maxMessageBytes=100_000)
+        run.logs("maxMessageBytes")
+        assert run.calls("one.echo", words="x" * 200_000) == "x" * 200_000
+    (line,) = (line for line in run.stderr.splitlines() if b"maxMessageBytes" in line)
+    assert b"restart" in line
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,135 @@
+"""One life of a backend: its process and the connection to it, from the spawn to its last words.
+
+Decides what is heard before it is open, and what is said of its end. Whether there is to be another
+life is the supervisor's business.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from search_mcp.backend.process import Child, Command
+from search_mcp.backend.surroundings import Surroundings
+from search_mcp.config import ServerConfig, redact
+from search_mcp.dialects import BackDialect
+from search_mcp.errors import BACKEND_ERROR, ProtocolError
+from search_mcp.inflight import Request
+from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
+from search_mcp.peer import Peer
+
+log = logging.getLogger(__name__)
+
+LOGGED_NOISE = 5
+"""How many lines that are no messages are logged of one life; the rest is counted."""
+NOISE_LENGTH = 200
+"""Characters of such a line that are shown."""
+LAST_WORDS = 1000
+"""Characters of a backend's stderr that an error message quotes."""
+EARLY_MESSAGES = 100
+EARLY_BYTES = 1 << 20
+"""What a backend may send before it is open and still be heard."""
+
+
+class Life:
+    """A process that runs, or ran: the `Receiver` of its connection."""
+
+    child: Child
+
+    def __init__(self, config: ServerConfig, max_message_bytes: int) -> None:
+        self.peer = Peer(config.name, self._write, self, max_message_bytes, header=None)
+        self.dialect: BackDialect | None = None  # only while calls are for this life
+        self.over = asyncio.Event()  # it ended, or is to end
+        self._config = config
+        self._early: list[Callable[[], None]] = []  # what it said before it was open
+        self._early_bytes = 0
+        self._noise = 0  # lines on its stdout that were no messages
+
+    @classmethod
+    async def begin(cls, config: ServerConfig, command: Command, surroundings: Surroundings) -> "Life":
+        """Start the process.
+
+        Raises:
+            OSError, ValueError: it cannot be started.
+        """
+        life = cls(config, surroundings.max_message_bytes)
+        life.child = await surroundings.spawn(command, life.peer.feed, life._on_end)
+        log.info("= %s: started as pid %d", config.name, life.child.pid)
+        return life
+
+    def open(self, dialect: BackDialect) -> None:
+        """Take calls from here on."""
+        self.dialect = dialect
+
+    def hear_early(self) -> None:
+        """Act on what it said before it was open."""
+        early, self._early = self._early, []
+        for replay in early:
+            replay()
+
+    def retire(self) -> None:
+        """Take no calls from here on: they are for the next life."""
+        self.dialect = None
+        self.over.set()
+
+    async def stop(self) -> None:
+        """Stop the process and all it started."""
+        self._on_end()
+        if self._noise > LOGGED_NOISE:
+            log.warning("! %s: %d lines on its stdout were not JSON-RPC", self._config.name, self._noise)
+        await self.child.stop()
+
+    def how_it_ended(self) -> str:
+        """Say it with its exit code and its last words."""
+        code = self.child.exit_code()
+        if code is None:
+            how = "it closed its input or output"
+        elif code < 0:
+            how = f"it was killed by signal {-code}"
+        else:
+            how = f"it exited with code {code}"
+        return self.with_last_words(how)
+
+    def with_last_words(self, how: str) -> str:
+        """Add the end of its stderr, without secrets, to what is said of it."""
+        words = redact(self.child.last_words(), self._config.secrets)[-LAST_WORDS:]
+        return f"{how}; its last words: {words}" if words else how
+
+    def _write(self, line: bytes) -> None:
+        self.child.write(line)
+
+    def _on_end(self) -> None:
+        self.retire()
+        self.peer.end()
+
+    # From the backend
+
+    def on_request(self, request: Request) -> None:
+        if self.dialect is not None:
+            self.dialect.on_request(request)
+        elif not self._hear_later(partial(self.peer.serve, request), request.params):
+            raise ProtocolError(BACKEND_ERROR, "Too much was asked before the server was open")
+
+    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
+        if self.dialect is not None:
+            self.dialect.on_notification(method, params)
+        else:
+            self._hear_later(partial(self.peer.hear, method, params), params)
+
+    def _hear_later(self, replay: Callable[[], None], params: Raw | UnsetType) -> bool:
+        """Keep what it says before it is open; false if that is too much."""
+        self._early_bytes += len(memoryview(params)) if isinstance(params, Raw) else 0
+        if len(self._early) >= EARLY_MESSAGES or self._early_bytes > EARLY_BYTES:
+            return False
+        self._early.append(replay)
+        return True
+
+    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
+        """Lines that are no messages are counted and skipped, the first of them logged; it is not told."""
+        self._noise += 1
+        if self._noise <= LOGGED_NOISE:
+            # Redacted whole, so that no secret is cut; of a line over the limit too little is left for that.
+            whole = redact(line.decode(errors="replace"), self._config.secrets) if isinstance(line, bytes) else ""
+            shown = whole[:NOISE_LENGTH]
+            log.warning("! %s: not JSON-RPC on its stdout: %r (%s)", self._config.name, shown, invalid.message)
+        return None
