@@ -243,8 +243,9 @@ def test_redact_leaves_no_secret(text: str, secrets: list[str]) -> None:
 
 def test_a_secret_is_one_in_every_form_it_may_be_shown_in() -> None:
     key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nx\n"
-    secrets = server({"command": "c", "env": {"A": 'hunter"2 é', "KEY": key}}).secrets
+    secrets = server({"command": "c", "env": {"A": 'hunter"2 é', "B": "ab/cd", "KEY": key}}).secrets
     assert {'hunter"2 é', r"hunter\"2 é", r"hunter\"2 \u00e9", key, "MIIEvQIBADANBgkqhkiG9w0"} <= secrets
+    assert {"ab/cd", r"ab\/cd"} <= secrets
     assert "x" not in secrets
 
 
