@@ -43,6 +43,10 @@ class Recorded(Guardian):
         self.told.append("watch")
         super().watch(group)
 
+    def give_up(self) -> None:
+        self.told.append("give up")
+        super().give_up()
+
     def signal(self, group: int, number: int) -> None:
         self.told.append(signal.Signals(number))
         super().signal(group, number)
@@ -149,6 +153,18 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 )
 def test_how_a_child_is_kept_apart(platform: str, options: dict[str, Any]) -> None:
     assert spawn_options(platform) == options
+
+
+@posix
+async def test_a_child_that_is_no_program_is_forgotten(tmp_path: Path) -> None:
+    """It said that it was there before it turned out."""
+    path = tmp_path / "file"
+    path.write_bytes(b"\x00")
+    path.chmod(0o755)
+    trees = Recorded()
+    with pytest.raises(OSError, match="Exec format error"):
+        await Spawner(trees)(Command(str(path), [], {}, None), lambda _data: None, lambda: None)
+    assert trees.told == ["start", "give up"]
 
 
 def test_a_command_does_not_show_its_environment() -> None:

@@ -2,20 +2,26 @@
 
 A shell of a few hundred kilobytes outlives us by a moment. It is told of every process group that
 begins and ends; when the pipe from us closes it ends those that are left, TERM first, KILL a second
-later. A child that was born at that very moment, before the shell could be told of it, sees no more than
-the end of its stdin. One for all backends, on every system with a POSIX shell; Windows has job objects.
+later. A group begins with a child that says so itself, before it becomes its program: however soon we
+are killed, the pipe is open until then. One shell for all backends, on every system that has one;
+Windows has job objects.
 """
 
 import contextlib
 import os
 import subprocess
+from collections.abc import Callable
 
 _SCRIPT = """
 groups=" "
 while read -r sign group; do
   case $sign in
-    +) groups="$groups$group " ;;
-    -) groups="${groups%% $group *} ${groups#* $group }" ;;
+    e) newborn= ;;
+    +) groups="$groups$group " newborn=$group ;;
+    x) group=$newborn ;;
+  esac
+  case $sign$groups in
+    [-x]*" $group "*) groups="${groups%% $group *} ${groups#* $group }" ;;
   esac
 done
 left=
@@ -36,9 +42,20 @@ class Guardian:
         if self._pipe is None:
             self._pipe = _start()
 
+    def expect(self) -> Callable[[], None]:
+        """Get ready for a child; returns what it is to run before its program, in a group of its own."""
+        self._say("e\n")
+        return self._announce
+
+    def _announce(self) -> None:
+        self._say(f"+ {os.getpid()}\n")
+
     def watch(self, group: int) -> None:
-        """End this process group if we die before it is dismissed."""
-        self._say(f"+ {group}\n")
+        """Nothing is left to be done: the child has said that it is there."""
+
+    def give_up(self) -> None:
+        """Take note that the child could not become its program, and is gone."""
+        self._say("x\n")
 
     def signal(self, group: int, number: int) -> None:
         """Send a signal to every process of a group."""

@@ -60,6 +60,12 @@ class Jobs:
         except OSError as exc:
             log.warning("! if search-mcp is killed, its servers may be left running: %s", exc)
 
+    def expect(self) -> None:
+        """Nothing has to be ready for a child here."""
+
+    def give_up(self) -> None:
+        """Nothing was made ready."""
+
     def watch(self, pid: int) -> None:
         """Keep a child and what it starts together."""
         try:

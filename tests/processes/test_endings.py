@@ -78,9 +78,9 @@ def test_nothing_is_left_if_we_are_killed_while_we_wait_for_the_stubborn(serve: 
 @posix
 @pytest.mark.parametrize("started", range(4))
 def test_nothing_is_left_if_we_are_killed_while_everything_starts(serve: Serve, started: int) -> None:
-    """After that many of them were started: what is not known to the guardian yet sees the end of its stdin."""
+    """After that many of them were started; the next is just being born."""
     names = [f"server {number}" for number in range(4)]
-    with serve({name: server("well_behaved") for name in names}) as run:
+    with serve({name: server("ignores_eof_and_sigterm") for name in names}) as run:
         info = {"name": "a client", "version": "1"}
         run.sends("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
         for name in names[:started]:
