@@ -1,0 +1,57 @@
+"""What the shell that outlives us ends, and what it leaves alone."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has job objects")
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("up", flush=True)
+time.sleep(60)
+print("survived", flush=True)
+"""
+STARTS_ONE = f"""
+import subprocess, sys
+from search_mcp.backend.guardian import Guardian
+guardian = Guardian()
+guardian.start()
+subprocess.Popen(
+    [sys.executable, "-c", {STUBBORN!r}], start_new_session=True, preexec_fn=guardian.expect(), stdin=subprocess.PIPE
+).wait()
+"""
+FORGETS = """
+import os, subprocess
+from search_mcp.backend.guardian import Guardian
+guardian = Guardian()
+guardian.start()
+end, held = os.pipe()
+def born(script, descriptor):
+    options = {"start_new_session": True, "preexec_fn": guardian.expect(), "pass_fds": [descriptor]}
+    return subprocess.Popen(["sh", "-c", script], **options)
+born("sleep 60; echo kept", held)
+dismissed = born(f"cat <&{end}; echo dismissed", end)
+guardian.dismiss(dismissed.pid)
+born(f"cat <&{end}; echo given up", end)
+guardian.give_up()
+guardian.expect()
+guardian.give_up()  # before any child was there
+"""
+
+
+def test_a_child_that_we_never_heard_of_ends_with_us() -> None:
+    """We are killed before anything is done with what was started; it ignores the end of its stdin, and TERM."""
+    with subprocess.Popen([sys.executable, "-c", STARTS_ONE], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"up\n"
+        parent.kill()
+        assert parent.stdout.read() == b""  # whose end is the child's
+
+
+def test_only_what_was_neither_dismissed_nor_given_up_is_ended() -> None:
+    """The others see the end of the one that is, and say so."""
+    run = subprocess.run([sys.executable, "-c", FORGETS], stdout=subprocess.PIPE, check=True)
+    assert sorted(run.stdout.splitlines()) == [b"dismissed", b"given up"]
