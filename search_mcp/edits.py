@@ -1,52 +1,79 @@
 """Edits of files, as they happen; also those of editors that write another file and rename it."""
 
+import asyncio
+import contextlib
 import logging
-import threading
-from collections.abc import Callable
+import platform
+from collections.abc import Iterator, Sequence
+from os import fsdecode
 from pathlib import Path
 
-from watchfiles import Change, watch
+from watchdog import events
+from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver
+from watchdog.observers.polling import PollingObserver
 
 log = logging.getLogger(__name__)
 
-STEP_MS = 500
-"""How often the watcher looks whether the system reported anything: the reaction time to an edit."""
-_DAY_MS = 86_400_000
+LOOKING_SECONDS = 1.0
+"""How often the files are looked at where the system does not tell of edits."""
+_EDITS = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
 
 
-def follow(file: Path, folder: Path, on_edit: Callable[[], None]) -> Callable[[], None]:
-    """Call `on_edit`, in another thread, after every burst of changes to a file or in a folder; return what stops it.
+class _Handler(events.FileSystemEventHandler):
+    """Says which folders to watch, and hears of everything in them."""
 
-    Symbolic links are followed. The thread is a daemon: nobody has to wait for it.
+    def __init__(self, paths: Sequence[Path], loop: asyncio.AbstractEventLoop, edited: asyncio.Event) -> None:
+        self._loop, self._edited = loop, edited
+        self._folders = {path.resolve() for path in paths if path.is_dir()}
+        files = [path for path in paths if not path.is_dir()]
+        # The link as well as what it leads to: either may be replaced.
+        self._files = {name.parent.resolve() / name.name for path in files for name in (path, path.resolve())}
+        self.watched = self._folders | {file.parent for file in self._files}
+
+    def on_any_event(self, event: events.FileSystemEvent) -> None:
+        for path in map(Path, map(fsdecode, (event.src_path, event.dest_path))):
+            if path in self._files or path.parent in self._folders:
+                with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                    self._loop.call_soon_threadsafe(self._edited.set)
+
+
+@contextlib.contextmanager
+def noticed(*paths: Path) -> Iterator[asyncio.Event]:
+    """Yield what is set at every edit of one of these files, or of a file in one of these folders.
+
+    Symbolic links are followed. Whoever waits for it clears it.
     """
-    names = {file.absolute(), file.resolve()}
-    folders = {folder, folder.resolve()}
-    stopped = threading.Event()
+    edited = asyncio.Event()
+    handler = _Handler(paths, asyncio.get_running_loop(), edited)
+    observer = _watch(handler)
+    try:
+        yield edited
+    finally:
+        observer.stop()
 
-    def concerns(_change: Change, changed: str) -> bool:
-        return Path(changed) in names or Path(changed).parent in folders
 
-    def run(*, by_polling: bool) -> None:
-        changes = watch(
-            *{name.parent for name in names},
-            *filter(Path.is_dir, [folder]),
-            watch_filter=concerns,
-            debounce=STEP_MS,
-            step=STEP_MS,
-            rust_timeout=_DAY_MS,
-            stop_event=stopped,
-            recursive=False,
-            force_polling=by_polling,
-        )
-        for _ in changes:
-            on_edit()
-
-    def run_somehow() -> None:
+def _watch(handler: _Handler) -> BaseObserver:
+    """Have the system tell of edits, or look for them where it does not."""
+    if not any(tells_nothing(folder, platform.release()) for folder in handler.watched):
         try:
-            run(by_polling=False)
-        except (OSError, RuntimeError) as exc:  # the system has no watch left, or none for this kind of folder
-            log.warning("! edits of %s are looked for and not told of: %s", file, exc)
-            run(by_polling=True)
+            return _started(Observer(), handler)
+        except OSError as exc:  # it has no watch left, or none for this kind of folder
+            log.warning("! edits are looked for every %g s, the system cannot tell of them: %s", LOOKING_SECONDS, exc)
+    return _started(PollingObserver(timeout=LOOKING_SECONDS), handler)
 
-    threading.Thread(target=run_somehow, name="edits", daemon=True).start()
-    return stopped.set
+
+def tells_nothing(folder: Path, release: str) -> bool:
+    """Return whether this is a drive of Windows in its Subsystem for Linux, of whose edits Linux hears nothing."""
+    return "microsoft" in release.lower() and folder.parts[:2] == ("/", "mnt")
+
+
+def _started(observer: BaseObserver, handler: _Handler) -> BaseObserver:
+    for folder in handler.watched:
+        observer.schedule(handler, str(folder), event_filter=_EDITS)
+    try:
+        observer.start()
+    except OSError:
+        observer.stop()
+        raise
+    return observer

@@ -61,7 +61,7 @@ def to_stderr(level: str, secrets: Callable[[], Collection[str]] = tuple) -> Ite
     handler = _Dropping(lines)
     root.addHandler(handler)
     root.setLevel(level)
-    logging.getLogger("watchfiles").setLevel(logging.WARNING)
+    logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it tells of its own threads, and of each edit
     writer = threading.Thread(target=_write, args=(lines, secrets), name="log", daemon=True)
     writer.start()
     try:

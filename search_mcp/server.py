@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 LAST_ANSWERS_SECONDS = 5.0
 """How long requests sent right before the end of stdin may still be answered, as in a shell's pipe."""
+BURST_SECONDS = 0.2
+"""How long after an edit the file is read: who writes it in pieces is done by then."""
 SETTLING_SECONDS = 1.0
 """How long after the start the configuration is read once more: by then edits of it are seen."""
 SILENCE_SECONDS = 1.0
@@ -189,10 +191,9 @@ async def serve(
 
 async def _keep_up(path: Path, aggregate: Aggregate, current: Config, log_to: _LogTo) -> None:
     """Follow edits of the configuration; a broken one changes nothing and is reported once."""
-    loop = asyncio.get_running_loop()
     complaint = ""
 
-    def on_edit() -> None:
+    def look() -> None:
         nonlocal complaint, current
         aggregate.look_at_trust()
         config = _read_again(path)
@@ -217,13 +218,13 @@ async def _keep_up(path: Path, aggregate: Aggregate, current: Config, log_to: _L
     # Loaded beside the first answers, not before them.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits", abandon_on_cancel=True)
     await anyio.to_thread.run_sync(aggregate.tidy, abandon_on_cancel=True)
-    stop = edits.follow(path, folder, lambda: loop.call_soon_threadsafe(on_edit))
-    try:
+    with edits.noticed(path, folder) as edited:
         await anyio.sleep(SETTLING_SECONDS)
-        on_edit()  # what was edited between our reading it and the watch being in place
-        await anyio.sleep_forever()
-    finally:
-        stop()
+        while True:
+            edited.clear()
+            look()  # the first time for what was edited before the watch was in place
+            await edited.wait()
+            await anyio.sleep(BURST_SECONDS)
 
 
 def _read_again(path: Path) -> Config | ConfigError:

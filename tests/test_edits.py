@@ -1,42 +1,88 @@
 """An edit is noticed, also where the system has no watch to give."""
 
-import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
+import anyio
 import pytest
-import watchfiles
 
 from search_mcp import edits
 
 SECONDS = 30.0
 
 
-def _is_noticed(path: Path) -> bool:
-    noticed = threading.Event()
-    stop = edits.follow(path, path.parent / "none", noticed.set)
-    try:
-        for number in range(100):  # the first of them may come before the watch is in place
-            path.write_text(str(number))
-            if noticed.wait(SECONDS / 100):
-                return True
-        return False
-    finally:
-        stop()
+async def _is_noticed(edit: Callable[[], object], *paths: Path) -> bool:
+    with edits.noticed(*paths) as edited, anyio.move_on_after(SECONDS):
+        edit()
+        await edited.wait()
+    return edited.is_set()
 
 
-def test_an_edit_is_noticed(tmp_path: Path) -> None:
-    assert _is_noticed(tmp_path / "file.json")
+async def test_writing_and_removing_a_file_is_noticed(tmp_path: Path) -> None:
+    file = tmp_path / "file.json"
+    assert await _is_noticed(lambda: file.write_text("made"), file)
+    assert await _is_noticed(lambda: file.write_text("changed"), file)
+    assert await _is_noticed(file.unlink, file)
 
 
-def test_an_edit_is_looked_for_where_there_is_no_watch_left(
+async def test_an_editor_that_renames_is_noticed(tmp_path: Path) -> None:
+    file, other = tmp_path / "file.json", tmp_path / "file.json~"
+    file.write_text("old")
+    other.write_text("new")
+    assert await _is_noticed(lambda: other.replace(file), file)
+
+
+async def test_a_link_is_followed(tmp_path: Path) -> None:
+    """People keep their configuration elsewhere and link to it, or link to the folder it is in."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file.json").write_text("old")
+    folder_link, file_link = tmp_path / "folder", tmp_path / "link.json"
+    folder_link.symlink_to(kept)
+    file_link.symlink_to(folder_link / "file.json")
+
+    assert await _is_noticed(lambda: (kept / "file.json").write_text("new"), file_link)
+    assert await _is_noticed(lambda: (kept / "file.json").write_text("newer"), folder_link / "file.json")
+    assert await _is_noticed(file_link.unlink, file_link)
+
+
+async def test_a_file_in_a_folder_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = tmp_path / "elsewhere" / "file.json"
+    file.parent.mkdir()
+    assert await _is_noticed(lambda: (folder / "any").write_text("new"), file, folder)
+
+
+async def test_reading_and_neighbours_are_no_edits(tmp_path: Path) -> None:
+    file, neighbour = tmp_path / "file.json", tmp_path / "neighbour.json"
+    file.write_text("what is read at every edit, which must not be one")
+    with edits.noticed(file) as edited:
+        file.read_text()
+        assert await _is_noticed(lambda: neighbour.write_text("new"), neighbour)
+        assert not edited.is_set()
+
+
+async def test_an_edit_is_looked_for_where_there_is_no_watch_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def watch(*paths: Path, force_polling: bool, **options: Any) -> Any:
-        if not force_polling:
-            raise OSError(24, "Too many open files")  # as for a user who has used up all of them
-        return watchfiles.watch(*paths, force_polling=True, **options)
+    def observer() -> NoReturn:
+        raise OSError(24, "Too many open files")  # as for a user who has used up all of them
 
-    monkeypatch.setattr(edits, "watch", watch)
-    assert _is_noticed(tmp_path / "file.json")
-    assert "are looked for and not told of" in caplog.text
+    monkeypatch.setattr(edits, "Observer", observer)
+    file = tmp_path / "file.json"
+    assert await _is_noticed(lambda: file.write_text("new"), file)
+    assert "edits are looked for every 1 s, the system cannot tell of them: [Errno 24]" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("folder", "release", "expected"),
+    [
+        ("/mnt/c/Users/me", "5.15.167.4-microsoft-standard-WSL2", True),
+        ("/home/me", "5.15.167.4-microsoft-standard-WSL2", False),
+        ("/mnt/data", "6.1.0-18-amd64", False),
+    ],
+)
+def test_drives_of_windows_are_looked_at(folder: str, release: str, expected: bool) -> None:
+    assert edits.tells_nothing(Path(folder), release) is expected

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LATER = ("anyio._backends._asyncio", "watchfiles", "rapidfuzz", "pydantic")
+LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
 """What runs the backends, follows edits, finds mistyped words and explains wrong files."""
 WITHOUT = (
     f"import sys; sys.modules.update(dict.fromkeys({LATER})); from search_mcp.__main__ import main; main(sys.argv[1:])"

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import anyio
 import typer
-from watchfiles import awatch
 
+from search_mcp import edits
 from search_mcp.aggregate import log_folder
 from search_mcp.backend.journal import file_name
 from search_mcp.cli import completion, inventory
@@ -23,9 +22,6 @@ from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig, redact
-
-SETTLING_SECONDS = 1.0
-"""How long after the start the files are read once more: by then the watch is in place."""
 
 Show = Callable[[ServerConfig, str], None]
 
@@ -142,24 +138,13 @@ async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show,
     for log in sorted(files, key=LogFile.written_at):
         for line in log.last_lines(count):
             show(log.server, line)
-    if terminal.is_unread:
-        return
-
-    def look() -> None:
-        for log in files:
-            for line in log.new_lines():
-                show(log.server, line)
-        if terminal.is_unread:
-            tasks.cancel_scope.cancel()
-
-    async def settle() -> None:
-        await anyio.sleep(SETTLING_SECONDS)
-        look()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(settle)
-        async for _ in awatch(folder, recursive=False):
-            look()
+    with edits.noticed(folder) as edited:
+        while not terminal.is_unread:
+            for log in files:
+                for line in log.new_lines():
+                    show(log.server, line)
+            await edited.wait()
+            edited.clear()
 
 
 def _make(folder: Path) -> None:
