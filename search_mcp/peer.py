@@ -200,7 +200,12 @@ class Peer:
 
     def is_idle(self) -> bool:
         """Whether no request of ours waits for an answer."""
-        return len(self._inflight) == 0
+        return not self.unanswered
+
+    @property
+    def unanswered(self) -> int:
+        """How many requests of ours wait for an answer."""
+        return len(self._inflight)
 
     # Their requests
 

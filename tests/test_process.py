@@ -12,7 +12,7 @@ import proactor
 import pytest
 
 from search_mcp.backend.guardian import Guardian
-from search_mcp.backend.process import ChildProcess, Command, Spawner, is_program, spawn_options
+from search_mcp.backend.process import REST_SECONDS, ChildProcess, Command, Spawner, is_program, spawn_options
 
 SECONDS = 30.0
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither groups nor signals")
@@ -187,3 +187,40 @@ async def test_what_a_child_says_comes_as_bytes() -> None:
         await child.stop()
     assert b"".join(said).rstrip() == b"up"
     assert {type(data) for data in said} == {bytes}
+
+
+FLOOD = """
+import sys
+for number in range(5000):
+    print(number)
+sys.stdout.flush()
+sys.stdin.read()
+"""
+FLOODED = "".join(f"{number}\n" for number in range(5000)).encode()
+
+
+async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
+    said = bytearray()
+    begun, whole = anyio.Event(), anyio.Event()
+
+    def hear(data: bytes) -> None:
+        said.extend(data.replace(b"\r", b""))
+        if begun.is_set():
+            child.rest()
+        begun.set()
+        if len(said) >= len(FLOODED):
+            whole.set()
+
+    with anyio.fail_after(SECONDS):
+        child = await Spawner()(python(FLOOD), hear, lambda: None)
+        await begun.wait()
+        child.rest()
+        child.pause_reading()  # the client does not read
+        child.rest()
+        before = len(said)
+        await anyio.sleep(10 * REST_SECONDS)
+        assert len(said) == before, "no rest ends a pause"
+        child.resume_reading()
+        await whole.wait()
+        await child.stop()
+    assert said == FLOODED

@@ -36,11 +36,11 @@ class Life:
 
     child: Child
 
-    def __init__(self, config: ServerConfig, max_message_bytes: int) -> None:
-        self.peer = Peer(config.name, self._write, self, max_message_bytes, header=None)
+    def __init__(self, config: ServerConfig, surroundings: Surroundings) -> None:
+        self.peer = Peer(config.name, self._write, self, surroundings.max_message_bytes, header=None)
         self.dialect: BackDialect | None = None  # only while calls are for this life
         self.over = asyncio.Event()  # it ended, or is to end
-        self._config = config
+        self._config, self._last_call = config, surroundings.last_call
         self._early: list[Callable[[], None]] = []  # what it said before it was open
         self._early_bytes = 0
         self._noise = 0  # lines on its stdout that were no messages
@@ -52,8 +52,8 @@ class Life:
         Raises:
             OSError, ValueError: it cannot be started.
         """
-        life = cls(config, surroundings.max_message_bytes)
-        life.child = await surroundings.spawn(command, life.peer.feed, life._on_end)
+        life = cls(config, surroundings)
+        life.child = await surroundings.spawn(command, life._on_bytes, life._on_end)
         log.info("= %s: started as pid %d", config.name, life.child.pid)
         return life
 
@@ -97,6 +97,13 @@ class Life:
 
     def _write(self, line: bytes) -> None:
         self.child.write(line)
+
+    def _on_bytes(self, chunk: bytes) -> None:
+        """Take in what it wrote; one that goes on and on and answers nothing has to wait for those who answer."""
+        unanswered = self.peer.unanswered
+        self.peer.feed(chunk)
+        if self.peer.unanswered == unanswered and self.dialect is not None and self._last_call.is_recent():
+            self.child.rest()
 
     def _on_end(self) -> None:
         self.retire()

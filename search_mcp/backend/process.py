@@ -41,6 +41,8 @@ _CREATE_NO_WINDOW = 0x08000000
 BITE_BYTES = 1 << 11
 BULK_BYTES = 1 << 16
 """How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
+REST_SECONDS = 0.001
+"""How long a child that floods is not read while others are waited for: its bite takes a tenth of that."""
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
 asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
@@ -68,6 +70,10 @@ class Child(Protocol):
     def pid(self) -> int: ...
     def write(self, data: bytes) -> None: ...
     def is_congested(self) -> bool: ...
+    def rest(self) -> None:
+        """Be read a little later, if it had more to say than was taken in."""
+        ...
+
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
     def last_words(self) -> str: ...
@@ -124,6 +130,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._reported = False
         self._is_deaf = False  # it closed its stdin, or we did
         self._surplus = 0  # bytes written while it was congested: no calls, but answers to what it asks
+        self._bite = BITE_BYTES
+        self._floods = False  # it had more short messages to say than were taken in
+        self._resting: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
         return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
@@ -142,7 +151,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
             # What is read at once is acted on at once, and a server that floods is not to hold up the others.
-            self._stdout.max_size = BITE_BYTES if b"\n" in data else BULK_BYTES  # of a pipe on POSIX
+            is_bulk = b"\n" not in data
+            self._floods = len(data) >= self._bite and not is_bulk
+            self._bite = self._stdout.max_size = BULK_BYTES if is_bulk else BITE_BYTES  # of a pipe on POSIX
             self._on_stdout(bytes(data))  # Windows: a bytearray, always before Python 3.12 and after a pause since
         else:
             self._journal.write(data)
@@ -203,12 +214,24 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """Whether the child left too much unread to be given more."""
         return self._stdin.unwritten() > WRITE_LIMIT_BYTES
 
+    def rest(self) -> None:
+        if self._floods and self._stdout.is_reading():
+            self._stdout.pause_reading()
+            self._resting = asyncio.get_running_loop().call_later(REST_SECONDS, self.resume_reading)
+
+    def _end_rest(self) -> None:
+        if self._resting is not None:
+            self._resting.cancel()
+            self._resting = None
+
     def pause_reading(self) -> None:
+        self._end_rest()
         pipe = self._pipe(1)
         if isinstance(pipe, asyncio.ReadTransport) and pipe.is_reading():
             pipe.pause_reading()
 
     def resume_reading(self) -> None:
+        self._end_rest()
         pipe = self._pipe(1)
         if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() and not pipe.is_reading():
             pipe.resume_reading()

@@ -1,5 +1,6 @@
 """What a backend's supervisor needs of the world around it; tests pass their own."""
 
+import math
 import os
 import random
 import time
@@ -17,11 +18,30 @@ PROBE_SECONDS = 3.0
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
 
 
+RECENT_SECONDS = 0.02
+"""How long after a call floods are read with rests: a client that calls again and again does so sooner."""
+
+
+class LastCall:
+    """When the client last called any of the backends."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._at = -math.inf
+
+    def note(self) -> None:
+        self._at = self._clock()
+
+    def is_recent(self) -> bool:
+        return self._clock() - self._at < RECENT_SECONDS
+
+
 class Surroundings(Struct, frozen=True):
     """Processes, clocks, chance, folders and variables."""
 
     spawn: Spawn = field(default_factory=Spawner)
     clock: Callable[[], float] = time.monotonic
+    last_call: LastCall = field(default_factory=LastCall)
     jitter: Callable[[], float] = random.random
     backoff: Backoff = field(default_factory=Backoff)
     probe_seconds: float = PROBE_SECONDS

@@ -34,6 +34,7 @@ class Life:
         self.log = BackendLog(back.revision)
         self.pid = 1000 + len(back.lives)
         self.paused = False
+        self.rests = 0
         self.signals: list[int] = []
         self.congested = False
         self.stop_seconds = 0.0
@@ -51,6 +52,9 @@ class Life:
 
     def is_congested(self) -> bool:
         return self.congested
+
+    def rest(self) -> None:
+        self.rests += 1
 
     def pause_reading(self) -> None:
         self.paused = True

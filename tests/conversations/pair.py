@@ -29,7 +29,7 @@ from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
 from search_mcp.aggregate import Aggregate
 from search_mcp.backend.process import Command
-from search_mcp.backend.surroundings import Surroundings
+from search_mcp.backend.surroundings import LastCall, Surroundings
 from search_mcp.cache import CatalogCache
 from search_mcp.config import Config, ServerConfig, Settings
 from search_mcp.front import Front as Face
@@ -168,6 +168,7 @@ class Pair:
         world = Surroundings(
             spawn=self._spawn,
             clock=self.loop.time,
+            last_call=LastCall(self.loop.time),
             jitter=lambda: 1.0,
             wall_clock=lambda: time.time() + self.loop.time(),
             cache=self._cache,

@@ -80,6 +80,28 @@ def test_a_server_is_idle_only_after_its_call(pair: Pair) -> None:
     assert pair.alpha.life.has_ended()
 
 
+def test_who_says_much_and_answers_nothing_rests_while_others_are_called(pair: Pair) -> None:
+    server = pair.with_server("beta")
+    pair.front.opens()
+    chatter = {"progressToken": "nobody's", "progress": 1}
+    beta = server.life
+
+    server.notifies("notifications/progress", **chatter)
+    assert beta.rests == 0, "nobody was called"
+
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    server.notifies("notifications/progress", **chatter)
+    server.notifies("notifications/progress", **chatter)
+    served.returns(text("at once"))
+    call.gets(text("at once"))
+    assert (beta.rests, pair.alpha.life.rests) == (2, 0)
+
+    pair.after(1)
+    server.notifies("notifications/progress", **chatter)
+    assert beta.rests == 2, "the client calls nobody any more"
+
+
 def test_an_edit_may_bring_idleness_to_an_end(pair: Pair) -> None:
     pair.front.opens()
     pair.after(1000)

@@ -104,6 +104,9 @@ class Child:
     def is_congested(self) -> bool:
         return False
 
+    def rest(self) -> None:
+        """Nothing is ever too much here."""
+
     def pause_reading(self) -> None:
         """Nothing is ever too much here."""
 
