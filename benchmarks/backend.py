@@ -13,7 +13,13 @@ import sys
 import threading
 import time
 
-OWN = ("echo", "sleep", "bulk", "flood")
+OWN = {
+    "echo": ("text", "string"),
+    "sleep": ("seconds", "number"),
+    "bulk": ("size", "integer"),
+    "flood": ("message", "object"),
+}
+"""The one parameter of each, and its type."""
 _writing = threading.Lock()
 
 
@@ -37,8 +43,11 @@ def definitions(tools: str) -> bytes:
     if not tools.isdigit():
         with open(tools, "rb") as file:  # noqa: PTH123  # pathlib would be an import more
             return file.read()
-    names = [*OWN, *(f"tool_{number}" for number in range(int(tools) - len(OWN)))]
-    schema = {
+    schemas = {
+        name: {"type": "object", "properties": {parameter: {"type": its_type}}, "required": [parameter]}
+        for name, (parameter, its_type) in OWN.items()
+    }
+    made_up = {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "The file or folder to work on, absolute or relative."},
@@ -46,9 +55,10 @@ def definitions(tools: str) -> bytes:
             "limit": {"type": "integer", "minimum": 1, "default": 100},
         },
     }
+    schemas.update((f"tool_{number}", made_up) for number in range(int(tools) - len(OWN)))
     about = "Find entries below a folder by name and return them, newest first. Hidden entries are left out."
     return json.dumps(
-        [{"name": name, "description": f"{name}: {about}", "inputSchema": schema} for name in names]
+        [{"name": name, "description": f"{name}: {about}", "inputSchema": schema} for name, schema in schemas.items()]
     ).encode()
 
 

@@ -62,9 +62,9 @@ def _block(
 
     Answers to other calls that come meanwhile go to `on_other`.
     """
-    routes = [session.route(server, "echo") for server in servers]
     prepared = [
-        (number, pipe, client.echo(number, tool)) for number, (pipe, tool) in _numbered(routes, extent.block_calls)
+        (number, session.pipe_to(server), session.echo(number, server))
+        for number, server in _numbered(servers, extent.block_calls)
     ]
     answers, spent = [], []
     until = time.perf_counter() + extent.block_seconds
@@ -81,12 +81,12 @@ def _block(
             spent.append((now - started) * 1e3)
             if now > until:
                 break
-    client.check_echoes(answers, range(1, len(answers) + 1))
+    client.check_echoes(answers, range(1, len(answers) + 1), session.read)
     return spent
 
 
-def _numbered(routes: Sequence[tuple[Pipe, str]], count: int) -> Iterable[tuple[int, tuple[Pipe, str]]]:
-    return enumerate(islice(cycle(routes), count), 1)
+def _numbered(servers: Sequence[str], count: int) -> Iterable[tuple[int, str]]:
+    return enumerate(islice(cycle(servers), count), 1)
 
 
 def _rates(session: Session, servers: Sequence[str], extent: Extent) -> list[Reading]:
@@ -101,9 +101,8 @@ def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int)
     """Keep a window of calls full until there are enough answers; with several pipes each has its part of it."""
     pipes = session.pipes
     waiting: dict[Pipe, list[bytes]] = {pipe: [] for pipe in pipes}
-    routes = [session.route(server, "echo") for server in servers]
-    for number, (pipe, tool) in _numbered(routes, 4 * extent.block_calls):
-        waiting[pipe].append(client.echo(number, tool))
+    for number, server in _numbered(servers, 4 * extent.block_calls):
+        waiting[session.pipe_to(server)].append(session.echo(number, server))
     sent = dict.fromkeys(pipes, 0)
     received: dict[Pipe, list[bytes]] = {pipe: [] for pipe in pipes}
 
@@ -125,7 +124,7 @@ def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int)
                     send(pipe, len(lines))
     spent = time.perf_counter() - started
     for pipe in pipes:
-        client.check_echoes(received[pipe], list(map(client.id_of, waiting[pipe][: sent[pipe]])))
+        client.check_echoes(received[pipe], list(map(client.id_of, waiting[pipe][: sent[pipe]])), session.read)
     return sum(map(len, received.values())) / spent
 
 
@@ -154,24 +153,24 @@ def fairness(subject: Subject, extent: Extent, folder: Path) -> Turns:
 
 
 def _beside_slow(session: Session, extent: Extent) -> list[float]:
-    pipe, tool = session.route("b1", "sleep")
+    pipe = session.pipe_to("b1")
     ids = range(FIRST_BURDEN_ID, FIRST_BURDEN_ID + SLOW_CALLS)
     answers: list[bytes] = []
     with patience(session.pipes, BLOCK_SECONDS):
-        pipe.write(b"".join(client.call(number, tool, seconds=SLOW_SECONDS) for number in ids))
+        pipe.write(b"".join(session.call(number, "b1", "sleep", seconds=SLOW_SECONDS) for number in ids))
         spent = _block(session, ["b0"], extent, answers.append)
         while len(answers) < SLOW_CALLS:
             answers.append(pipe.line())
     client.check_ids(answers, ids)
     for answer in answers:
-        client.check_text(answer, "slept")
+        client.check_text(answer, "slept", session.read)
     return spent
 
 
 def _beside_bulk(session: Session, extent: Extent) -> list[float]:
     """There is always one large result on its way."""
-    pipe, tool = session.route("b1", "bulk")
-    request = client.call(FIRST_BURDEN_ID, tool, size=BULK_BYTES)
+    pipe = session.pipe_to("b1")
+    request = session.call(FIRST_BURDEN_ID, "b1", "bulk", size=BULK_BYTES)
     answers: list[bytes] = []
 
     def on_other(line: bytes) -> None:
@@ -183,16 +182,16 @@ def _beside_bulk(session: Session, extent: Extent) -> list[float]:
         spent = _block(session, ["b0"], extent, on_other)
         answers.append(pipe.line())
     for answer in answers:
-        client.check_text(answer, "x" * BULK_BYTES)
+        client.check_text(answer, "x" * BULK_BYTES, session.read)
     return spent
 
 
 def _beside_flood(message: Mapping[str, object], session: Session, extent: Extent) -> list[float]:
     """It says something as fast as it is taken; where that is relayed, the client has to read it too."""
-    pipe, tool = session.route("b1", "flood")
+    pipe = session.pipe_to("b1")
     with patience(session.pipes, BLOCK_SECONDS):
-        pipe.write(client.call(FIRST_BURDEN_ID, tool, message={"jsonrpc": "2.0", **message}))
-        client.check_text(pipe.line(), "flooding")
+        pipe.write(session.call(FIRST_BURDEN_ID, "b1", "flood", message={"jsonrpc": "2.0", **message}))
+        client.check_text(pipe.line(), "flooding", session.read)
         return _block(session, ["b0"], extent)
 
 
@@ -202,24 +201,25 @@ def _beside_flood(message: Mapping[str, object], session: Session, extent: Exten
 def large_result(subject: Subject, extent: Extent, folder: Path) -> Turns:
     """Measure large results, and by how much the subject's memory rises above what it was before the first."""
     servers = backends(1)
+    sizes = [size for size in extent.megabytes if size <= subject.largest_result]
     for turn in range(extent.turns):
         with subject.running(servers, folder / str(turn)) as session:
             session.open(servers)
             _block(session, ["b0"], extent)
             before = processes.memory(session)
-            yield [reading for size in extent.megabytes for reading in _large(session, size, before)]
+            yield [reading for size in sizes for reading in _large(session, size, before)]
 
 
 def _large(session: Session, megabytes: int, before: float) -> list[Reading]:
-    pipe, tool = session.route("b0", "bulk")
+    pipe = session.pipe_to("b0")
     size = megabytes * 1_000_000
-    request = client.call(1, tool, size=size)
+    request = session.call(1, "b0", "bulk", size=size)
     with patience(session.pipes, BLOCK_SECONDS):
         started = time.perf_counter()
         pipe.write(request)
         line = pipe.line()
         spent = milliseconds_since(started)
-    client.check_text(line, "x" * size)
+    client.check_text(line, "x" * size, session.read)
     readings = [Reading(f"{megabytes} MB result", "ms", spent)]
     peak = processes.peak_memory(session)
     if peak is not None:

@@ -11,7 +11,7 @@ import re
 import subprocess
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 CHUNK = 1 << 20
@@ -110,6 +110,10 @@ class Pipe:
         while os.read(self._out.fileno(), CHUNK):
             pass
 
+    def terminate(self) -> None:
+        """Tell it to end by a signal."""
+        self._process.terminate()
+
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 
@@ -155,14 +159,6 @@ def request(message_id: int, method: str, params: Mapping[str, object] | None = 
     return json.dumps(body, separators=(",", ":")).encode() + b"\n"
 
 
-def call(message_id: int, tool: str, **arguments: object) -> bytes:
-    return request(message_id, "tools/call", {"name": tool, "arguments": arguments})
-
-
-def echo(message_id: int, tool: str) -> bytes:
-    return call(message_id, tool, text=text_of(message_id))
-
-
 def text_of(message_id: int) -> str:
     """Return what the call of this id says and is to hear: no two are alike."""
     return f"hello, this is call number {message_id} – and it is of an ordinary length"
@@ -183,9 +179,23 @@ def result_of(line: bytes) -> dict[str, object]:
     return result
 
 
-def check_text(line: bytes, text: str) -> None:
+def result_within(line: bytes) -> dict[str, object]:
+    """Return the result that is the text of another, as JSON."""
+    match result_of(line):
+        case {"content": [{"type": "text", "text": str(text)}]}:
+            with contextlib.suppress(ValueError):
+                if isinstance(result := json.loads(text), dict):
+                    return result
+    raise WrongAnswerError(f"no result within the result: {line[:500]!r}")
+
+
+Read = Callable[[bytes], Mapping[str, object]]
+"""What gets a tool's result out of an answer: `result_of` or `result_within`."""
+
+
+def check_text(line: bytes, text: str, read: Read) -> None:
     """Raise unless this is a result of exactly this text."""
-    content = result_of(line).get("content")
+    content = read(line).get("content")
     if content != [{"type": "text", "text": text}]:
         raise WrongAnswerError(f"expected {text[:80]!r}, got {line[:500]!r}")
 
@@ -196,8 +206,8 @@ def check_ids(lines: Sequence[bytes], ids: Sequence[int]) -> None:
         raise WrongAnswerError(f"{len(lines)} answers to {len(ids)} calls, or not to these")
 
 
-def check_echoes(lines: Sequence[bytes], ids: Sequence[int]) -> None:
+def check_echoes(lines: Sequence[bytes], ids: Sequence[int], read: Read) -> None:
     """Raise unless each call got its own answer, once."""
     check_ids(lines, ids)
     for line in lines:
-        check_text(line, text_of(id_of(line)))
+        check_text(line, text_of(id_of(line)), read)

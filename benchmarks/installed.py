@@ -1,7 +1,9 @@
-"""Virtual environments of their own, kept in `.cache/` at the repository root under what is installed in them."""
+"""What the subjects need, installed into folders of their own in `.cache/` at the repository root."""
 
 import hashlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,20 +14,48 @@ CACHE = ROOT / ".cache"
 
 
 def interpreter(kind: str, key: str, requirements: Sequence[str]) -> Path:
-    """Install what is required unless it is there already; return the interpreter.
+    """Install what is required into a virtual environment, unless it is there already; return the interpreter.
 
     `key` says what the environment is of: with another one it is another.
     """
-    digest = hashlib.sha256(f"{key} {sys.version} {sys.platform}".encode()).hexdigest()[:12]
-    folder = CACHE / f"{kind}-{digest}"
+    folder = _folder(kind, key)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    if not (folder / "whole").exists():
-        CACHE.mkdir(exist_ok=True)
-        print(f"installing {' '.join(requirements)} into {folder.relative_to(ROOT)}", file=sys.stderr)
+    if not _is_whole(folder):
         subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements]
-        done = subprocess.run(pip, capture_output=True, text=True, check=False)
-        if done.returncode:
-            sys.exit(f"pip install {' '.join(requirements)} failed: {done.stderr[-1000:]}")
-        (folder / "whole").touch()
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _install(folder, pip, requirements)
     return python
+
+
+def script(package: str) -> tuple[str, str]:
+    """Install a package of npm, `NAME@VERSION`, unless it is there already; return the command line of its script."""
+    node, npm = map(shutil.which, ("node", "npm"))  # on Windows this finds npm.cmd
+    if node is None or npm is None:
+        sys.exit(f"{package} needs Node.js with npm on PATH: install it, or leave this subject out with --subjects")
+    name = package.rpartition("@")[0]
+    folder = _folder(name, package)
+    if not _is_whole(folder):
+        folder.mkdir(exist_ok=True)
+        quietly = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
+        _install(folder, [npm, "install", "--prefix", str(folder), *quietly], [package])
+    root = folder / "node_modules" / name
+    return node, str(root / json.loads((root / "package.json").read_text("utf-8"))["bin"][name])
+
+
+def _folder(kind: str, key: str) -> Path:
+    CACHE.mkdir(exist_ok=True)
+    digest = hashlib.sha256(f"{key} {sys.version} {sys.platform}".encode()).hexdigest()[:12]
+    return CACHE / f"{kind}-{digest}"
+
+
+def _is_whole(folder: Path) -> bool:
+    return (folder / "whole").exists()
+
+
+def _install(folder: Path, command: Sequence[str], packages: Sequence[str]) -> None:
+    """Install packages, and mark the folder as whole; exit with the reason if that cannot be done."""
+    print(f"installing {' '.join(packages)} into {folder.relative_to(ROOT)}", file=sys.stderr)
+    done = subprocess.run([*command, *packages], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"installing {' '.join(packages)} failed: {done.stderr[-1000:]}")
+    (folder / "whole").touch()

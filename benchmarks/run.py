@@ -11,12 +11,13 @@ what the subjects and the measures are.
 
 import argparse
 import dataclasses
+import itertools
 import os
 import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,7 +49,7 @@ FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subpro
 def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -> tuple[list[Taken], list[str]]:
     """Take all measures of all subjects; return what was read, and what went wrong.
 
-    A subject that fails in a measure takes no further turns of it.
+    A subject that fails in a measure has no figures in it, however late it fails.
     """
     taken: list[Taken] = []
     failures: list[str] = []
@@ -61,8 +62,9 @@ def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -
 
 def _interleaved(
     name: str, subjects: Sequence[Subject], extent: Extent, folder: Path, failures: list[str]
-) -> Iterator[Taken]:
+) -> list[Taken]:
     """Give every subject a turn, then every subject the next one, each time in another order."""
+    taken: dict[str, list[Taken]] = {subject.name: [] for subject in subjects}
     running = {subject.name: MEASURES[name](subject, extent, folder / subject.name) for subject in subjects}
     turn = 0
     while running:
@@ -73,13 +75,15 @@ def _interleaved(
                 readings: list[Reading] | None = next(running[subject], None)
             except FAILURES as exc:
                 failures.append(f"{subject}, {name}: {exc}")
+                taken[subject].clear()
                 readings = None
             if readings is None:
                 del running[subject]
             else:
-                yield from (Taken(subject, turn, reading) for reading in readings)
+                taken[subject] += [Taken(subject, turn, reading) for reading in readings]
         turn += 1
     _say("")
+    return list(itertools.chain.from_iterable(taken.values()))
 
 
 def _say(what: str) -> None:

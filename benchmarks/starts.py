@@ -33,18 +33,21 @@ def _start(subject: Subject, servers: Sequence[Backend], home: Path, label: str)
         with patience(session.pipes, START_SECONDS):
             session.initialize()
             initialized = milliseconds_since(started)
-            session.wait_for_list(servers)
+            session.wait_for(servers)
             listed = milliseconds_since(started)
         ending = time.perf_counter()
-    return [
-        Reading(f"{label}: initialize", "ms", initialized),
-        Reading(f"{label}: complete list", "ms", listed),
-        Reading(f"{label}: time to end", "ms", milliseconds_since(ending)),
-    ]
+    ended = milliseconds_since(ending)
+    readings = [Reading(f"{label}: initialize", "ms", initialized)]
+    if subject.lists_tools:
+        readings.append(Reading(f"{label}: complete list", "ms", listed))
+    if subject.ends_with_stdin:
+        readings.append(Reading(f"{label}: time to end", "ms", ended))
+    return readings
 
 
 def hindered_start(subject: Subject, extent: Extent, folder: Path) -> Turns:
     """Measure starts with four servers and one that takes its time, or one that never says anything."""
+    awaited = ("initialize", *(["complete list"] if subject.lists_tools else []), "first call")
     for turn in range(extent.turns):
         readings = []
         for name, options in (("slow", ("--delay", str(DELAY_SECONDS))), ("silent", ("--silent",))):
@@ -53,8 +56,7 @@ def hindered_start(subject: Subject, extent: Extent, folder: Path) -> Turns:
             for which in ("first", "second"):
                 times = _hindered(subject, servers, listed, folder / f"{turn}-{name}")
                 readings += [
-                    Reading(f"{which} start beside a {name} server: {what}", "ms", times.get(what))
-                    for what in ("initialize", "complete list", "first call")
+                    Reading(f"{which} start beside a {name} server: {what}", "ms", times.get(what)) for what in awaited
                 ]
         yield readings
 
@@ -68,15 +70,15 @@ def _hindered(subject: Subject, servers: Sequence[Backend], listed: Sequence[Bac
         with patience(session.pipes, HINDERED_SECONDS):
             session.initialize()
             times["initialize"] = milliseconds_since(started)
-            pipe, tool = session.route(servers[0].name, "echo")
-            expected = {session.route(server.name, "echo")[1] for server in listed}
+            pipe = session.pipe_to(servers[0].name)
+            expected = {session.listed_name(server.name, "echo") for server in listed}
             list_ids = itertools.count(1)
-            pipe.write(client.echo(0, tool) + client.request(next(list_ids), "tools/list"))
+            pipe.write(session.echo(0, servers[0].name) + client.request(next(list_ids), "tools/list"))
             while len(times) < 3:
                 line = pipe.line()
                 if client.id_of(line) == 0:
                     times["first call"] = milliseconds_since(started)
-                    client.check_echoes([line], [0])
+                    client.check_echoes([line], [0], session.read)
                 elif expected <= tools_in([line]):
                     times["complete list"] = milliseconds_since(started)
                 else:

@@ -1,4 +1,4 @@
-"""What is measured: how each subject is started in front of given backends, and what it calls their tools.
+"""What is measured: how each subject is started in front of given backends, and how a call to their tools is spelt.
 
 A subject is started in a folder of its own, which stands for the user's home: what it caches there is found by
 its next start in the same folder.
@@ -7,20 +7,26 @@ its next start in the same folder.
 import contextlib
 import itertools
 import json
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import client
 import psutil
-from client import HELLO, INITIALIZED, Pipe, WrongAnswerError, patience, request, result_of
-from installed import interpreter
+from client import Pipe, Read, WrongAnswerError, patience, request, result_of, result_within
+from installed import interpreter, script
 
 HERE = Path(__file__).resolve().parent
 FASTMCP = "fastmcp==4.1.2"
 MCPM = "mcpm==2.15.0"
+MCP_GATEWAY = ("mcp-gateway==1.2.1", "mcp==1.30.0")  # it asks for any release of the SDK, and needs one before 2
+LAZY_MCP = "lazy-mcp==2.7.2"
+MCP_HUB_MCP = "mcp-hub-mcp@1.3.1"
 START_SECONDS = 60.0
 """How long a subject may take for its first answers."""
 END_SECONDS = 60.0
@@ -50,21 +56,35 @@ def backends(count: int, *options: str) -> list[Backend]:
     return [Backend(f"b{number}", options) for number in range(count)]
 
 
+Arguments = Mapping[str, object]
+Spell = Callable[[str, str, Arguments, int], Mapping[str, object]]
+"""What makes the params of `tools/call` from a server, its tool, the arguments, and how many servers there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A way from the client to the backends.
 
-    `command` gets the path of a configuration in the format of the clients, and the subject's folder. `spell` gets
-    a server, a tool and how many servers there are.
+    `command` gets the path of a configuration in the format of the clients, and the subject's folder.
     """
 
     name: str
     command: Callable[[Path, Path], Sequence[str]]
-    spell: Callable[[str, str, int], str]
+    spell: Spell
+    read: Read = result_of
     imports: tuple[str, str] | None = None
     """The interpreter and the module that its start has to import."""
     listings: Sequence[str] = ("full",)
     """The ways it can show tools, as `settings.listing` names them; the first one is used where it does not matter."""
+    ends_with_stdin: bool = True
+    """Whether it ends by itself when its stdin is closed."""
+    largest_result: float = math.inf
+    """What it does not relay is larger than this, in MB."""
+
+    @property
+    def lists_tools(self) -> bool:
+        """Whether the servers' tools are in its list, instead of tools that find and call them."""
+        return self.listings[0] != "search"
 
     @contextlib.contextmanager
     def running(self, servers: Sequence[Backend], home: Path) -> "Iterator[Session]":
@@ -86,7 +106,7 @@ class Subject:
         entries = {each.name: {"command": each.command[0], "args": each.command[1:]} for each in servers}
         path.write_text(json.dumps({"mcpServers": entries, "settings": {"listing": self.listings[0]}}), "utf-8")
         pipe = Pipe(self.command(path, home), _environment(home), home)
-        return Session([pipe], lambda server, tool: (pipe, self.spell(server, tool, len(servers))))
+        return Session(self, {each.name: pipe for each in servers})
 
 
 class Direct(Subject):
@@ -95,22 +115,41 @@ class Direct(Subject):
     def start(self, servers: Sequence[Backend], home: Path) -> "Session":
         home.mkdir(parents=True, exist_ok=True)
         pipes = {each.name: Pipe(each.command, _environment(home), home) for each in servers}
-        return Session(list(pipes.values()), lambda server, tool: (pipes[server], tool))
+        return Session(self, pipes)
 
 
 class Session:
     """A running subject: its pipes (one, but for `direct`), and how to reach a tool."""
 
-    def __init__(self, pipes: Sequence[Pipe], route: Callable[[str, str], tuple[Pipe, str]]) -> None:
-        self.pipes, self.route = pipes, route
+    def __init__(self, subject: Subject, pipe_of: Mapping[str, Pipe]) -> None:
+        self._subject, self._pipe_of = subject, pipe_of
+        self.pipes = list(dict.fromkeys(pipe_of.values()))
+        self.read = subject.read
+
+    def pipe_to(self, server: str) -> Pipe:
+        return self._pipe_of[server]
+
+    def call(self, message_id: int, server: str, tool: str, **arguments: object) -> bytes:
+        """Return the request that calls a server's tool."""
+        return request(message_id, "tools/call", self._spell(server, tool, arguments))
+
+    def echo(self, message_id: int, server: str) -> bytes:
+        return self.call(message_id, server, "echo", text=client.text_of(message_id))
+
+    def listed_name(self, server: str, tool: str) -> object:
+        """Return the name to be found in the list before this tool can be called."""
+        return self._spell(server, tool, {})["name"]
+
+    def _spell(self, server: str, tool: str, arguments: Arguments) -> Mapping[str, object]:
+        return self._subject.spell(server, tool, arguments, len(self._pipe_of))
 
     def initialize(self) -> list[dict[str, object]]:
         """Open every connection; return the results."""
         for pipe in self.pipes:
-            pipe.write(HELLO)
+            pipe.write(client.HELLO)
         results = [result_of(pipe.line()) for pipe in self.pipes]
         for pipe in self.pipes:
-            pipe.write(INITIALIZED)
+            pipe.write(client.INITIALIZED)
         return results
 
     def list_tools(self, message_id: int) -> list[bytes]:
@@ -120,18 +159,33 @@ class Session:
         return [pipe.line() for pipe in self.pipes]
 
     def open(self, servers: Sequence[Backend]) -> None:
-        """Initialize it and wait until it lists the tools of these servers."""
+        """Initialize it and wait until the tools of these servers can be called."""
         with patience(self.pipes, START_SECONDS):
             self.initialize()
-            self.wait_for_list(servers)
+            self.wait_for(servers)
 
-    def wait_for_list(self, servers: Sequence[Backend]) -> None:
-        """Ask for the list until the tools of these servers are in it."""
-        expected = {self.route(server.name, "echo")[1] for server in servers}
+    def wait_for(self, servers: Sequence[Backend]) -> None:
+        """Wait until the tools of these servers are in its list, or answer where it does not list them."""
+        if self._subject.lists_tools:
+            self._wait_for_list(servers)
+        else:
+            self._wait_for_answers(servers)
+
+    def _wait_for_list(self, servers: Sequence[Backend]) -> None:
+        expected = {self.listed_name(server.name, "echo") for server in servers}
         for message_id in itertools.count(1):
             if expected <= tools_in(self.list_tools(message_id)):
                 return
             time.sleep(POLL_SECONDS)
+
+    def _wait_for_answers(self, servers: Sequence[Backend]) -> None:
+        for number, server in enumerate(servers):
+            pipe = self.pipe_to(server.name)
+            pipe.write(self.echo(number, server.name))
+            while result_of(line := pipe.line()).get("isError"):  # it has not reached this server yet
+                time.sleep(POLL_SECONDS)
+                pipe.write(self.echo(number, server.name))
+            client.check_echoes([line], [number], self.read)
 
     @property
     def processes(self) -> list[psutil.Process]:
@@ -146,12 +200,16 @@ class Session:
     def end(self) -> None:
         """Close its stdin and wait until all its processes are gone.
 
+        The specification lets a client go on to SIGTERM where closing stdin is not enough.
+
         Raises:
             LeftRunningError: they are not.
         """
         processes = self.processes
         for pipe in self.pipes:
             pipe.close()
+            if not self._subject.ends_with_stdin:
+                pipe.terminate()
         overdue = time.monotonic() + END_SECONDS
         while processes and time.monotonic() < overdue:
             time.sleep(POLL_SECONDS)
@@ -208,14 +266,14 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def direct() -> Subject:
-    return Direct("direct", lambda _path, _home: (), lambda _server, tool, _count: tool)
+    return Direct("direct", lambda _path, _home: (), _bare)
 
 
 def floor() -> Subject:
     return Subject(
         "floor",
         lambda path, _home: (sys.executable, str(HERE / "floor.py"), str(path)),
-        lambda server, tool, _count: f"{server}.{tool}",
+        _with_dot,
         imports=(sys.executable, "asyncio"),
     )
 
@@ -225,7 +283,7 @@ def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subjec
     return Subject(
         name,
         lambda path, _home: (python, "-m", "search_mcp", "--config", str(path)),
-        lambda server, tool, _count: f"{server}.{tool}",
+        _with_dot,
         imports=(python, "search_mcp.server"),
         listings=("light", "full", "search"),
     )
@@ -244,7 +302,7 @@ def _fastmcp(name: str, *options: str) -> Subject:
     return Subject(
         name,
         lambda path, _home: (python, str(HERE / "fastmcp_proxy.py"), str(path), *options),
-        _spelt_with_underscores,
+        _with_underscore_among_many,
         imports=(python, "fastmcp"),
     )
 
@@ -253,18 +311,93 @@ def mcpm() -> Subject:
     python = interpreter("mcpm", MCPM, [MCPM])
 
     def command(path: Path, home: Path) -> Sequence[str]:
-        servers = json.loads(path.read_text("utf-8"))["mcpServers"]
-        profile = {name: {"name": name, "profile_tags": ["all"], **entry} for name, entry in servers.items()}
+        profile = {name: {"name": name, "profile_tags": ["all"], **entry} for name, entry in _servers(path).items()}
         folder = home / ".config" / "mcpm"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "servers.json").write_text(json.dumps(profile), "utf-8")
+        _written(profile, folder / "servers.json")
         return str(python.with_name("mcpm")), "profile", "run", "all"
 
-    return Subject("mcpm", command, _spelt_with_underscores, imports=(str(python), "mcpm.cli"))
+    return Subject("mcpm", command, _with_underscore_among_many, imports=(str(python), "mcpm.cli"))
 
 
-def _spelt_with_underscores(server: str, tool: str, count: int) -> str:
-    return tool if count == 1 else f"{server}_{tool}"  # FastMCP leaves a single server's names as they are
+def mcp_gateway() -> Subject:
+    python = interpreter("mcp-gateway", " ".join(MCP_GATEWAY), MCP_GATEWAY)
+
+    def command(path: Path, home: Path) -> Sequence[str]:
+        # It looks for the servers inside its own entry of the client's configuration.
+        own = {"mcpServers": {"mcp-gateway": {"servers": _servers(path)}}}
+        return str(python.with_name("mcp-gateway")), "--mcp-json-path", _written(own, home / "mcp.json")
+
+    return Subject("mcp-gateway", command, _with_underscore, imports=(str(python), "mcp_gateway.gateway"))
+
+
+def lazy_mcp() -> Subject:
+    python = interpreter("lazy-mcp", LAZY_MCP, [LAZY_MCP])
+
+    def command(path: Path, home: Path) -> Sequence[str]:
+        servers = [
+            {"name": name, "description": name, "command": [entry["command"], *entry["args"]]}
+            for name, entry in _servers(path).items()
+        ]
+        return str(python.with_name("lazy-mcp")), "--config", _written({"servers": servers}, home / "servers.json")
+
+    def spell(server: str, tool: str, arguments: Arguments, _count: int) -> Mapping[str, object]:
+        return {
+            "name": "invoke_command",
+            "arguments": {"server": server, "command_name": tool, "parameters": arguments},
+        }
+
+    # It waits 10 s for a result, which it takes for more than these.
+    return Subject("lazy-mcp", command, spell, read=result_within, listings=("search",), largest_result=10)
+
+
+def mcp_hub_mcp() -> Subject:
+    program = script(MCP_HUB_MCP)
+
+    def spell(server: str, tool: str, arguments: Arguments, _count: int) -> Mapping[str, object]:
+        return {
+            "name": "call-tool",
+            "arguments": {"serverName": server, "toolName": tool, "toolArgs": arguments},
+        }
+
+    return Subject(
+        "mcp-hub-mcp",
+        lambda path, _home: (*program, "--config-path", str(path)),
+        spell,
+        read=result_within,
+        listings=("search",),
+        ends_with_stdin=False,
+        largest_result=10,  # its SDK reads messages of up to 10 MiB
+    )
+
+
+def _bare(_server: str, tool: str, arguments: Arguments, _count: int) -> Mapping[str, object]:
+    return {"name": tool, "arguments": arguments}
+
+
+def _with_dot(server: str, tool: str, arguments: Arguments, _count: int) -> Mapping[str, object]:
+    return {"name": f"{server}.{tool}", "arguments": arguments}
+
+
+def _with_underscore(server: str, tool: str, arguments: Arguments, _count: int) -> Mapping[str, object]:
+    return {"name": f"{server}_{tool}", "arguments": arguments}
+
+
+def _with_underscore_among_many(server: str, tool: str, arguments: Arguments, count: int) -> Mapping[str, object]:
+    # FastMCP leaves a single server's names as they are.
+    return (_bare if count == 1 else _with_underscore)(server, tool, arguments, count)
+
+
+def _servers(path: Path) -> dict[str, Any]:
+    """Return the servers of a configuration in the format of the clients."""
+    servers: dict[str, Any] = json.loads(path.read_text("utf-8"))["mcpServers"]
+    return servers
+
+
+def _written(config: Mapping[str, object], path: Path) -> str:
+    """Write a configuration; return where it is."""
+    path.write_text(json.dumps(config), "utf-8")
+    return str(path)
 
 
 SUBJECTS: Mapping[str, Callable[[], Subject]] = {
@@ -274,5 +407,8 @@ SUBJECTS: Mapping[str, Callable[[], Subject]] = {
     "fastmcp": fastmcp,
     "fastmcp-persistent": fastmcp_persistent,
     "mcpm": mcpm,
+    "mcp-gateway": mcp_gateway,
+    "lazy-mcp": lazy_mcp,
+    "mcp-hub-mcp": mcp_hub_mcp,
 }
 """Made when they are wanted: some have to be installed first."""

@@ -1,6 +1,7 @@
 """The benchmarks run, check what they measure, and guard against a change that costs multiples."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -84,20 +85,154 @@ def test_one_command_gives_a_table_numbers_and_a_picture(tmp_path: Path) -> None
     assert "200 real tools, light list" in picture.read_text("utf-8")
 
 
+def evaluated(code: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """What the modules of the benchmarks do when they are told this."""
+    command = [sys.executable, "-c", code]
+    variables = {**os.environ, **environment}
+    return subprocess.run(command, cwd=BENCHMARKS, env=variables, capture_output=True, text=True, timeout=300)
+
+
+def answer(text: str) -> dict[str, object]:
+    return {"id": 1, "result": {"content": [{"type": "text", "text": text}]}}
+
+
+RIGHT = "hello, this is call number 1 – and it is of an ordinary length"
+RESULT = {"content": [{"type": "text", "text": RIGHT}]}
+
+
 @pytest.mark.parametrize(
-    "answers",
+    ("read", "answers"),
     [
-        [{"id": 1, "result": {"content": [{"type": "text", "text": "something else"}]}}],
-        [{"id": 1, "error": {"code": -32603, "message": "no"}}],
-        [],
+        ("result_of", [answer("something else")]),
+        ("result_of", [answer(json.dumps(RESULT))]),
+        ("result_of", [{"id": 1, "error": {"code": -32603, "message": "no"}}]),
+        ("result_of", []),
+        ("result_within", [answer(RIGHT)]),
+        ("result_within", [answer(json.dumps(RIGHT))]),
+        ("result_within", [answer(json.dumps({**RESULT, "content": []}))]),
+        ("result_within", [answer("Tool call failed")]),
+        ("result_within", [{"id": 1, "error": {"code": -32603, "message": "no"}}]),
     ],
 )
-def test_wrong_answers_are_no_figures(answers: list[object]) -> None:
+def test_wrong_answers_are_no_figures(read: str, answers: list[object]) -> None:
     """A server that is fast because it is broken must not win."""
     lines = [json.dumps(answer).encode() for answer in answers]
-    check = f"import client; client.check_echoes({lines!r}, [1])"
-    done = subprocess.run([sys.executable, "-c", check], cwd=BENCHMARKS, capture_output=True, text=True, timeout=300)
+    done = evaluated(f"import client; client.check_echoes({lines!r}, [1], client.{read})")
     assert "client.WrongAnswerError" in done.stderr
+
+
+@pytest.mark.parametrize(("read", "text"), [("result_of", RIGHT), ("result_within", json.dumps(RESULT, indent=2))])
+def test_right_answers_are(read: str, text: str) -> None:
+    lines = [json.dumps(answer(text)).encode()]
+    done = evaluated(f"import client; client.check_echoes({lines!r}, [1], client.{read})")
+    assert done.returncode == 0, done.stderr
+
+
+def taken(subject: str, measure: str, before: str = "") -> tuple[list[str], list[str]]:
+    """Take a measure of a subject once; the rows it has figures in, and what went wrong."""
+    done = evaluated(f"""
+import json, sys
+import client, readings, run, subjects
+from dataclasses import replace
+{before}
+taken, failures = run.take([{subject}], [{measure!r}], readings.Extent(1, (1,), 5, 60.0, (4,), (1,)))
+print(json.dumps([[each.reading.row for each in taken], failures]))
+""")
+    assert done.returncode == 0, done.stderr
+    rows, failures = json.loads(done.stdout)
+    return rows, failures
+
+
+BY_ONE_TOOL = """
+def spell(server, tool, arguments, count):
+    return {"name": "call_tool", "arguments": {"name": f"{server}.{tool}", "arguments": arguments}}
+
+subject = replace(subjects.search_mcp(), spell=spell, listings=("search",))
+"""
+
+
+def test_a_subject_that_lists_no_tools_is_called_through_the_one_that_calls_them() -> None:
+    assert taken("subject", "throughput", BY_ONE_TOOL) == (
+        ["calls a second, 4 in flight, 1 backend", "calls a second, 4 in flight, 8 backends"],
+        [],
+    )
+
+
+def test_a_subject_that_lists_no_tools_has_no_complete_list() -> None:
+    starts = [
+        f"{which} start, 1 backend: {what}" for which in ("first", "second") for what in ("initialize", "time to end")
+    ]
+    assert taken("subject", "start", BY_ONE_TOOL) == (starts, [])
+
+
+def odd(program: str, **facts: object) -> str:
+    """Make a subject of a backend with something odd about it, and of what is known about it."""
+    whole = f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); import backend\n{program}"
+    return f"""
+def command(path, home):
+    return sys.executable, "-c", {whole!r}
+
+subject = subjects.Subject("odd", command, subjects.direct().spell, **{facts!r})
+"""
+
+
+RELUCTANT = """
+refusals = iter(range(3))
+carry_out = backend.call
+
+def call(message_id, name, arguments):
+    if next(refusals, None) is None:
+        carry_out(message_id, name, arguments)
+    else:
+        backend.answer(message_id, b'{"content":[],"isError":true}')
+
+backend.call = call
+backend.main()
+"""
+
+
+def test_a_subject_that_lists_no_tools_is_waited_for_until_it_has_reached_its_servers() -> None:
+    rows, failures = taken("subject", "large-result", odd(RELUCTANT, listings=["search"]))
+    assert not failures
+    assert "1 MB result" in rows
+
+
+def test_what_a_subject_is_known_not_to_relay_is_not_asked_for() -> None:
+    assert taken("replace(subjects.floor(), largest_result=0.5)", "large-result") == ([], [])
+
+
+DEAF = "import time; backend.main(); time.sleep(3600)"
+
+
+def test_a_subject_that_does_not_end_has_no_figures() -> None:
+    rows, (failure,) = taken("subject", "start", odd(DEAF) + "subjects.END_SECONDS = 0.1")
+    assert rows == []
+    assert "odd, start: still there 0.1 s after its stdin was closed" in failure
+
+
+def test_a_subject_that_is_known_not_to_end_gets_a_signal_and_has_no_time_to_end() -> None:
+    rows, failures = taken("subject", "start", odd(DEAF, ends_with_stdin=False))
+    assert not failures
+    assert rows == [
+        f"{which} start, 1 backend: {what}" for which in ("first", "second") for what in ("initialize", "complete list")
+    ]
+
+
+def test_a_subject_that_fails_late_has_no_figures() -> None:
+    late = """
+def measure(subject, extent, folder):
+    yield [readings.Reading("fast", "ms", 0.1)]
+    raise client.WrongAnswerError("too fast")
+
+run.MEASURES = {"measure": measure}
+"""
+    assert taken("subjects.floor()", "measure", late) == ([], ["floor, measure: too fast"])
+
+
+def test_what_needs_node_says_so(tmp_path: Path) -> None:
+    done = evaluated("import installed; installed.script('mcp-hub-mcp@1.3.1')", PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert done.stderr.startswith("mcp-hub-mcp@1.3.1 needs Node.js with npm on PATH: install it, or")
 
 
 def test_what_is_unknown_is_said_with_what_there_is() -> None:
