@@ -23,10 +23,26 @@ WAITING = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    _fill_gaps()
     try:
         return _run(arguments)
     except KeyboardInterrupt:  # while something was loaded; later on it is dealt with where it matters
         return 130
+
+
+def _fill_gaps() -> None:
+    """Put the null device where a standard stream was closed.
+
+    The lowest free number goes to whatever is opened next: a pipe would get what libraries print, and a client
+    what was meant for our log.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live
 
 
 def _run(arguments: Sequence[str] | None) -> int:

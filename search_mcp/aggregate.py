@@ -43,9 +43,14 @@ def log_folder() -> Path:
     return Path(platformdirs.user_log_dir(APP, appauthor=False))
 
 
+def state_folder() -> Path:
+    """Where is kept what cannot be had again."""
+    return Path(platformdirs.user_state_dir(APP, appauthor=False))
+
+
 def trust_folder() -> Path:
     """Where it is remembered what each server's tools were when first seen."""
-    return Path(platformdirs.user_state_dir(APP, appauthor=False)) / "tools"
+    return state_folder() / "tools"
 
 
 class _Running:

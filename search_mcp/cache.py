@@ -2,7 +2,7 @@
 
 Decides what a record holds and when it is to be believed: never when damaged, of another version or of
 a backend that is started differently now. Written whole or not at all, so that several processes may
-share the folder.
+share the folder; the last to write is believed, and what it did not see is asked for again.
 """
 
 import contextlib

@@ -38,6 +38,11 @@ SILENCE_SECONDS = 1.0
 LAST_BYTES_SECONDS = 1.0
 """How long a client may take to read what was written last."""
 MAX_MESSAGE_BYTES = 64 << 20
+NO_CLIENT = (
+    "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
+    "search-mcp install registers it in a client, which opens both\n"
+)
+"""What is said on stderr where a standard stream was closed at the start."""
 
 
 def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
@@ -177,6 +182,7 @@ async def serve(
         async with aggregate.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_up, path, aggregate, config, log_to)
             await client.ended.wait()
+            log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")
             if not received:
                 front.peer.half_close()
                 front.end_subscriptions()
@@ -286,6 +292,9 @@ def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
 
 def run(explicit_config: str | None, profile: Profile | None, log_level: str | None) -> int:
     """Run `search-mcp serve`; return the exit code."""
+    if missing := stdio.missing():
+        sys.stderr.write(NO_CLIENT.format(" and no ".join(missing)))
+        return 2
     descriptors = stdio.claim()
     config: Config | ConfigError
     try:

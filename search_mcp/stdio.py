@@ -50,8 +50,13 @@ class Reader(Protocol):
     def resume_reading(self) -> None: ...
 
 
+def missing() -> list[str]:
+    """Name those of stdin and stdout that were closed when Python started, whatever has their numbers now."""
+    return [name for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)) if stream is None]
+
+
 def claim() -> tuple[int, int]:
-    """Take stdin and stdout for the protocol; return their file descriptors.
+    """Take stdin and stdout, which must not be missing, for the protocol; return their file descriptors.
 
     What a library, a C extension or a child without pipes of its own writes to descriptor 1 goes to
     stderr from here on, and what reads descriptor 0 reads nothing.

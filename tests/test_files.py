@@ -1,13 +1,17 @@
-"""Files that others read meanwhile are whole or not there."""
+"""Files that others read meanwhile are whole or not there, and one process at a time has a lock."""
 
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from search_mcp import files
+
+SECONDS = 60.0
+"""Until what must happen counts as not happening."""
 
 
 def names(folder: Path) -> set[str]:
@@ -80,3 +84,37 @@ def test_several_write_one_file_at_once_and_whoever_reads_it_sees_one_of_them_wh
         assert data == data[:1] * 1_000_000
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert names(tmp_path) == {"file"}
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from search_mcp.files import locked
+with locked(Path(sys.argv[1]), 0):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("end", [subprocess.Popen.communicate, subprocess.Popen.kill])
+def test_a_lock_keeps_others_out_until_its_holder_is_done_or_dead(
+    tmp_path: Path, end: Callable[["subprocess.Popen[bytes]"], object]
+) -> None:
+    lock = tmp_path / "folder" / "lock"
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == b"held"
+        with pytest.raises(TimeoutError, match="another process has not been done with it for 0 s"):
+            files.locked(lock, 0).__enter__()
+        end(holder)
+        holder.wait(SECONDS)
+    with files.locked(lock, SECONDS):
+        pass
+
+
+def test_where_no_lock_can_be_had_nobody_is_kept_out(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with files.locked(tmp_path / "file" / "lock", 0), files.locked(tmp_path / "file" / "lock", 0):
+        pass

@@ -1,16 +1,19 @@
 """Our stdin and stdout: read and written in threads where the event loop cannot wait for them, bounded everywhere."""
 
+import asyncio
 import os
 import socket
 import stat
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
-from search_mcp.stdio import CONGESTED_BYTES, READ_CHUNK, ThreadReader, ThreadWriter, connect, is_pollable
+from search_mcp import stdio
+from search_mcp.stdio import CONGESTED_BYTES, READ_CHUNK, ThreadReader, ThreadWriter, Writer, connect, is_pollable
 
 SECONDS = 30.0
 
@@ -20,6 +23,7 @@ class Ear:
 
     def __init__(self) -> None:
         self.heard = b""
+        self.eofs = 0
         self.on_chunk: Callable[[], None] = lambda: None
         self.eof, self.gone, self.congested, self.clear = (anyio.Event() for _ in range(4))
 
@@ -28,6 +32,7 @@ class Ear:
         self.on_chunk()
 
     def on_eof(self) -> None:
+        self.eofs += 1
         self.eof.set()
 
     def on_gone(self) -> None:
@@ -83,6 +88,38 @@ async def test_an_input_that_is_not_read_is_over_once_nothing_is_left_in_it(
     assert ear.heard == left
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there a thread reads, and the writer notices")
+@pytest.mark.parametrize("pair", [os.pipe, socket_pair])
+async def test_the_end_of_an_input_that_is_not_read_is_noticed_when_it_comes(
+    pair: Callable[[], tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read and paused again meanwhile is looked at once, not once for every pause."""
+    monkeypatch.setattr(stdio, "LOOK_SECONDS", 0.05)
+    ours, theirs = pair()
+    reading, writing = os.pipe()
+    ear = Ear()
+    with anyio.fail_after(SECONDS):
+        reader, writer = await connect(ours, writing, ear)
+        for _ in range(3):
+            reader.pause_reading()
+            reader.pause_reading()
+            reader.resume_reading()
+        reader.pause_reading()
+        assert not ear.eof.is_set()
+        os.close(theirs)
+        await ear.eof.wait()
+        all_looks = anyio.Event()
+        asyncio.get_running_loop().call_later(stdio.LOOK_SECONDS, all_looks.set)  # after any that was started before
+        await all_looks.wait()
+        assert ear.eofs == 1
+        ear.eof = anyio.Event()
+        reader.resume_reading()
+        await ear.eof.wait()
+        writer.close()
+        await ear.gone.wait()
+    os.close(reading)
+
+
 async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     path, ear = tmp_path / "in", Ear()
     path.write_bytes(os.urandom(5 * READ_CHUNK + 7))
@@ -114,32 +151,54 @@ async def test_a_reader_that_is_paused_reads_no_further(tmp_path: Path) -> None:
     assert ear.heard == path.read_bytes()
 
 
-async def test_a_writer_says_when_nobody_reads_and_when_somebody_does() -> None:
+@asynccontextmanager
+async def in_the_loop(descriptor: int, ear: Ear) -> AsyncIterator[Writer]:
+    ours, theirs = os.pipe()
+    _, writer = await connect(ours, descriptor, ear)
+    yield writer
+    os.close(theirs)
+    await ear.eof.wait()
+
+
+@asynccontextmanager
+async def in_a_thread(descriptor: int, ear: Ear) -> AsyncIterator[Writer]:
+    yield ThreadWriter(descriptor, ear)
+    os.close(descriptor)
+
+
+WRITERS = [
+    pytest.param(in_the_loop, marks=pytest.mark.skipif(sys.platform == "win32", reason="there is none on Windows")),
+    in_a_thread,
+]
+Writing = Callable[[int, Ear], AbstractAsyncContextManager[Writer]]
+
+
+@pytest.mark.parametrize("opened", WRITERS)
+async def test_a_writer_says_when_nobody_reads_and_when_somebody_does(opened: Writing) -> None:
     reading, writing = os.pipe()
     ear, data = Ear(), os.urandom(3 * CONGESTED_BYTES)
-    writer = ThreadWriter(writing, ear)
     with anyio.fail_after(SECONDS):
-        for start in range(0, len(data), 1 << 16):
-            writer.write(data[start : start + (1 << 16)])
-        await ear.congested.wait()
-        assert not ear.clear.is_set()
-        writer.close()
-        read = await anyio.to_thread.run_sync(_read_to_the_end, reading, len(data))
-        await ear.clear.wait()
-        await ear.gone.wait()
-    os.close(writing)
+        async with opened(writing, ear) as writer:
+            for start in range(0, len(data), 1 << 16):
+                writer.write(data[start : start + (1 << 16)])
+            await ear.congested.wait()
+            assert not ear.clear.is_set()
+            writer.close()
+            read = await anyio.to_thread.run_sync(_read_to_the_end, reading, len(data))
+            await ear.clear.wait()
+            await ear.gone.wait()
     assert read == data
 
 
-async def test_a_writer_whose_reader_is_gone_says_so() -> None:
+@pytest.mark.parametrize("opened", WRITERS)
+async def test_a_writer_whose_reader_is_gone_says_so(opened: Writing) -> None:
     reading, writing = os.pipe()
     ear = Ear()
-    writer = ThreadWriter(writing, ear)
-    os.close(reading)
-    writer.write(b"into the void\n")
     with anyio.fail_after(SECONDS):
-        await ear.gone.wait()
-    os.close(writing)
+        async with opened(writing, ear) as writer:
+            os.close(reading)
+            writer.write(b"into the void\n")
+            await ear.gone.wait()
 
 
 def _read_to_the_end(descriptor: int, size: int) -> bytes:

@@ -1,6 +1,9 @@
 """What counts as a changed definition, and what is remembered of it."""
 
 import json
+import subprocess
+import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +13,13 @@ from hypothesis import strategies as st
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
+from search_mcp.files import locked
 from search_mcp.jsonrpc import Raw
 from search_mcp.model import Entry, Page
 from search_mcp.trust import MOST_TOOLS, TrustStore, digest
 
+SECONDS = 120.0
+"""Until what must happen counts as not happening."""
 CONFIG = ServerConfig(name="git", command="python", args=("-m", "mcp_server_git"))
 STATUS = {"name": "status", "description": "Show it.", "inputSchema": {"type": "object"}}
 
@@ -89,7 +95,8 @@ def test_a_record_that_cannot_be_read_is_not_forgotten(
         patched.setattr(Path, "read_bytes", is_locked)
         assert store.examine(CONFIG, "2025-11-25", page({**STATUS, "description": "x"})) == set()
         assert store.changed(CONFIG) == set()
-        store.accept(CONFIG, ["status"])
+        with pytest.raises(PermissionError):
+            store.accept(CONFIG, ["status"])
     assert "cannot be read" in caplog.text
     assert store.examine(CONFIG, "2025-11-25", page({**STATUS, "description": "x"})) == {"status"}
 
@@ -117,6 +124,75 @@ def test_a_server_that_invents_names_without_end_fills_no_disk(store: TrustStore
     store.examine(CONFIG, "2025-11-25", page(*({**STATUS, "name": f"t{n}"} for n in range(MOST_TOOLS + 5))))
     (file,) = store.folder.iterdir()
     assert len(json.loads(file.read_bytes())["accepted"]) == MOST_TOOLS
+
+
+# Several processes
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+from search_mcp import jsonrpc
+from search_mcp.config import ServerConfig
+from search_mcp.model import Entry, Page
+from search_mcp.trust import TrustStore
+
+folder, name, patience = sys.argv[1:]
+asked = []
+
+def listen(event, args):
+    if event == "import" and args[0].startswith("filelock") and not asked:  # which nothing but a lock needs
+        asked.append(True)
+        print("asks for the lock", flush=True)
+
+sys.addaudithook(listen)
+page = Page((Entry(name, jsonrpc.fields(jsonrpc.encode({"name": name}))),))
+TrustStore(Path(folder), float(patience)).examine(ServerConfig(name="git", command="python"), "2025-11-25", page)
+"""
+
+
+def test_what_two_processes_find_at_the_same_moment_is_remembered_both(tmp_path: Path) -> None:
+    """Each has looked at the record, and found its tool missing, when it asks for the lock."""
+    folder, names = tmp_path / "tools", ["one", "other"]
+    with ExitStack() as running:
+        with locked(tmp_path / "tools.lock", 0):
+            processes = [
+                running.enter_context(
+                    subprocess.Popen(
+                        [sys.executable, "-c", PROCESS, str(folder), name, str(SECONDS)], stdout=subprocess.PIPE
+                    )
+                )
+                for name in names
+            ]
+            for process in processes:
+                assert process.stdout is not None
+                assert process.stdout.readline().strip() == b"asks for the lock"
+            assert not folder.exists()
+        assert [process.wait(SECONDS) for process in processes] == [0, 0]
+    (file,) = folder.iterdir()
+    assert sorted(json.loads(file.read_bytes())["accepted"]) == names
+
+
+def test_what_cannot_be_remembered_because_another_process_was_stopped_is_told_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = TrustStore(tmp_path / "tools", patience_seconds=0)
+    store.examine(CONFIG, "2025-11-25", page(STATUS))
+    other = page({**STATUS, "description": "x"})
+    with locked(tmp_path / "tools.lock", 0):
+        assert store.examine(CONFIG, "2025-11-25", other) == {"status"}
+        assert "cannot be remembered" in caplog.text
+        assert store.changed(CONFIG) == set()
+        with pytest.raises(TimeoutError):
+            store.accept(CONFIG, ["status"])
+    assert store.examine(CONFIG, "2025-11-25", other) == store.changed(CONFIG) == {"status"}
+
+
+def test_nobody_waits_for_a_lock_who_has_nothing_to_remember(tmp_path: Path) -> None:
+    store = TrustStore(tmp_path / "tools", patience_seconds=0)
+    store.examine(CONFIG, "2025-11-25", page(STATUS))
+    with locked(tmp_path / "tools.lock", 0):
+        assert store.examine(CONFIG, "2025-11-25", page(STATUS)) == store.changed(CONFIG) == set()
 
 
 definitions = st.dictionaries(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from search_mcp.cli.problem import Misuse, did_you_mean
+from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig
 from search_mcp.suggest import nearest
@@ -14,10 +14,15 @@ def accept(names: Sequence[str], config: Config, trust: TrustStore, screen: Term
 
     Raises:
         Misuse: there is no such server, or nothing that changed has that name.
+        Problem: it cannot be remembered.
     """
     chosen = [_chosen(name, config, trust) for name in names]
     for server, tools in chosen:
-        trust.accept(server, tools)
+        try:
+            trust.accept(server, tools)
+        except OSError as exc:
+            what = f"{server.name}: what is accepted cannot be remembered in {trust.folder} ({exc.strerror})"
+            raise Problem(what, "check that you may write there") from exc
         what = f"accepted {', '.join(tools)}" if tools else "nothing was reported as changed"
         screen.note(f"{server.name}: {what}")
 

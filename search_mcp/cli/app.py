@@ -5,6 +5,8 @@ does and which options it has is in the module of its noun. `serve` is here for 
 without this package.
 """
 
+import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
@@ -26,7 +28,7 @@ from search_mcp.cli import (
 )
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
-from search_mcp.cli.terminal import Terminal
+from search_mcp.cli.terminal import Terminal, is_of_closed_pipe
 from search_mcp.errors import ConfigError
 
 NAME = "search-mcp"
@@ -42,6 +44,8 @@ app = typer.Typer(
 
 def main(words: Sequence[str]) -> int:
     """Run a command; return the exit code."""
+    if sys.stdin is None:  # it was closed: to whoever reads it, it is empty
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live
     screen = Terminal()
     try:
         command: Any = typer.main.get_command(app)
@@ -60,7 +64,10 @@ def main(words: Sequence[str]) -> int:
         return 130
     except Exception as exc:  # most often a bug; a person can do more with a sentence than with a traceback
         screen.traceback(exc)
-        screen.error(_unexpected(exc))
+        if isinstance(exc, OSError) and is_of_closed_pipe(exc, sys.platform):  # of the help, which typer writes
+            screen.leave_unread()
+        else:
+            screen.error(_unexpected(exc))
         return WRONG
 
 

@@ -3,18 +3,20 @@
 Decides what is done to the file and what is said of it; a running search-mcp sees the edit by itself.
 """
 
+import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from search_mcp import server
+from search_mcp import files, server
+from search_mcp.aggregate import state_folder
 from search_mcp.cli import completion
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, Misuse, did_you_mean
+from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import difference, found, merging, storage
 from search_mcp.clients.document import Document
@@ -24,10 +26,28 @@ from search_mcp.clients.storage import File
 from search_mcp.errors import ConfigError
 from search_mcp.suggest import nearest
 
+PATIENCE_SECONDS = 10.0
+"""How long another command may be at its edit, which takes milliseconds: it was stopped in the midst of it."""
+
 _Names = Annotated[
     list[str],
     typer.Argument(metavar="NAME...", help="Servers of the configuration.", autocompletion=completion.server_names),
 ]
+
+
+@contextlib.contextmanager
+def in_turn() -> Iterator[None]:
+    """Edit when no other command does: of two that read the same, one edit would be lost.
+
+    Raises:
+        Problem: another goes on and on.
+    """
+    with contextlib.ExitStack() as turn:
+        try:
+            turn.enter_context(files.locked(state_folder() / "edits.lock", PATIENCE_SECONDS))
+        except TimeoutError as exc:
+            raise Problem("another search-mcp is in the midst of an edit", "wait until it is done, or end it") from exc
+        yield
 
 
 def own_file(explicit: str | None) -> File:
@@ -71,14 +91,18 @@ def add(
     ] = None,
 ) -> int:
     """Add a server, as in: search-mcp add NAME -- COMMAND ARGS."""
-    screen = options.screen
     if json_entry is not None:
         if command or env or cwd:
             raise Misuse("--json says all there is to say", "leave the command, --env and --cwd out")
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         servers = [_typed(name, command or [], env or [], cwd)]
-    file = own_file(options.config)
+    return _add(options, servers)
+
+
+@in_turn()
+def _add(options: Options, servers: Sequence[Server]) -> int:
+    screen, file = options.screen, own_file(options.config)
     _refuse_taken_names(servers, file)
     changed, merged = merging.merge(file.document, servers)
     for each in merged:
@@ -152,6 +176,7 @@ _Change = Callable[[Document, str, _Entry, _Entry], Document]
 """Changes a server, given its entry and what that was before the last edit."""
 
 
+@in_turn()
 def _edit(options: Options, names: Sequence[str], change: _Change, done: str) -> int:
     screen, file = options.screen, own_file(options.config)
     present, before = file.document.members((ROOT,)), _entries(file.previous())

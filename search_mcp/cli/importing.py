@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli.editing import own_file
+from search_mcp.cli.editing import in_turn, own_file
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
@@ -21,6 +21,7 @@ from search_mcp.errors import ConfigError
 
 
 @takes("config", "dry_run", "as_json", "debug")
+@in_turn()
 def import_(
     options: Options,
     sources: Annotated[

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import platformdirs
 import typer
 
-from search_mcp.aggregate import APP
-from search_mcp.cli.editing import own_file
+from search_mcp.aggregate import state_folder
+from search_mcp.cli.editing import in_turn, own_file
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
@@ -72,6 +71,7 @@ class _Done:
 
 
 @takes("config", "dry_run", "as_json", "debug")
+@in_turn()
 def install(
     options: Options,
     clients: _Clients = None,
@@ -165,10 +165,11 @@ def _remember(file: File, moved: Sequence[Server], changed: Document) -> None:
 
 
 def _memory() -> Memory:
-    return Memory(Path(platformdirs.user_state_dir(APP, appauthor=False)))
+    return Memory(state_folder())
 
 
 @takes("dry_run", "as_json", "debug")
+@in_turn()
 def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound = False) -> int:
     """Take search-mcp out of AI clients, and bring back what it replaced."""
     machine = this_machine()

@@ -6,13 +6,16 @@ hide another line. What is not a terminal gets whole lines, however long, and no
 """
 
 import contextlib
+import errno
 import io
 import json
 import logging
 import os
 import re
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -53,6 +56,14 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """Clean a text and put it on one line."""
     return " ".join(clean(text).split())
+
+
+def is_of_closed_pipe(exc: OSError, platform: str) -> bool:
+    """Whether a write failed because whoever read is gone; Windows says that as if the write were wrong in itself.
+
+    See https://github.com/python/cpython/issues/79935.
+    """
+    return exc.errno == errno.EPIPE or (platform == "win32" and exc.errno == errno.EINVAL and exc.filename is None)
 
 
 class Terminal:
@@ -123,6 +134,10 @@ class Terminal:
     def is_unread(self) -> bool:
         """Whether whoever read stdout is gone."""
         return self._out.is_broken
+
+    def leave_unread(self) -> None:
+        """Write nothing more to stdout: whoever read it is gone."""
+        self._out.on_broken_pipe()
 
     def heading(self, text: str) -> None:
         self._wrapped(self._out, Text(one_line(text), "bold"), 0)
@@ -265,6 +280,15 @@ class Terminal:
 
 class _Console(Console):
     is_broken = False
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print, and know a broken pipe on Windows too."""
+        try:
+            super().print(*objects, **how)
+        except OSError as exc:
+            if not is_of_closed_pipe(exc, sys.platform):
+                raise
+            self.on_broken_pipe()
 
     def on_broken_pipe(self) -> None:
         """Whoever read us has seen enough; what is still to be written goes nowhere."""

@@ -81,12 +81,13 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _backup(target)
         mode = _PRIVATE if before is None else stat.S_IMODE(target.stat().st_mode)
-        with _beside(target, after, mode) as new:
-            if read(target) != before:
+        with contextlib.ExitStack() as ready:
+            new = ready.enter_context(_beside(target, after, mode))
+            old = ready.enter_context(_beside(backup, before, mode)) if before is not None else None
+            if read(target) != before:  # looked at last, when all that takes time is done
                 raise ConfigError(str(path), "it changed while it was being edited", "run the same command again")
-            if before is not None:
-                with _beside(backup, before, mode) as old:
-                    files.take_place(old, backup)
+            if old is not None:
+                files.take_place(old, backup)
             files.take_place(new, target)
     except OSError as exc:
         remedy = "check that you may write there, and that no other program has the file open"

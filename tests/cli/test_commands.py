@@ -370,6 +370,30 @@ def test_a_reader_who_has_seen_enough(configured: Configured) -> None:
         process.wait(SECONDS)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="closed by the shell of POSIX")
+@pytest.mark.parametrize(
+    ("words", "streams", "code", "is_heard"),
+    [
+        (["call", "toolbox.echo", "text=x"], "<&-", 0, True),
+        (["call", "toolbox.echo", "-"], "<&-", 2, False),
+        (["call", "toolbox.echo", "text=x"], ">&-", 0, False),
+        (["call", "toolbox.echo", "text=x", "--debug"], "2>&-", 0, True),
+        (["call", "toolbox.ecco"], "2>&-", 1, False),
+        (["call", "toolbox.echo", "text=x"], "<&- >&- 2>&-", 0, False),
+        (["--help"], ">&-", 0, False),
+        (["--nonsense"], "2>&-", 2, False),
+    ],
+)
+def test_commands_do_without_a_stream_that_is_closed(
+    configured: Configured, words: list[str], streams: str, code: int, is_heard: bool
+) -> None:
+    place = configured(toolbox=server("toolbox"))
+    ended = place.run(*words, command=("/bin/sh", "-c", f'exec "$@" {streams}', "sh", *COMMAND))
+    assert ended.code == code
+    assert "bug" not in ended.err
+    assert bool(ended.out) is is_heard
+
+
 def test_serve_loads_nothing_for_people(place: Place) -> None:
     script = "import sys; from search_mcp.__main__ import main; main(['serve', '--config', 'nowhere.json'])"
     check = f"{script}; sys.exit(str({{'typer', 'rich', 'search_mcp.cli'}} & sys.modules.keys()))"

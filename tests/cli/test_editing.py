@@ -1,16 +1,23 @@
 """`add`, `remove`, `enable`, `disable`: the file as a person keeps it, and a search-mcp that runs meanwhile."""
 
 import json
+import subprocess
 import sys
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from processes.run import SERVERS, Run
 from real.processes import VARIABLE
 
-from cli.conftest import Place
+from cli.conftest import COMMAND, SECONDS, Place
 from cli.test_commands import is_one_sentence
 from search_mcp import jsonc
+from search_mcp.cli import editing
+from search_mcp.cli.editing import in_turn
+from search_mcp.cli.problem import Problem
+from search_mcp.files import locked
 
 OURS = """\
 {
@@ -216,3 +223,54 @@ def waits_for(run: Run, echoes: list[str]) -> None:
     """Do as a client does that is told of a change: ask for the list again, until it is this one."""
     while [tool["name"] for tool in run.asks("tools/list")["tools"] if tool["name"].endswith(".echo")] != echoes:
         assert run.next()["method"] == "notifications/tools/list_changed"
+
+
+# Several commands at the same moment
+
+PATIENT_AND_SAYS_WHEN_IT_ASKS = f"""
+import os, sys
+from search_mcp.cli import editing
+
+editing.PATIENCE_SECONDS = {SECONDS}
+
+def listen(event, args):
+    if event == "import" and args[0].startswith("filelock"):  # which nothing but a lock needs
+        os.close(os.open("asks " + str(os.getpid()), os.O_CREAT))
+
+sys.addaudithook(listen)
+"""
+
+
+def test_commands_edit_one_after_the_other(place: Place, config: Path) -> None:
+    """All are there before the first of them may read the file, or write it."""
+    (place.folder / "sitecustomize.py").write_text(PATIENT_AND_SAYS_WHEN_IT_ASKS)
+    environment = {**place.variables, "PYTHONPATH": str(place.folder)}
+    edits = [["add", "one", "--", "x"], ["disable", "files"], ["remove", "git"]]
+    where = "from search_mcp.aggregate import state_folder; print(state_folder())"
+    lock = Path(place.run(command=(sys.executable, "-c", where)).out.strip(), "edits.lock")
+    with ExitStack() as running:
+        with locked(lock, 0):
+            commands = [
+                running.enter_context(
+                    subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, cwd=place.folder, env=environment)
+                )
+                for words in edits
+            ]
+            deadline = time.monotonic() + SECONDS
+            while len([*place.folder.glob("asks *")]) < len(edits):
+                assert time.monotonic() < deadline
+                assert all(command.poll() is None for command in commands)
+                time.sleep(0.01)
+        assert [command.wait(SECONDS) for command in commands] == [0, 0, 0]
+    assert jsonc.parse(config.read_bytes(), source="").value == {
+        "mcpServers": {"files": {"command": "npx", "args": ["-y", "pkg"], "enabled": False}, "one": {"command": "x"}},
+        "settings": {"listing": "light"},
+    }
+
+
+def test_an_edit_that_never_ends_keeps_no_other_waiting_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(editing, "PATIENCE_SECONDS", 0.0)
+    with in_turn(), pytest.raises(Problem, match="another search-mcp is in the midst of an edit; wait"), in_turn():
+        pass

@@ -1,8 +1,18 @@
-"""What reaches a terminal."""
+"""What reaches a terminal, and what becomes of it when nobody reads any more."""
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
-from search_mcp.cli.terminal import clean, one_line
+from search_mcp.cli import main
+from search_mcp.cli.problem import WRONG
+from search_mcp.cli.terminal import Terminal, clean, is_of_closed_pipe, one_line
 
 
 @pytest.mark.parametrize(
@@ -31,3 +41,57 @@ def test_clean(text: str, left: str) -> None:
 
 def test_one_line() -> None:
     assert one_line(" a\r\n\tb \x1b[0m\n c ") == "a b c"
+
+
+@pytest.mark.parametrize(
+    ("exc", "platform", "verdict"),
+    [
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), "linux", True),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), "win32", True),
+        (OSError(errno.EINVAL, "Invalid argument"), "win32", True),
+        (OSError(errno.EINVAL, "Invalid argument", "a:b:c"), "win32", False),
+        (OSError(errno.EINVAL, "Invalid argument"), "darwin", False),
+        (OSError(errno.ENOSPC, "No space left on device"), "win32", False),
+    ],
+)
+def test_which_failure_means_that_nobody_reads(exc: OSError, platform: str, verdict: bool) -> None:
+    assert is_of_closed_pipe(exc, platform) is verdict
+
+
+class WindowsPipe(io.FileIO):
+    """A pipe that fails as those of Windows do when nobody reads."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise OSError(errno.EINVAL, "Invalid argument") from None
+
+
+@contextmanager
+def unread(patch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have a stdout that nobody reads, on Windows."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    pipe = io.BufferedWriter(WindowsPipe(writing, "wb"))
+    with io.TextIOWrapper(pipe, encoding="utf-8") as stdout, patch.context() as here:
+        here.setattr(sys, "stdout", stdout)
+        here.setattr(sys, "platform", "win32")
+        yield
+
+
+def test_what_nobody_reads_on_windows_is_left_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    with unread(monkeypatch):
+        screen = Terminal()
+        assert not screen.is_unread
+        for _ in range(2):
+            screen.text("x")
+            assert screen.is_unread
+
+
+def test_help_that_nobody_reads_on_windows_ends_quietly(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with unread(monkeypatch):
+        assert main(["--help"]) == WRONG
+    assert capfd.readouterr().err == ""

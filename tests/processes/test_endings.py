@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from wire import Unjudged
 
 from processes.conftest import Serve
 from processes.run import SECONDS, Run, server
@@ -45,6 +46,71 @@ def test_two_signals_end_everything_too(serve: Serve) -> None:
         run.process.send_signal(signal.SIGINT)
         run.process.send_signal(signal.SIGTERM)
         assert run.ended() in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
+
+PATIENT = """
+from search_mcp import server
+from search_mcp.backend import process
+
+server.LAST_ANSWERS_SECONDS = process.CLOSE_SECONDS = process.TERM_SECONDS = 3600.0
+"""
+
+
+@pytest.fixture
+def patient(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What makes a run wait for a server, and for answers, until it is told not to."""
+    folder = tmp_path_factory.mktemp("patient")
+    (folder / "sitecustomize.py").write_text(PATIENT)
+    return {"PYTHONPATH": str(folder)}
+
+
+@posix
+def test_a_signal_is_heeded_at_once_while_a_server_is_slow_to_end(serve: Serve, patient: dict[str, str]) -> None:
+    with serve({"slow": server("stays_after_eof")}, patient) as run:
+        run.opens()
+        assert run.calls("slow.echo", words="up") == "up"
+        run.close_stdin()
+        run.waits_until((run.folder / "stays").exists)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.ended() == 128 + signal.SIGTERM
+
+
+@posix
+def test_a_signal_is_heeded_at_once_while_the_last_answers_are_waited_for(
+    serve: Serve, patient: dict[str, str]
+) -> None:
+    with serve({"told": server("does_as_told")}, patient) as run:
+        run.opens()
+        call = run.sends("tools/call", name="told.echo", arguments={"words": "hang"})
+        run.close_stdin()
+        run.logs("= the client is gone")
+        run.process.send_signal(signal.SIGTERM)
+        assert run.answer(call)["error"]["code"] == -32000
+        assert run.ended() == 128 + signal.SIGTERM
+
+
+@posix
+def test_a_second_signal_kills_at_once_what_ignored_the_first(serve: Serve, patient: dict[str, str]) -> None:
+    with serve({"stubborn": server("ignores_eof_and_sigterm")}, patient) as run:
+        run.opens()
+        assert run.calls("stubborn.echo", words="up") == "up"
+        run.process.send_signal(signal.SIGTERM)
+        run.logs("= SIGTERM came")
+        run.process.send_signal(signal.SIGINT)
+        assert run.ended() == 128 + signal.SIGTERM
+
+
+@posix
+def test_a_signal_is_heeded_although_the_client_does_not_read(serve: Serve) -> None:
+    with serve({"bad": server("floods_stdout")}) as run:
+        run.opens()
+        run.asks("tools/list")
+        run.stops_reading()
+        run.sends("tools/call", name="bad.flood", arguments={"size": 64 << 20})
+        run.waits_until((run.folder / "stuck").exists)
+        run.process.send_signal(signal.SIGTERM)
+        assert run.process.wait(SECONDS) == 128 + signal.SIGTERM
+        run.log = Unjudged()  # what nobody read broke off somewhere
 
 
 @posix
