@@ -44,17 +44,46 @@ class Item(Struct, frozen=True, dict=True):
     def description(self) -> str:
         return jsonrpc.string(self.fields.get("description")) or jsonrpc.string(self.fields.get("title")) or ""
 
+    # MCP Apps: "`visibility` defaults to `["model", "app"]` if omitted"
+
     @cached_property
     def is_for_models(self) -> bool:
-        """Whether a model should know of it; an MCP App may keep tools for its own page."""
+        """Whether a model should know of it: "Tool visible to and callable by the agent"."""
+        return self._visibility is None or "model" in self._visibility
+
+    @cached_property
+    def is_for_apps(self) -> bool:
+        """Whether a page may call it: "Tool callable by the app from this server only"."""
+        return self._visibility is None or "app" in self._visibility
+
+    @cached_property
+    def is_of_app(self) -> bool:
+        """Whether its server must have an app: a page shows it, or it names pages as its callers."""
+        return bool(self.pages) or (self._visibility is not None and self.is_for_apps)
+
+    @cached_property
+    def pages(self) -> Sequence[str]:
+        """The URIs of the page that shows it."""
+        return page_uris(self.fields)
+
+    @cached_property
+    def _visibility(self) -> Sequence[Any] | None:
         app = jsonrpc.object_or_empty(jsonrpc.object_or_empty(self.fields.get("_meta")).get("ui"))
         visibility = jsonrpc.value(app["visibility"]) if "visibility" in app else None
-        return not isinstance(visibility, list) or "model" in visibility
+        return visibility if isinstance(visibility, list) else None
 
     @cached_property
     def input_schema(self) -> Mapping[str, Any]:
         schema = jsonrpc.value(self.fields.get("inputSchema", OPEN_SCHEMA))
         return schema if isinstance(schema, dict) else {}
+
+
+def page_uris(shown: Fields) -> Sequence[str]:
+    """Read which page of an MCP App shows a tool, or a result: its URI in both spellings of the extension."""
+    meta = jsonrpc.object_or_empty(shown.get("_meta"))
+    # "The flat `_meta["ui/resourceUri"]` format is deprecated. Use `_meta.ui.resourceUri` instead."
+    spellings = (jsonrpc.object_or_empty(meta.get("ui")).get("resourceUri"), meta.get("ui/resourceUri"))
+    return [uri for uri in map(jsonrpc.string, spellings) if uri is not None]
 
 
 _FOLDED = re.compile(r"[^A-Za-z0-9]")
@@ -144,12 +173,13 @@ class Catalog:
         return Freshness(min(fresh.ttl_ms for fresh in known), all(fresh.public for fresh in known))
 
     def tools(self) -> "NamedItems":
-        return self._items(Kind.TOOLS)
+        return self.named(Kind.TOOLS)
 
     def prompts(self) -> "NamedItems":
-        return self._items(Kind.PROMPTS)
+        return self.named(Kind.PROMPTS)
 
-    def _items(self, kind: Kind) -> "NamedItems":
+    def named(self, kind: Kind) -> "NamedItems":
+        """Give the tools or prompts of every server."""
         if kind not in self._named:
             self._named[kind] = NamedItems(self._admitted(kind))
         return self._named[kind]
@@ -180,7 +210,7 @@ class Catalog:
                     remedy = f"`search-mcp check --accept {server}` accepts it"
                     yield server, f"{entry.key} is not defined as it was when first seen{withheld}; {remedy}"
         for kind in (Kind.TOOLS, Kind.PROMPTS):
-            yield from self._items(kind).collisions
+            yield from self.named(kind).collisions
         for kind in (Kind.RESOURCES, Kind.TEMPLATES):
             for server in self._servers:
                 for entry, _ in self._entries(server, kind):

@@ -135,7 +135,7 @@ class Question(Struct, frozen=True):
     """Takes the changes of the task that the client makes of this question, where the server asked for one."""
 
 
-class Viewer(Struct, frozen=True):
+class Viewer(Struct, frozen=True, cache_hash=True):
     """Who looks at a list: what the client calls itself, and what its revision can read."""
 
     client_name: str | None

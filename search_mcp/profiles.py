@@ -14,7 +14,7 @@ REGISTERED_AS: Final = "search-mcp"
 """The name people register us under; clients put it before ours and count it."""
 
 
-class Profile(Struct, frozen=True):
+class Profile(Struct, frozen=True, cache_hash=True):
     """How one client wants its list. `max_length` is in characters of the name we show."""
 
     name: str

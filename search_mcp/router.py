@@ -8,9 +8,9 @@ versions are the dialects'.
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from search_mcp import arguments, jsonrpc, profiles, tools
+from search_mcp import arguments, jsonrpc, tools
 from search_mcp.awaited import AwaitedLists
-from search_mcp.catalog import Catalog, Item, NamedItems, fold
+from search_mcp.catalog import Catalog, Item, fold
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.errors import (
@@ -39,6 +39,7 @@ from search_mcp.model import (
     Later,
     ListChanged,
     News,
+    Offer,
     Opening,
     Outcome,
     Result,
@@ -47,11 +48,12 @@ from search_mcp.model import (
     Status,
     Viewer,
 )
+from search_mcp.presentation import Presentation, instructions
 from search_mcp.profiles import Profile
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
 from search_mcp.tasks import TaskLists, TaskMap
-from search_mcp.views import ShownNames, brief, prompt_list, resource_list, tool_list
+from search_mcp.views import Spellings
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +61,6 @@ COALESCE_SECONDS = 0.05
 """How long changes are gathered before a client is told: a server that starts changes several lists."""
 IMPATIENCE = 0.6
 """The part of a client's patience that its first list may take."""
-INSTRUCTIONS_LENGTH = 3500
-"""Characters; Claude Code cuts instructions at about 4,096."""
-LINE_LENGTH = 160
-"""Characters of the instructions that go to one server."""
 FAILED = "failed"
 ENDED_STATES = frozenset({"backing off", FAILED, "disabled"})
 """States in which a backend has no list to wait for."""
@@ -79,21 +77,19 @@ class Router:
         later: Later,
         tell_front: Callable[[News | CatalogChanged], None],
     ) -> None:
-        self._explicit_profile = profile
         self._later = later
         self._tell_front = tell_front
         self._catalog = Catalog(())
+        self._spellings = Spellings(self._catalog)
+        self._presentation = Presentation(self._spellings, settings, profile)
         self._resources = ResourceMap(self._catalog)
         self._opening: Opening | None = None
         self._lists = AwaitedLists(self._may_come, later)
-        self._rendered: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
-        self._shown: dict[tuple[Kind, Viewer], Raw] = {}
-        self._names: dict[tuple[Kind, Audience], tuple[int, ShownNames]] = {}
         self._coalescing = False
         self._tasks = TaskMap()
         self._problems: set[tuple[str, str]] = set()
         self._examined = -1  # the catalogue's version when its problems were last looked for
-        self._own = tools.OwnTools(self._catalog, {}, self.statuses, settings.description_length)
+        self._own = tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
         self._indexing = False
         self._backends: Mapping[str, Backend] = {}
         self._log_level: str | None = None
@@ -104,7 +100,7 @@ class Router:
         self._configs = {config.name: config for config in servers}
         self._enabled = [config.name for config in servers if config.enabled]
         self._settings = settings
-        self._audiences: dict[Viewer, Audience] = {}
+        self._presentation.configure(settings)
         replaced = {name for name, backend in self._backends.items() if backends.get(name) is not backend}
         if self._log_level is not None:
             for name in replaced | (backends.keys() - self._backends.keys()):
@@ -153,17 +149,8 @@ class Router:
             backend.open(opening)
 
     def audience(self, viewer: Viewer) -> Audience:
-        """Choose the profile: the one named on the command line, else the client's own, else the canonical."""
-        if viewer not in self._audiences:
-            settings = self._settings
-            profile = profiles.adjusted(
-                self._explicit_profile or profiles.by_client_name(viewer.client_name),
-                separator=settings.separator,
-                max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
-                listing=None if settings.listing == "auto" else settings.listing,
-            )
-            self._audiences[viewer] = Audience(profile, viewer.object_output_only)
-        return self._audiences[viewer]
+        """For whom a list is made that somebody looks at."""
+        return self._presentation.audience(viewer)
 
     def offered(self) -> Offered:
         """What the backends can do; while one of them is still unknown, everything."""
@@ -181,20 +168,12 @@ class Router:
         )
 
     def instructions(self) -> str:
-        """Say what the names mean and how to search, then one line a server."""
-        about = (
-            "Tools of several MCP servers, named server.tool (or server__tool). Listed tools may show no parameters: "
-            f"{tools.SEARCH} finds tools and shows them, {tools.DESCRIBE} gives the exact schema; "
-            "then call the tool by its name."
-        )
-        lines = [about, *(self._server_line(name) for name in self._enabled)]
-        text = "\n".join(lines)
-        return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
+        """Say how tools are named and found, and what each server says of itself, or the user of it."""
+        return instructions({server: self._about(server) for server in self._enabled})
 
-    def _server_line(self, server: str) -> str:
+    def _about(self, server: str) -> str:
         offer = self._status(server).offer
-        about = self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
-        return f"- {server}: {brief(about, LINE_LENGTH)}" if about else f"- {server}"
+        return self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
 
     def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None]) -> Cancel:
         """Give a merged list, as soon as it is whole or the client should wait no longer."""
@@ -246,19 +225,23 @@ class Router:
     def _forward(self, call: Call, item: Item) -> Cancel:
         if call.action is not Action.CALL_TOOL:
             return self._submit_to(item.server, call, item.key)
-        reply, server = call.reply, item.server
-        added = self.audience(call.caller.viewer).profile.added_arguments
+        server, secrets = item.server, self._configs[item.server].secrets
+        if "task" in call.params:
+            call = self._tasks.translate_call(server, call)
+        reply = call.reply
+        added = self._presentation.audience(call.caller.viewer).profile.added_arguments
         if added:
             call.params = arguments.without_added(added, call, item)
 
         def on_outcome(outcome: Outcome) -> None:
             try:
                 if isinstance(outcome, BackendAnswered):
-                    error = arguments.redacted(outcome.error, self._configs[server].secrets)
+                    error = arguments.redacted(outcome.error, secrets)
                     outcome = arguments.tool_error(server, item.key, error, call, item.input_schema)
                 elif isinstance(outcome, Result):
                     self._resources.note(server, outcome.body)
-                    self._tasks.note_result(server, call, outcome)
+                    if outcome.type != "complete" and "task" not in call.params:  # a task made unasked
+                        outcome = self._tasks.translate_outcome(server, outcome)
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
                 log.exception("! bug while reading the answer of %s", item.name)
                 outcome = InternalError()
@@ -333,25 +316,14 @@ class Router:
         return self._forward(call, item)
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
-        shown = self._shown_names(kind, self.audience(call.caller.viewer))
-        item = shown.find(call.target) or self._items(kind).find(call.target)
+        item = self._spellings.of(kind, self._presentation.audience(call.caller.viewer).profile).find(call.target)
         return self._tool_of_an_app(call.target) if item is None and kind is Kind.TOOLS else item
 
     def _tool_of_an_app(self, name: str) -> Item | None:
         """Find the tool that an app calls by its server's own name for it: its page knows no other."""
         servers = self._resources.servers_with_apps()
-        found = [item for item in self._items(Kind.TOOLS) if item.key == name and item.server in servers]
+        found = [item for item in self._catalog.tools() if item.key == name and item.server in servers]
         return found[0] if len(found) == 1 else None
-
-    def _items(self, kind: Kind) -> NamedItems:
-        return self._catalog.tools() if kind is Kind.TOOLS else self._catalog.prompts()
-
-    def _shown_names(self, kind: Kind, audience: Audience) -> ShownNames:
-        version, names = self._names.get((kind, audience), (-1, None))
-        if names is None or version != self._catalog.version:
-            names = ShownNames(self._items(kind), audience.profile)
-            self._names[kind, audience] = (self._catalog.version, names)
-        return names
 
     def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
@@ -373,9 +345,9 @@ class Router:
             # Its list is known and does not hold this name; that of a server whose name begins alike may.
         if not owners and not self._lists.are_settled(frozenset({kind}), self._enabled):
             return self._submit_when_settled(call, frozenset({kind}), self._enabled)
-        raise not_found(
-            call.target, nearest(call.target, self._callable_names(kind, self.audience(call.caller.viewer)))
-        )
+        shown = self._spellings.of(kind, self.audience(call.caller.viewer).profile).names()
+        callable_names = [*shown, *tools.DEFINITIONS] if kind is Kind.TOOLS else shown
+        raise not_found(call.target, nearest(call.target, callable_names))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
         """The servers whose prefix a name carries, with what comes behind it.
@@ -390,11 +362,6 @@ class Router:
             for separator in (".", "__"):
                 if prefix and fold(name[: len(prefix)]) == fold(prefix) and behind.startswith(separator):
                     yield server, behind[len(separator) :]
-
-    def _callable_names(self, kind: Kind, audience: Audience) -> list[str]:
-        shown = self._shown_names(kind, audience)
-        names = [shown[item] for item in self._items(kind)]
-        return [*names, *tools.DEFINITIONS] if kind is Kind.TOOLS else names
 
     def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:
         cancel: Cancel = NOTHING
@@ -436,7 +403,9 @@ class Router:
         if server not in self._backends:
             if not self._lists.are_settled(kinds, self._enabled):
                 return self._submit_when_settled(call, kinds, self._enabled)
-            server = self._only_server_for(call)
+            completing = call.action is Action.COMPLETE_RESOURCE
+            # Lists of resources need not be complete.
+            server = self._only_server(lambda offer: offer.completions if completing else Kind.RESOURCES in offer.kinds)
         if server is None:
             raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
@@ -453,35 +422,28 @@ class Router:
         offer = self._status(server).offer
         return offer is None or offer.subscribe
 
-    def _only_server_for(self, call: Call) -> str | None:
-        """The only server that can have what no list holds: lists of resources need not be complete."""
+    def _only_server(self, can: Callable[[Offer], bool]) -> str | None:
+        """The only server that can do something; as long as another is not known yet, there is none."""
         offers = {name: self._status(name).offer for name in self._enabled}
-        completing = call.action is Action.COMPLETE_RESOURCE
-        having = [
-            name
-            for name, offer in offers.items()
-            if offer is None or (offer.completions if completing else Kind.RESOURCES in offer.kinds)
-        ]
-        return having[0] if len(having) == 1 and offers[having[0]] is not None else None
+        able = [name for name, offer in offers.items() if offer is None or can(offer)]
+        return able[0] if len(able) == 1 and offers[able[0]] is not None else None
 
     def _use_task(self, call: Call) -> Cancel:
-        server = self._tasks.owner(call.target)
-        if server is None:
-            # A task outlives us; if only one server has any, it is that one's.
-            offers = {name: self._status(name).offer for name in self._enabled}
-            having = [name for name, offer in offers.items() if offer is not None and offer.has_tasks]
-            if len(having) != 1:
-                raise TaskNotFound(call.target)
-            (server,) = having
+        server, task = self._tasks.find(call.target) or (self._only_server(lambda offer: offer.has_tasks), call.target)
+        if server is None:  # a task outlives us, but several servers may have this one
+            raise TaskNotFound(call.target)
         if server not in self._backends:
             status = self._status(server)
             raise NotRunning(server, status.state, status.reason)
-        return self._submit_to(server, call, call.target)
+        return self._submit_to(server, self._tasks.translate_call(server, call), task)
+
+    def task_id_for_client(self, server: str, task: str) -> str:
+        return self._tasks.id_for_client(server, task)
 
     def _list_tasks(self, call: Call) -> Cancel:
         offers = {name: self._status(name).offer for name in self._backends}
         having = [self._backends[name] for name, offer in offers.items() if offer is not None and offer.lists_tasks]
-        return TaskLists(call, having, self._tasks.note).gather()
+        return TaskLists(call, having, self._tasks.translate).gather()
 
     _routes: Mapping[Action, Callable[["Router", Call], Cancel]] = {
         Action.CALL_TOOL: _call_tool,
@@ -504,26 +466,12 @@ class Router:
 
     def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
         """Make the list a client is shown now."""
-        items = self._render(kind, self.audience(viewer))
-        self._shown[kind, viewer] = items
+        items = self._presentation.show(kind, viewer)
         filling = any(
             not self._catalog.is_known(server, kind) and self._status(server).state not in (FAILED, "disabled")
             for server in self._enabled
         )
         return Listing(items, Freshness() if filling else self._catalog.freshness(kind))
-
-    def _render(self, kind: Kind, audience: Audience) -> Raw:
-        version, items = self._rendered.get((kind, audience), (-1, EMPTY))
-        if version != self._catalog.version:
-            if kind is Kind.TOOLS:
-                own = tools.definitions(audience.profile.listing)
-                items = tool_list(self._catalog, audience, own, self._settings.description_length)
-            elif kind is Kind.PROMPTS:
-                items = prompt_list(self._catalog, audience)
-            else:
-                items = resource_list(self._catalog, kind)
-            self._rendered[kind, audience] = (self._catalog.version, items)
-        return items
 
     def _may_come(self, server: str, kind: Kind) -> bool:
         """Whether a list is not known and may still be."""
@@ -541,7 +489,8 @@ class Router:
             case StateChanged():
                 self._on_change()
             case _:
-                self._tell_front(news)
+                params = self._tasks.translate(news.server, news.params)
+                self._tell_front(news if params is news.params else jsonrpc.altered(news, params=params))
 
     def _on_change(self) -> None:
         self._lists.look()
@@ -555,14 +504,9 @@ class Router:
         if not self._indexing:
             self._index()
         self._log_problems()
-        changed: set[Kind] = set()
-        for (kind, viewer), shown in self._shown.items():
-            items = self._render(kind, self.audience(viewer))
-            if items != shown:
-                self._shown[kind, viewer] = items
-                changed.add(kind)
+        changed = self._presentation.changed()
         if changed:
-            self._tell_front(CatalogChanged(frozenset(changed)))
+            self._tell_front(CatalogChanged(changed))
 
     def _index(self) -> None:
         """Bring the search up to the catalogue in slices, so that no call waits for all of it."""

@@ -1,53 +1,94 @@
-"""Which server a task belongs to, and the lists of all servers' tasks as one.
+"""Whose a task is, by which id the client knows it, and the lists of all servers' tasks as one.
 
-Decides from what the servers answered: a task's id leads to whoever issued it. What a task is, and how
-it is asked about, is the dialects' business.
+Decides from what the servers said: a task's id leads to whoever issued it. "Task IDs MUST be unique among
+all tasks controlled by the receiver": two servers may issue the same one. What a task is, and how it is
+asked about, is the dialects' business.
 """
 
 import logging
+import secrets
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from search_mcp import jsonrpc
+from search_mcp.dialects.task_ids import renamed
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Backend, Call, Cancel, Newest, Outcome, Result
 
 log = logging.getLogger(__name__)
 
 REMEMBERED_TASKS = 10_000
-"""How many task ids are remembered with their servers; the oldest go first."""
+"""How many tasks of one server are remembered; the oldest go first."""
+LONGEST_ID = 4096
+"""Characters; a task with a longer id is not remembered."""
 MAX_PAGES = 1000
 """A server whose list of tasks never ends is cut off here."""
 
 
-class TaskMap:
-    """The owners of task ids."""
+class _Ids:
+    """The ids of one server's tasks: the server's by the client's, and back."""
 
     def __init__(self) -> None:
-        self._owners: Newest[str, str] = Newest(REMEMBERED_TASKS)
+        # A task is put into both at once, so that it goes from both at once.
+        self.of_server: Newest[str, str] = Newest(REMEMBERED_TASKS)
+        self.of_client: Newest[str, str] = Newest(REMEMBERED_TASKS)
 
-    def owner(self, task: str) -> str | None:
-        """Find the server that issued a task id."""
-        return self._owners.get(task)
 
-    def note_result(self, server: str, call: Call, result: Result) -> None:
-        """Remember whose task was made, if one was: by `task` in the call, or as another type of result."""
-        if "task" not in call.params and result.type == "complete":
-            return
-        body = result.fields()
-        self.note(server, body if "taskId" in body else jsonrpc.object_or_empty(body.get("task")))
+class TaskMap:
+    """The tasks of all servers, as their servers and as the client know them.
 
-    def note(self, server: str, task: Fields) -> None:
-        """Remember whose a task is."""
-        identifier = jsonrpc.string(task.get("taskId"))
-        if identifier is not None:
-            self._owners[identifier] = server
+    The client knows a task by the id that its server gave it, unless another server's task has that id.
+    """
+
+    def __init__(self) -> None:
+        self._ids: defaultdict[str, _Ids] = defaultdict(_Ids)  # by server
+
+    def find(self, task: str) -> tuple[str, str] | None:
+        """Find the server of a task that the client names, and the server's own id for it."""
+        for server, ids in self._ids.items():
+            if task in ids.of_server:
+                return server, ids.of_server[task]
+        return None
+
+    def id_for_client(self, server: str, task: str) -> str:
+        """Give the id that the client knows a server's task by; from now on it leads there."""
+        if len(task) > LONGEST_ID:
+            return task
+        ids = self._ids[server]
+        given = ids.of_client.get(task)
+        if given is None:
+            given = task if self.find(task) is None else secrets.token_urlsafe(16)
+        ids.of_server[given], ids.of_client[task] = task, given
+        return given
+
+    def translate(self, server: str, message: Fields) -> Fields:
+        """Have what a server says name its tasks as the client knows them."""
+        return renamed(message, partial(self.id_for_client, server))
+
+    def translate_outcome(self, server: str, outcome: Outcome) -> Outcome:
+        """Have a server's answer name its tasks as the client knows them."""
+        if not isinstance(outcome, Result):
+            return outcome
+        body = outcome.fields()
+        translated = self.translate(server, body)
+        return outcome if translated is body else jsonrpc.altered(outcome, body=translated)
+
+    def translate_call(self, server: str, call: Call) -> Call:
+        """Have all that comes of a call name the server's tasks as the client knows them."""
+        reply, report = call.reply, call.report
+        return jsonrpc.altered(
+            call,
+            reply=lambda outcome: reply(self.translate_outcome(server, outcome)),
+            report=None if report is None else lambda progress: report(self.translate(server, progress)),
+        )
 
 
 class TaskLists:
     """One request for the tasks of all servers: every page of each, given as a single page."""
 
-    def __init__(self, call: Call, backends: Sequence[Backend], note: Callable[[str, Fields], None]) -> None:
-        self._call, self._backends, self._note = call, backends, note
+    def __init__(self, call: Call, backends: Sequence[Backend], translate: Callable[[str, Fields], Fields]) -> None:
+        self._call, self._backends, self._translate = call, backends, translate
         self._tasks: dict[str, list[Raw]] = {backend.name: [] for backend in backends}  # in the servers' order
         self._pages = dict.fromkeys(self._tasks, 0)
         self._cancels: dict[str, Cancel] = {}
@@ -75,9 +116,7 @@ class TaskLists:
         except (KeyError, ValueError):
             log.warning("! %s: its list of tasks cannot be had: %s", backend.name, outcome)
             tasks, page = [], {}
-        for task in tasks:
-            self._note(backend.name, jsonrpc.object_or_empty(task))
-        self._tasks[backend.name] += tasks
+        self._tasks[backend.name] += [self._translated(backend.name, task) for task in tasks]
         cursor = page.get("nextCursor")
         if cursor is not None and jsonrpc.value(cursor) is not None and self._pages[backend.name] < MAX_PAGES:
             self._ask(backend, {"cursor": cursor})
@@ -85,6 +124,11 @@ class TaskLists:
         self._open.discard(backend.name)
         if not self._open:
             self._reply()
+
+    def _translated(self, server: str, task: Raw) -> Raw:
+        fields = jsonrpc.object_or_empty(task)
+        translated = self._translate(server, fields)
+        return task if translated is fields else jsonrpc.encode(translated)
 
     def _reply(self) -> None:
         tasks = [task for each in self._tasks.values() for task in each]

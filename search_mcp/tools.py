@@ -11,12 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import OWN_NAMES, Catalog, Item
+from search_mcp.catalog import OWN_NAMES, Item
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Audience, ServerFacts, Status
-from search_mcp.profiles import Profile
+from search_mcp.model import Audience, Kind, ServerFacts, Status
 from search_mcp.suggest import nearest
-from search_mcp.views import ShownNames, brief, full_definition, signature
+from search_mcp.views import ShownNames, Spellings, brief, full_definition, signature
 
 if TYPE_CHECKING:
     from search_mcp.search import Explanation
@@ -106,14 +105,14 @@ class OwnTools:
 
     def __init__(
         self,
-        catalog: Catalog,
+        spellings: Spellings,
         facts: Mapping[str, ServerFacts],
         statuses: Callable[[], Iterable[Status]],
         description_length: int,
     ) -> None:
-        self._catalog, self._facts, self._statuses = catalog, facts, statuses
+        self._spellings, self._catalog = spellings, spellings.catalog
+        self._facts, self._statuses = facts, statuses
         self._description_length = description_length
-        self._shown: dict[Profile, tuple[int, ShownNames]] = {}
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,
@@ -143,19 +142,12 @@ class OwnTools:
 
     def run(self, name: str, arguments: Mapping[str, Any], audience: Audience) -> Raw:
         """Carry out one of our tools but `call_tool`; wrong arguments are a result a model can act on."""
-        shown = self._shown_names(audience.profile)
+        shown = self._spellings.of(Kind.TOOLS, audience.profile)
         try:
             text, structured = self._tools[name](arguments, shown, audience)
         except ArgumentError as exc:
             return jsonrpc.encode({"content": [{"type": "text", "text": str(exc)}], "isError": True})
         return jsonrpc.encode({"content": [{"type": "text", "text": text}], "structuredContent": structured})
-
-    def _shown_names(self, profile: Profile) -> ShownNames:
-        version, names = self._shown.get(profile, (-1, None))
-        if names is None or version != self._catalog.version:
-            names = ShownNames(self._catalog.tools(), profile)
-            self._shown[profile] = self._catalog.version, names
-        return names
 
     # search_tools
 
@@ -223,15 +215,14 @@ class OwnTools:
             raise ArgumentError("names must be a list of tool names")
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []
-        items = self._catalog.tools()
         for name in names[:MOST_DESCRIBED]:
-            item = shown.find(name) or items.find(name)
+            item = shown.find(name)
             if item is not None:
                 described.append(full_definition(item, shown[item], audience))
             elif name in DEFINITIONS:
                 described.append(DEFINITIONS[name])
             else:
-                unknown.append({"name": name, "suggestions": nearest(name, items.names())})
+                unknown.append({"name": name, "suggestions": nearest(name, shown.names())})
         body: dict[str, Any] = {"tools": described, "unknown": unknown}
         if len(names) > MOST_DESCRIBED:
             body["leftOut"] = names[MOST_DESCRIBED:]

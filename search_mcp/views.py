@@ -29,11 +29,12 @@ _LONGEST_ENUM = 6
 
 
 class ShownNames:
-    """How one profile spells the names of one catalogue, and back."""
+    """How one profile spells some items, and what a client means by a name."""
 
     def __init__(self, items: NamedItems, profile: Profile) -> None:
         self._shown: dict[str, str] = {}
-        self._items: dict[str, Item] = {}
+        self._by_shown: dict[str, Item] = {}
+        self._items = items
         folded = set(map(fold, OWN_NAMES))
         canonical = {item.name: item for item in items}  # good for every client, so no other may be shown so
         for item in items:
@@ -44,13 +45,34 @@ class ShownNames:
                 attempt += 1
             folded.add(fold(name))
             self._shown[item.name] = name
-            self._items[name] = item
+            self._by_shown[name] = item
 
     def __getitem__(self, item: Item) -> str:
         return self._shown[item.name]
 
+    def names(self) -> Iterable[str]:
+        """Every name as it is shown, in order."""
+        return self._by_shown.keys()
+
     def find(self, name: str) -> Item | None:
-        return self._items.get(name)
+        """Look up a name: as it is shown, or by any other spelling."""
+        return self._by_shown.get(name) or self._items.find(name)
+
+
+class Spellings:
+    """The names of one catalogue as every profile spells them, made again when it changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._made: dict[tuple[Kind, Profile], tuple[int, ShownNames]] = {}
+
+    def of(self, kind: Kind, profile: Profile) -> ShownNames:
+        """Give the names of the tools or prompts there are now."""
+        version, names = self._made.get((kind, profile), (-1, None))
+        if names is None or version != self.catalog.version:
+            names = ShownNames(self.catalog.named(kind), profile)
+            self._made[kind, profile] = self.catalog.version, names
+        return names
 
 
 def shown_name(item: Item, profile: Profile) -> str:
@@ -64,26 +86,25 @@ def _shortened(name: str, limit: int, item: Item, attempt: int = 0) -> str:
     return name[: limit - len(tail)].rstrip("_.-") + tail
 
 
-def tool_list(catalog: Catalog, audience: Audience, own: Iterable[Fields], description_length: int) -> Raw:
+def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], description_length: int) -> Raw:
     """Write the tools a client is shown, then our own: a JSON array."""
-    items = catalog.tools()
-    names = ShownNames(items, audience.profile)
+    names = spellings.of(Kind.TOOLS, audience.profile)
     mode = audience.profile.listing
     shown = [
         full_definition(item, names[item], audience)
         if mode == "full" or item.pinned
         else light_definition(item, names[item], description_length)
-        for item in items
+        for item in spellings.catalog.tools()
         if mode != "search" or item.pinned
     ]
     return jsonrpc.encode([*shown, *own])
 
 
-def prompt_list(catalog: Catalog, audience: Audience) -> Raw:
+def prompt_list(spellings: Spellings, audience: Audience) -> Raw:
     """Write the prompts a client is shown, renamed: a JSON array."""
-    items = catalog.prompts()
-    names = ShownNames(items, audience.profile)
-    return jsonrpc.encode([{**item.fields, "name": jsonrpc.encode(names[item])} for item in items])
+    names = spellings.of(Kind.PROMPTS, audience.profile)
+    prompts = spellings.catalog.prompts()
+    return jsonrpc.encode([{**item.fields, "name": jsonrpc.encode(names[item])} for item in prompts])
 
 
 def resource_list(catalog: Catalog, kind: Kind) -> Raw:

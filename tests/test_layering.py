@@ -57,7 +57,7 @@ GROUPS = {
         "backend.jobs",
         "backend.journal",
     ],
-    "actors": ["backend.*", "tools", "tool_index", "tasks", "awaited", "router", "front"],
+    "actors": ["backend.*", "tools", "tool_index", "tasks", "awaited", "presentation", "router", "front"],
     "edge": ["aggregate", "server", "__main__", "cli.*", "clients.*"],
 }
 ORDER = list(GROUPS)
@@ -76,7 +76,7 @@ WITHIN = {
     "search.*": ["search.*"],
     "dialects.detect": ["dialects.names"],
     "dialects.front": ["dialects"],
-    "dialects.front_legacy": ["dialects", "dialects.front", "dialects.params", "dialects.urls"],
+    "dialects.front_legacy": ["dialects", "dialects.front", "dialects.params", "dialects.task_ids", "dialects.urls"],
     "dialects.parked": ["dialects", "dialects.params", "dialects.urls"],
     "dialects.subscription": ["dialects", "dialects.params"],
     "dialects.front_modern": [
@@ -88,7 +88,7 @@ WITHIN = {
         "dialects.urls",
     ],
     "dialects.back": ["dialects.params"],
-    "dialects.back_legacy": ["dialects.back", "dialects.params"],
+    "dialects.back_legacy": ["dialects.back", "dialects.params", "dialects.task_ids"],
     "dialects.back_modern": ["dialects.back", "dialects.params"],
     "dialects.opening": ["dialects", "dialects.back_legacy", "dialects.back_modern"],
     "cache": ["files"],
@@ -98,7 +98,8 @@ WITHIN = {
     "backend.known": ["backend.surroundings"],
     "backend.life": ["backend.surroundings"],
     "backend.supervisor": ["backend.known", "backend.life", "backend.surroundings"],
-    "router": ["awaited", "tasks", "tools"],
+    "presentation": ["tools"],
+    "router": ["awaited", "presentation", "tasks", "tools"],
     "server": ["aggregate"],
     "clients.*": ["clients.*"],
     "cli.*": ["cli.*", "clients.*", "server", "aggregate"],

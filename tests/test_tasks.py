@@ -1,48 +1,87 @@
-"""Whose a task is, and what one list of all servers' tasks holds."""
+"""Whose a task is, what the client calls it, and what one list of all servers' tasks holds."""
 
+from json import dumps, loads
 from typing import Any
 
 import pytest
 
+from search_mcp.errors import TaskNotFound
 from search_mcp.jsonrpc import Fields, Raw, encode, fields, value
 from search_mcp.model import NOTHING, Action, Call, Cancel, Kind, Opening, Outcome, Result, Status
-from search_mcp.tasks import MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
+from search_mcp.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 
+RELATED = "io.modelcontextprotocol/related-task"
 
-def call(action: Action, **params: Any) -> Call:
-    caller: Any = None  # nobody looks at who calls
-    return Call(
-        action, "", {key: encode(each) for key, each in params.items()}, {}, caller, reply=lambda _outcome: None
-    )
-
-
-NOTED = [
-    # the call's params, the result's body and type, whether the task is known then
-    pytest.param({"task": {}}, {"task": {"taskId": "t"}}, "complete", True, id="asked for by task"),
-    pytest.param({}, {"taskId": "t"}, "task", True, id="another type of result"),
-    pytest.param({}, {"taskId": "t"}, "complete", False, id="a tool's own word"),
-    pytest.param({"task": {}}, {"task": {"taskId": 7}}, "complete", False, id="no string"),
-    pytest.param({"task": {}}, {"task": 7}, "complete", False, id="no task"),
-    pytest.param({"task": {}}, {"content": []}, "complete", False, id="not made a task"),
+NAMING = [
+    # what a server says: "{t}" is the id of its task
+    pytest.param({"taskId": "{t}", "status": "working"}, id="a task"),
+    pytest.param({"task": {"taskId": "{t}", "new": 1}, "_meta": {"x": 1}}, id="a task that was made"),
+    pytest.param({"level": "info", "_meta": {"x": 1, RELATED: {"taskId": "{t}"}}}, id="what is related to a task"),
+    pytest.param({"taskId": "{t}", "_meta": {RELATED: {"taskId": "{t}"}}}, id="both"),
 ]
 
 
-@pytest.mark.parametrize(("params", "body", "kind", "known"), NOTED)
+def with_id(said: dict[str, Any], task: str) -> Fields:
+    return fields(encode(loads(dumps(said).replace("{t}", task))))
+
+
+@pytest.mark.parametrize("said", NAMING)
+def test_a_task_keeps_its_id_unless_the_task_of_another_server_has_it(said: dict[str, Any]) -> None:
+    tasks, message = TaskMap(), with_id(said, "t")
+    assert tasks.translate("alpha", message) is message  # relayed to the byte
+    assert tasks.find("t") == ("alpha", "t")
+    known = tasks.id_for_client("beta", "t")
+    assert tasks.translate("beta", message) == with_id(said, known) != message
+    assert tasks.translate("alpha", message) is message
+    assert (tasks.find("t"), tasks.find(known)) == (("alpha", "t"), ("beta", "t"))
+
+
+SILENT: list[dict[str, Any]] = [{"content": []}, {"taskId": 7}, {"task": 7, "_meta": None}, {"_meta": {RELATED: ["t"]}}]
+
+
+@pytest.mark.parametrize("said", SILENT)
+def test_what_names_no_task_is_relayed_as_it_is(said: dict[str, Any]) -> None:
+    message = with_id(said, "t")
+    assert TaskMap().translate("alpha", message) is message
+
+
 @pytest.mark.parametrize("opened", [False, True])
-def test_a_task_belongs_to_whoever_made_it(
-    params: dict[str, Any], body: dict[str, Any], kind: str, known: bool, opened: bool
-) -> None:
-    tasks, raw = TaskMap(), encode(body)
-    tasks.note_result("alpha", call(Action.CALL_TOOL, **params), Result(fields(raw) if opened else raw, kind))
-    assert tasks.owner("t") == ("alpha" if known else None)
+def test_an_answer_keeps_its_bytes_unless_the_task_of_another_server_has_its_id(opened: bool) -> None:
+    tasks, raw = TaskMap(), Raw(b'{"resultType": "x", "taskId" : "t", "n": 1.0}')
+    answer = Result(fields(raw) if opened else raw, "task")
+    assert tasks.translate_outcome("alpha", answer) is answer
+    theirs = tasks.translate_outcome("beta", answer)
+    assert isinstance(theirs, Result) and theirs.type == "task"
+    assert theirs.fields() == {**fields(raw), "taskId": encode(tasks.id_for_client("beta", "t"))}
+    refused = TaskNotFound("t")
+    assert tasks.translate_outcome("beta", refused) is refused
 
 
-def test_the_oldest_tasks_are_forgotten() -> None:
+def test_an_id_that_the_client_was_given_for_another_is_no_other_tasks() -> None:
     tasks = TaskMap()
-    for number in range(REMEMBERED_TASKS + 1):
-        tasks.note("alpha", {"taskId": encode(f"t-{number}")})
-    assert tasks.owner("t-0") is None
-    assert tasks.owner("t-1") == tasks.owner(f"t-{REMEMBERED_TASKS}") == "alpha"
+    tasks.id_for_client("alpha", "t")
+    given = tasks.id_for_client("beta", "t")
+    assert tasks.id_for_client("gamma", given) != given
+    assert tasks.find(given) == ("beta", "t")
+
+
+def test_a_server_has_only_so_many_tasks_and_forgets_none_of_another() -> None:
+    tasks = TaskMap()
+    first = tasks.id_for_client("alpha", "t-0")
+    given = tasks.id_for_client("beta", "t-0")
+    for number in range(1, REMEMBERED_TASKS + 1):
+        tasks.id_for_client("beta", f"b-{number}")
+    assert tasks.find(given) is None
+    assert tasks.find("b-1") == ("beta", "b-1")
+    assert tasks.find(first) == ("alpha", "t-0")
+
+
+def test_an_endless_id_is_not_remembered() -> None:
+    tasks, longest = TaskMap(), "t" * LONGEST_ID
+    assert tasks.id_for_client("alpha", longest + "t") == longest + "t"
+    assert tasks.find(longest + "t") is None
+    tasks.id_for_client("alpha", longest)
+    assert tasks.find(longest) == ("alpha", longest)
 
 
 class Endless:
@@ -74,13 +113,16 @@ class Endless:
 
 def test_a_list_that_never_ends_is_cut_off() -> None:
     outcomes: list[Outcome] = []
-    backend, noted = Endless(), list[tuple[str, Fields]]()
-    asked = call(Action.LIST_TASKS)
-    asked.reply = outcomes.append
-    TaskLists(asked, [backend], lambda server, task: noted.append((server, task))).gather()
+    backend, tasks = Endless(), TaskMap()
+    caller: Any = None  # nobody looks at who calls
+    asked = Call(Action.LIST_TASKS, "", {}, {}, caller, reply=outcomes.append)
+    TaskLists(asked, [backend], tasks.translate).gather()
     while backend.waiting:
         backend.answer()
     assert backend.cursors == [None, *(f"{number}" for number in range(1, MAX_PAGES))]
     (outcome,) = outcomes
     assert isinstance(outcome, Result) and isinstance(outcome.body, dict)
-    assert len(value(outcome.body["tasks"])) == len(noted) == MAX_PAGES
+    assert [task["taskId"] for task in value(outcome.body["tasks"])] == [
+        f"t-{page}" for page in range(1, MAX_PAGES + 1)
+    ]
+    assert tasks.find(f"t-{MAX_PAGES}") == ("endless", f"t-{MAX_PAGES}")

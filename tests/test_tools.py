@@ -24,6 +24,7 @@ from search_mcp.tools import (
     OwnTools,
     definitions,
 )
+from search_mcp.views import Spellings
 
 HERE = Audience(CANONICAL, False)
 TEXT = {"type": "string"}
@@ -51,7 +52,7 @@ class Bench:
         self.statuses = [Status(name, "ready") for name in servers]
         for name, entries in servers.items():
             self.catalog.put(name, Kind.TOOLS, Page(tuple(entries)))
-        self.own = OwnTools(self.catalog, self.facts, lambda: self.statuses, 120)
+        self.own = OwnTools(Spellings(self.catalog), self.facts, lambda: self.statuses, 120)
 
     def answer(self, tool: str, arguments: Mapping[str, object], audience: Audience = HERE) -> dict[str, Any]:
         """The whole result, which the official types must accept."""
@@ -287,6 +288,11 @@ def test_what_is_unknown_is_told_beside_the_rest(bench: Bench) -> None:
     assert (first["name"], first["suggestions"][0]) == ("git.git_lgo", "git.git_log")
     assert second == {"name": "zzz", "suggestions": []}
     assert json.loads(text) == data
+
+
+def test_what_is_suggested_is_spelt_as_this_client_is_shown_it(bench: Bench) -> None:
+    _, data = bench.ask("describe_tools", {"names": ["git.git_lgo"]}, Audience(BY_NAME["cursor"], False))
+    assert data["unknown"][0]["suggestions"][0] == "git__git_log"
 
 
 def test_describes_our_own(bench: Bench) -> None:

@@ -16,7 +16,16 @@ from search_mcp.jsonrpc import Raw, altered
 from search_mcp.model import Audience, Entry, Kind, Page
 from search_mcp.profiles import BY_NAME, CANONICAL, Listing, Profile
 from search_mcp.tools import definitions
-from search_mcp.views import SIGNATURE_LENGTH, ShownNames, brief, prompt_list, resource_list, signature, tool_list
+from search_mcp.views import (
+    SIGNATURE_LENGTH,
+    ShownNames,
+    Spellings,
+    brief,
+    prompt_list,
+    resource_list,
+    signature,
+    tool_list,
+)
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -250,7 +259,7 @@ def shown(merged: Catalog, whom: Audience) -> list[dict[str, Any]]:
 
 
 def tool_list_bytes(merged: Catalog, whom: Audience) -> bytes:
-    return bytes(tool_list(merged, whom, [{"name": Raw(b'"our_own"')}], 120))
+    return bytes(tool_list(Spellings(merged), whom, [{"name": Raw(b'"our_own"')}], 120))
 
 
 LIGHT = {"description": "Reads a file.", "inputSchema": OPEN, "annotations": {"readOnlyHint": True}, "_meta": {"a": 1}}
@@ -314,9 +323,9 @@ def test_some_clients_know_only_output_schemas_of_objects(output: dict[str, Any]
 def test_prompts_are_renamed_and_else_as_they_are() -> None:
     merged = catalog(Kind.PROMPTS, s=[entry("a b", name="a b", title="T", arguments=[{"name": "x"}], unknown=1)])
     there = {"title": "T", "arguments": [{"name": "x"}], "unknown": 1}
-    assert json.loads(bytes(prompt_list(merged, audience()))) == [{"name": "s.a_b", **there}]
+    assert json.loads(bytes(prompt_list(Spellings(merged), audience()))) == [{"name": "s.a_b", **there}]
     cursor = audience(profile=BY_NAME["cursor"])
-    assert json.loads(bytes(prompt_list(merged, cursor))) == [{"name": "s__a_b", **there}]
+    assert json.loads(bytes(prompt_list(Spellings(merged), cursor))) == [{"name": "s__a_b", **there}]
 
 
 @pytest.mark.parametrize(("kind", "key"), [(Kind.RESOURCES, "uri"), (Kind.TEMPLATES, "uriTemplate")])
@@ -367,7 +376,27 @@ def test_names_that_are_alike_only_as_this_client_is_shown_them_get_a_suffix() -
     assert spelt[items[0]] != spelt[items[1]]
     for item in items:
         assert spelt.find(spelt[item]) is item
-        assert (spelt.find(item.name) or items.find(item.name)) is item
+        assert spelt.find(item.name) is item
+
+
+def test_names_are_looked_up_as_they_are_shown_and_by_every_other_spelling() -> None:
+    items = listed({"my.s": ["a-b"]})
+    spelt = ShownNames(items, altered(CANONICAL, separator="--"))
+    assert list(spelt.names()) == ["my.s--a-b"]
+    for name in ("my.s--a-b", "my.s.a-b", "my.s__a-b", "my_s_a_b"):
+        assert spelt.find(name) is items[0]
+
+
+def test_spellings_are_made_once_until_the_catalogue_changes() -> None:
+    merged = Catalog([ServerConfig(name="s", command="x")])
+    merged.put("s", Kind.TOOLS, Page((tool("a"),)))
+    spellings, cursor = Spellings(merged), BY_NAME["cursor"]
+    before = spellings.of(Kind.TOOLS, cursor)
+    assert spellings.of(Kind.TOOLS, cursor) is before
+    assert list(spellings.of(Kind.TOOLS, CANONICAL).names()) == ["s.a"]
+    assert list(spellings.of(Kind.PROMPTS, cursor).names()) == []
+    merged.put("s", Kind.TOOLS, Page((tool("b"),)))
+    assert list(spellings.of(Kind.TOOLS, cursor).names()) == ["s__b"]
 
 
 def test_shortening_is_the_same_in_every_session() -> None:
@@ -395,7 +424,9 @@ def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, server: 
     merged = Catalog([ServerConfig(name=server, command="x", prefix=prefix)])
     merged.put(server, Kind.TOOLS, Page((tool(name),)))
     whom = Audience(altered(CANONICAL, separator=separator), False)
-    listed_names = [each["name"] for each in json.loads(bytes(tool_list(merged, whom, definitions("search"), 120)))]
+    listed_names = [
+        each["name"] for each in json.loads(bytes(tool_list(Spellings(merged), whom, definitions("search"), 120)))
+    ]
     assert set(listed_names) >= OWN_NAMES
     assert len({fold(each) for each in listed_names}) == len(listed_names)
 

@@ -29,6 +29,7 @@ from search_mcp.model import Audience, Entry, Kind, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL
 from search_mcp.search import Document, Index
 from search_mcp.tools import OwnTools
+from search_mcp.views import Spellings
 
 HERE = Path(__file__).parent
 METRICS = ("nDCG@10", "recall@5", "hit@5")
@@ -203,7 +204,7 @@ def own_tools(tools: Sequence[Tool]) -> OwnTools:
     for server, entries in pages.items():
         catalog.put(server, Kind.TOOLS, Page(tuple(entries)))
     facts = {server: ServerFacts("", ()) for server in pages}
-    return OwnTools(catalog, facts, lambda: [Status(server, "ready") for server in pages], 120)
+    return OwnTools(Spellings(catalog), facts, lambda: [Status(server, "ready") for server in pages], 120)
 
 
 def answer(own: OwnTools, query: str, detail: str) -> tuple[int, int]:

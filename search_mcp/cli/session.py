@@ -30,7 +30,7 @@ from search_mcp.model import Action, Call, Cancel, Kind, Opening, Outcome, Quest
 from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
-from search_mcp.views import ShownNames
+from search_mcp.views import ShownNames, Spellings
 
 LISTING_SECONDS = 15.0
 """How long a server may take to list what it has, once it is open."""
@@ -71,7 +71,8 @@ class Session:
         self.audience = aggregate.router.audience(_PERSON.viewer)
         facts = {server.name: ServerFacts(server.description or "", server.tags) for server in config.servers}
         length = config.settings.description_length
-        self.own_tools = OwnTools(self.catalog, facts, self._router.statuses, length)
+        self._spellings = Spellings(self.catalog)
+        self.own_tools = OwnTools(self._spellings, facts, self._router.statuses, length)
 
     @property
     def catalog(self) -> Catalog:
@@ -87,11 +88,11 @@ class Session:
         return self._memory.age_seconds_used
 
     def shown_names(self) -> ShownNames:
-        return ShownNames(self.tools, self.audience.profile)
+        return self._spellings.of(Kind.TOOLS, self.audience.profile)
 
     def find(self, name: str) -> Item | None:
         """Find a tool by any of its names."""
-        return self.shown_names().find(name) or self.tools.find(name)
+        return self.shown_names().find(name)
 
     def instructions(self) -> str:
         """What a client is told of the servers."""

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, task_made, with_meta
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType

@@ -7,6 +7,7 @@ making the call again. Source: docs/specification/2025-11-25/.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, names, urls
@@ -20,7 +21,8 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, task_made, with_meta
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.errors import (
     BackendAnswered,
     MisbehavedError,
@@ -209,16 +211,20 @@ class FrontLegacy:
 
         round_of_questions = _Round(again, give_up)
         request.cancel = round_of_questions.cancel
-        round_of_questions.put(needed.requests or {}, self, call)
+        round_of_questions.put(needed.requests or {}, self)
 
     # To the client
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
-        """Send a server's question to the client, with an id of our own."""
+        """Put a server's question to the client, if it can be asked at all."""
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is not None:
             question.answer(refusal)
             return NOTHING
+        return self.put(translate_question(question, partial(self._gateway.task_id_for_client, question.server)))
+
+    def put(self, question: Question) -> Cancel:
+        """Send a question to the client, with an id of our own."""
 
         def params_for(token: int) -> Raw:
             meta = question.meta
@@ -279,7 +285,7 @@ class _Round:
         self._cancels: dict[str, Cancel] = {}
         self._over = False
 
-    def put(self, requests: Fields, front: FrontLegacy, call: Call) -> None:
+    def put(self, requests: Fields, front: FrontLegacy) -> None:
         questions = {key: self._question(key, raw) for key, raw in requests.items()}
         self._responses = dict(requests)  # in the server's order; replaced by the answers
         open_questions = set(questions)
@@ -307,9 +313,8 @@ class _Round:
             elif (capability := names.ASK_CAPABILITY[question.ask]) not in front.capabilities:
                 answered(key, MisbehavedError(f"it asks for {capability}, which the client did not declare"))
             elif not self._over:
-                self._cancels[key] = front.ask(
-                    jsonrpc.altered(question, answer=lambda answer, key=key: answered(key, answer)),
-                    call,
+                self._cancels[key] = front.put(
+                    jsonrpc.altered(question, answer=lambda answer, key=key: answered(key, answer))
                 )
 
     def _question(self, key: str, raw: Raw) -> Question | WireError:

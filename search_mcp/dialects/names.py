@@ -137,6 +137,7 @@ CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
 SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+RELATED_TASK: Final = "io.modelcontextprotocol/related-task"  # of the experimental tasks; relayed
 REQUEST_KEYS: Final = (PROGRESS_TOKEN, VERSION_KEY, CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY)
 
 # Modern result and request fields

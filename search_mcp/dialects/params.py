@@ -56,8 +56,3 @@ def is_wanted(message: Fields, least: str | None) -> bool:
     if least is None or level not in names.LOG_LEVELS:
         return False
     return names.LOG_LEVELS.index(level) >= names.LOG_LEVELS.index(least)
-
-
-def task_made(fields: Fields) -> str | None:
-    """The id of the experimental task that a result says was made."""
-    return jsonrpc.string(jsonrpc.object_or_empty(fields.get("task")).get("taskId"))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from conversations.back import Back, leaves_to_the_test
 from conversations.eras import legacy_legacy, modern_client, modern_legacy, modern_modern
 from conversations.front import Asked
 from conversations.pair import Pair
@@ -124,6 +125,135 @@ def test_a_list_of_tasks_nobody_has_is_empty_and_a_cancelled_one_is_given_up(pai
     asked.is_cancelled("enough")
 
 
+# Two servers that issue the same id: "Task IDs MUST be unique among all tasks controlled by the receiver", no more
+
+
+RELATED = "io.modelcontextprotocol/related-task"
+
+
+def _related(task: str) -> Json:
+    return {"_meta": {RELATED: {"taskId": task}}}
+
+
+def _two_with_one_id(pair: Pair, **capabilities: Json) -> tuple[Back, str]:
+    """Have alpha and then beta make a task that both call t-1; give beta, and what the client knows its task by."""
+    beta = pair.with_server("beta")
+    for server in (pair.alpha, beta):
+        server.more_capabilities = {"tasks": EXPERIMENTAL}
+    pair.front.opens(**capabilities)
+    known = [_makes_a_task(pair, server) for server in (pair.alpha, beta)]
+    assert known[0] == "t-1" != known[1]
+    return beta, known[1]
+
+
+def _makes_a_task(pair: Pair, server: Back) -> str:
+    call = pair.front.asks("tools/call", {"name": f"{server.name}.echo", "arguments": {}, "task": {"ttl": 60000}})
+    server.is_called("echo").returns({"task": TASK, "_meta": {"io.modelcontextprotocol/model-immediate-response": "!"}})
+    result = call.result()
+    known: str = result["task"]["taskId"]
+    assert result["task"] == {**TASK, "taskId": known}
+    return known
+
+
+@legacy_legacy
+@pytest.mark.parametrize("method", ["tasks/get", "tasks/cancel"])
+def test_of_two_tasks_with_one_id_each_is_asked_of_its_own_server(pair: Pair, method: str) -> None:
+    beta, known = _two_with_one_id(pair)
+    for server, task in ((beta, known), (pair.alpha, "t-1")):
+        asked = pair.front.asks(method, {"taskId": task})
+        server.receives(method, taskId="t-1").returns({**TASK, "status": "cancelled"})
+        asked.gets({**TASK, "taskId": task, "status": "cancelled"})
+
+
+@legacy_legacy
+def test_of_two_tasks_with_one_id_each_has_its_own_result(pair: Pair) -> None:
+    beta, known = _two_with_one_id(pair)
+    for server, task in ((beta, known), (pair.alpha, "t-1")):
+        asked = pair.front.asks("tasks/result", {"taskId": task})
+        server.receives("tasks/result", taskId="t-1").returns(text(server.name, **_related("t-1")))
+        asked.gets(text(server.name, **_related(task)))
+
+
+@legacy_legacy
+def test_the_list_of_tasks_holds_both_of_one_id(pair: Pair) -> None:
+    """And they are told apart from then on, whether the client was shown them before or not."""
+    beta, known = _two_with_one_id(pair)
+    listing = pair.front.asks("tasks/list")
+    pair.alpha.receives("tasks/list").returns({"tasks": [TASK, {**TASK, "taskId": "t-2"}]})
+    beta.receives("tasks/list").returns({"tasks": [{**TASK, "taskId": "t-2"}, TASK]})
+    tasks = listing.result()["tasks"]
+    first, second, other, last = (task["taskId"] for task in tasks)
+    assert (first, second, last) == ("t-1", "t-2", known) and other not in (first, second, last)
+    asked = pair.front.asks("tasks/cancel", {"taskId": other})
+    beta.receives("tasks/cancel", taskId="t-2").returns({**TASK, "taskId": "t-2"})
+    asked.gets({**TASK, "taskId": other})
+
+
+@legacy_legacy
+def test_what_is_said_of_two_tasks_with_one_id_is_said_of_the_right_one(pair: Pair) -> None:
+    beta, known = _two_with_one_id(pair)
+    for server, task in ((beta, known), (pair.alpha, "t-1")):
+        server.notifies("notifications/tasks/status", **TASK)
+        assert pair.front.hears("notifications/tasks/status").params == {**TASK, "taskId": task}
+        server.notifies("notifications/elicitation/complete", elicitationId="e", **_related("t-1"))
+        assert pair.front.hears("notifications/elicitation/complete").meta == _related(task)["_meta"]
+
+
+@legacy_legacy
+def test_progress_of_a_task_with_the_id_of_another_names_the_right_one(pair: Pair) -> None:
+    beta, known = _two_with_one_id(pair)
+    asked = pair.front.asks("tasks/result", {"taskId": known, "_meta": {"progressToken": "p"}})
+    served = beta.receives("tasks/result", taskId="t-1")
+    served.reports(1, **_related("t-1"))
+    assert pair.front.hears("notifications/progress").params == {"progressToken": "p", "progress": 1, **_related(known)}
+    served.returns(text("done"))
+    asked.gets(text("done"))
+
+
+@legacy_legacy
+def test_a_question_of_a_task_with_the_id_of_another_names_the_right_one_to_either_side(pair: Pair) -> None:
+    beta, known = _two_with_one_id(pair, elicitation={})
+    for server, task in ((beta, known), (pair.alpha, "t-1")):
+        waiting = pair.front.asks("tasks/result", {"taskId": task})
+        server.receives("tasks/result", taskId="t-1")
+        theirs, ours = ({**elicit("Who?")["params"], **_related(each)} for each in ("t-1", task))
+        theirs["_meta"] = {"progressToken": "theirs", **theirs["_meta"]}
+        server.asks(who={"method": "elicitation/create", "params": theirs})
+        said = pair.front.next()
+        assert {**said.params, "_meta": {RELATED: said.meta[RELATED]}} == ours
+        pair.front.notifies(
+            "notifications/progress", progressToken=said.meta["progressToken"], progress=1, **_related(task)
+        )
+        assert server.hears("notifications/progress").meta == _related("t-1")["_meta"]
+        pair.front.says(id=said.id, result={**accept(name="Ada"), **_related(task)})
+        server.gets(who={**accept(name="Ada"), **_related("t-1")})
+        server.returns(text("hello"))
+        waiting.gets(text("hello"))
+
+
+@legacy_legacy
+def test_a_question_that_is_refused_is_refused_to_the_task_that_asked(pair: Pair) -> None:
+    beta, known = _two_with_one_id(pair, elicitation={})
+    question = {"method": "elicitation/create", "params": {**elicit("Who?")["params"], **_related("t-1")}}
+    beta.says(id="who", **question)
+    asked = pair.front.next()
+    assert asked.meta == _related(known)["_meta"]
+    pair.front.says(id=asked.id, error={"code": -1, "message": "no"})
+    assert beta.next().body["error"] == {"code": -1, "message": "no"}
+
+
+@legacy_legacy
+def test_a_task_of_another_day_is_asked_of_nobody_while_it_is_not_known_who_has_any(pair: Pair) -> None:
+    """A server that is not there yet may have it."""
+    beta = pair.with_server("beta")
+    for server in (pair.alpha, beta):
+        server.more_capabilities = {"tasks": EXPERIMENTAL}
+    beta.on("initialize", leaves_to_the_test)
+    pair.front.initializes()
+    pair.front.asks("tasks/cancel", {"taskId": "t-1"}).fails(-32602, "Task not found: t-1")
+    beta.opens()
+
+
 # The client's own
 
 
@@ -219,6 +349,31 @@ def test_changes_of_a_task_are_told_to_the_subscriptions_that_follow_it(pair: Pa
     assert [each.get("taskIds") for each in beta.listening.values()] == [["t-1"]]
     second.cancels()
     assert [each.get("taskIds") for each in beta.listening.values()] == [None]
+
+
+@modern_modern
+def test_of_two_extension_tasks_with_one_id_each_is_that_of_its_own_server(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    for server in (pair.alpha, beta):
+        server.more_capabilities = {"extensions": {EXTENSION: {}}}
+    pair.front.opens(extensions={EXTENSION: {}})
+    known: list[str] = []
+    for server in (pair.alpha, beta):
+        call = pair.front.calls(f"{server.name}.echo")
+        server.is_called("echo").returns({"resultType": "task", **TASK})
+        known.append(call.result()["taskId"])
+    assert known[0] == "t-1" != known[1]
+    for server, task in ((beta, known[1]), (pair.alpha, "t-1")):
+        for method in ("tasks/get", "tasks/update", "tasks/cancel"):
+            asked = pair.front.asks(method, {"taskId": task})
+            answer = {"resultType": "complete", **(TASK if method == "tasks/get" else {})}
+            server.receives(method, taskId="t-1").returns(answer)
+            asked.gets({**answer, **({"taskId": task} if method == "tasks/get" else {})})
+        subscription = _follows(pair, task)
+        (stream,) = (each for each, wanted in server.listening.items() if wanted.get("taskIds") == ["t-1"])
+        server.notifies("notifications/tasks", **TASK, _meta={SUBSCRIPTION: stream})
+        assert pair.front.hears("notifications/tasks", **{**TASK, "taskId": task}).meta[SUBSCRIPTION] == subscription.id
+        subscription.cancels()
 
 
 def _follows(pair: Pair, *tasks: str) -> Asked:

@@ -18,6 +18,7 @@ from search_mcp.config import ServerConfig
 from search_mcp.model import Audience, Entry, Kind, Offer, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL
 from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
+from search_mcp.views import Spellings
 
 HERE = Audience(CANONICAL, False)
 LONGEST = 2 * ANSWER_LENGTH  # characters: the text repeats the data
@@ -34,7 +35,7 @@ class Place:
     def __init__(self, servers: Mapping[str, Iterable[Entry]]) -> None:
         self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
         self.statuses = [Status(name, "ready") for name in servers]
-        self.own = OwnTools(self.catalog, self.facts(servers), lambda: self.statuses, 120)
+        self.own = OwnTools(Spellings(self.catalog), self.facts(servers), lambda: self.statuses, 120)
         for server, entries in servers.items():
             self.put(server, entries)
 
@@ -133,7 +134,7 @@ def test_japanese_and_korean_are_found_under_callable_names() -> None:
     assert place.names("取引先 一覧")[0] == "books.list_partners"
     assert place.names("피자 시켜줘")[0] == "pizza.order"
     assert place.names("배달상태 조회")[0] == "pizza.track"
-    assert "[請求書を in description]" in place.answer("請求書を発行したい")[0]
+    assert "[請求書を in description; invoice in name]" in place.answer("請求書を発行したい")[0]
 
 
 @pytest.mark.parametrize("spelling", ["slack", "SLACK", " Slack "])

@@ -1,0 +1,76 @@
+"""Where the ids of tasks stand in messages, of the experimental tasks of 2025-11-25 and of the extension.
+
+Decides how a message is written with other ids. Whose a task is, and what the client calls it, is decided
+elsewhere. Sources: docs/specification/2025-11-25/basic/utilities/tasks.mdx, seps/2663-tasks-extension.md.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import names
+from search_mcp.errors import WireError
+from search_mcp.jsonrpc import Fields
+from search_mcp.model import Question, Result
+
+Rename: TypeAlias = Callable[[str], str]
+
+_TASK, _MADE, _RELATED = (), ("task",), (names.META, names.RELATED_TASK)
+"""Where in a message the object is that has the id: a task, an answer that makes one, and anything else.
+
+"All requests, responses, and notifications associated with a task MUST include the
+`io.modelcontextprotocol/related-task` key in `_meta`".
+"""
+
+
+def task_made(result: Fields) -> str | None:
+    """The id of the experimental task that a result says was made."""
+    return jsonrpc.string(jsonrpc.object_or_empty(result.get("task")).get("taskId"))
+
+
+def renamed(message: Fields, rename: Rename) -> Fields:
+    """Write a message with other ids; where none is another it is the message itself."""
+    for place in (_TASK, _MADE, _RELATED):
+        message = _renamed_at(place, message, rename)
+    return message
+
+
+def _renamed_at(place: Sequence[str], fields: Fields, rename: Rename) -> Fields:
+    if place:
+        key, *rest = place
+        if key not in fields:
+            return fields
+        inside = jsonrpc.object_or_empty(fields[key])
+        written = _renamed_at(rest, inside, rename)
+        return fields if written is inside else {**fields, key: jsonrpc.encode(written)}
+    task = jsonrpc.string(fields.get("taskId"))
+    known = rename(task) if task is not None else None
+    return fields if known == task else {**fields, "taskId": jsonrpc.encode(known)}
+
+
+def translate_question(question: Question, rename: Rename) -> Question:
+    """Have a server's question name its task as the client does, and what comes back as the server does."""
+    given: dict[str, str] = {}  # the server's id, by the client's
+
+    def note(task: str) -> str:
+        known = rename(task)
+        given[known] = task
+        return known
+
+    meta = _renamed_at((names.RELATED_TASK,), question.meta, note)
+    if meta is question.meta:
+        return question
+
+    def back(message: Fields) -> Fields:
+        return renamed(message, lambda task: given.get(task, task))
+
+    def answer(outcome: Result | WireError) -> None:
+        question.answer(Result(back(outcome.fields())) if isinstance(outcome, Result) else outcome)
+
+    report = question.report
+    return jsonrpc.altered(
+        question,
+        meta=meta,
+        answer=answer,
+        report=None if report is None else lambda progress: report(back(progress)),
+    )

@@ -1,0 +1,88 @@
+"""What each client is shown of the catalogue, and whether that is something else by now.
+
+Decides for whom a list is made, and keeps what was made until the catalogue changes. What is shown of a
+tool, and how its name is spelt, `views` decides.
+"""
+
+from collections.abc import Mapping
+
+from search_mcp import profiles, tools
+from search_mcp.config import Settings
+from search_mcp.jsonrpc import EMPTY, Raw
+from search_mcp.model import Audience, Kind, Viewer
+from search_mcp.profiles import Profile
+from search_mcp.views import Spellings, brief, prompt_list, resource_list, tool_list
+
+INSTRUCTIONS_LENGTH = 3500
+"""Characters; Claude Code cuts instructions at about 4,096."""
+LINE_LENGTH = 160
+"""Characters of the instructions that go to one server."""
+
+
+def instructions(servers: Mapping[str, str]) -> str:
+    """Say what the names mean and how to search, then one line a server; `servers` has what is known of each."""
+    names = (
+        "Tools of several MCP servers, named server.tool (or server__tool). Listed tools may show no parameters: "
+        f"{tools.SEARCH} finds tools and shows them, {tools.DESCRIBE} gives the exact schema; "
+        "then call the tool by its name."
+    )
+    lines = [
+        f"- {server}: {brief(about, LINE_LENGTH)}" if about else f"- {server}" for server, about in servers.items()
+    ]
+    text = "\n".join([names, *lines])
+    return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
+
+
+class Presentation:
+    """The lists of one catalogue, as whoever looked at them was shown them last."""
+
+    def __init__(self, spellings: Spellings, settings: Settings, explicit_profile: Profile | None) -> None:
+        self._spellings, self._catalog = spellings, spellings.catalog
+        self._explicit_profile = explicit_profile
+        self._made: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
+        self._shown: dict[tuple[Kind, Viewer], Raw] = {}
+        self.configure(settings)
+
+    def configure(self, settings: Settings) -> None:
+        """Go over to other settings; the catalogue has to change with them."""
+        self._settings = settings
+        self._audiences: dict[Viewer, Audience] = {}
+
+    def audience(self, viewer: Viewer) -> Audience:
+        """Choose the profile: the one named on the command line, else the client's own, else the canonical."""
+        if viewer not in self._audiences:
+            settings = self._settings
+            profile = profiles.adjusted(
+                self._explicit_profile or profiles.by_client_name(viewer.client_name),
+                separator=settings.separator,
+                max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
+                listing=None if settings.listing == "auto" else settings.listing,
+            )
+            self._audiences[viewer] = Audience(profile, viewer.object_output_only)
+        return self._audiences[viewer]
+
+    def show(self, kind: Kind, viewer: Viewer) -> Raw:
+        """Give a list as it is shown now: a JSON array."""
+        items = self._shown[kind, viewer] = self._list(kind, self.audience(viewer))
+        return items
+
+    def changed(self) -> frozenset[Kind]:
+        """Tell which lists look different now to somebody who was shown them; from now on that is measured anew."""
+        changed: set[Kind] = set()
+        for (kind, viewer), shown in list(self._shown.items()):
+            if self.show(kind, viewer) != shown:
+                changed.add(kind)
+        return frozenset(changed)
+
+    def _list(self, kind: Kind, audience: Audience) -> Raw:
+        version, items = self._made.get((kind, audience), (-1, EMPTY))
+        if version != self._catalog.version:
+            if kind is Kind.TOOLS:
+                own = tools.definitions(audience.profile.listing)
+                items = tool_list(self._spellings, audience, own, self._settings.description_length)
+            elif kind is Kind.PROMPTS:
+                items = prompt_list(self._spellings, audience)
+            else:
+                items = resource_list(self._catalog, kind)
+            self._made[kind, audience] = self._catalog.version, items
+        return items

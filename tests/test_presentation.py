@@ -1,0 +1,110 @@
+"""What each client is shown, and which lists look different to somebody who was shown them."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Catalog
+from search_mcp.config import ServerConfig, Settings
+from search_mcp.model import Entry, Kind, Page, Viewer
+from search_mcp.presentation import INSTRUCTIONS_LENGTH, LINE_LENGTH, Presentation, instructions
+from search_mcp.profiles import BY_NAME, Profile
+from search_mcp.views import Spellings
+
+SOMEBODY, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
+SERVER = ServerConfig(name="s", command="x")
+
+
+def tools(*names: str, description: str = "Does it. Well.") -> Page:
+    about = {"description": description, "inputSchema": {"type": "object"}}
+    return Page(
+        tuple(Entry(name, jsonrpc.fields(jsonrpc.encode({"name": name, **about}))) for name in names),
+    )
+
+
+class Room:
+    """A catalogue that can be changed, and what is shown of it."""
+
+    def __init__(self, profile: Profile | None = None, **settings: Any) -> None:
+        self.catalog = Catalog([SERVER])
+        self.catalog.put("s", Kind.TOOLS, tools("a"))
+        self.presentation = Presentation(Spellings(self.catalog), Settings(**settings), profile)
+
+    def sees(self, viewer: Viewer, kind: Kind = Kind.TOOLS) -> list[str]:
+        """The names a client is shown of what is not ours."""
+        shown = json.loads(bytes(self.presentation.show(kind, viewer)))
+        return [each["name"] for each in shown if each["name"][:1] == "s" and each["name"] != "search_tools"]
+
+
+AUDIENCES = [
+    # the profile of the command line, the settings, who looks; then what it sees
+    pytest.param(None, {}, SOMEBODY, "s.a", id="nobody known"),
+    pytest.param(None, {}, CLAUDE, "s__a", id="a client with a profile"),
+    pytest.param(BY_NAME["canonical"], {}, CLAUDE, "s.a", id="the command line before the client"),
+    pytest.param(None, {"separator": "-"}, SOMEBODY, "s-a", id="the settings"),
+    pytest.param(BY_NAME["canonical"], {"separator": "-"}, CLAUDE, "s-a", id="the settings before both"),
+]
+
+
+@pytest.mark.parametrize(("profile", "settings", "viewer", "then"), AUDIENCES)
+def test_for_whom_a_list_is_made(profile: Profile | None, settings: dict[str, Any], viewer: Viewer, then: str) -> None:
+    assert Room(profile, **settings).sees(viewer) == [then]
+
+
+def test_other_settings_count_from_then_on() -> None:
+    room = Room()
+    assert room.sees(SOMEBODY) == ["s.a"]
+    room.presentation.configure(Settings(separator="-"))
+    room.catalog.configure([SERVER], ())
+    assert room.sees(SOMEBODY) == ["s-a"]
+
+
+CHANGES: list[Any] = [
+    # what happens to the catalogue; then the kinds that look different
+    pytest.param(lambda catalog: None, set(), id="nothing"),
+    pytest.param(lambda catalog: catalog.put("s", Kind.TOOLS, tools("a", "b")), {Kind.TOOLS}, id="one more"),
+    pytest.param(lambda catalog: catalog.put("s", Kind.TOOLS, None), {Kind.TOOLS}, id="none that can be had"),
+    pytest.param(lambda catalog: catalog.configure([SERVER], ()), set(), id="made anew and the same"),
+    pytest.param(
+        lambda catalog: catalog.put("s", Kind.TOOLS, tools("a", description="Does it. Badly.")),
+        set(),
+        id="nothing of what is shown",
+    ),
+    pytest.param(
+        lambda catalog: catalog.put("s", Kind.RESOURCES, Page((Entry("x:y", {"uri": jsonrpc.encode("x:y")}),))),
+        set(),
+        id="a list nobody was shown",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "then"), CHANGES)
+def test_which_lists_look_different(change: Callable[[Catalog], None], then: set[Kind]) -> None:
+    room = Room()
+    for viewer in (SOMEBODY, CLAUDE):
+        room.sees(viewer)
+        room.sees(viewer, Kind.PROMPTS)
+    change(room.catalog)
+    assert room.presentation.changed() == then
+    assert room.presentation.changed() == set()  # which was measured by what is shown now
+
+
+def test_instructions_have_a_line_for_each_server() -> None:
+    about, *lines = instructions({"a": "Reads mail. And more.", "b": "", "c": "x " * LINE_LENGTH}).splitlines()
+    assert "search_tools" in about and "describe_tools" in about
+    assert lines[:2] == ["- a: Reads mail.", "- b"]
+    assert len(lines) == 3 and lines[2].endswith("x…") and len(lines[2]) <= len("- c: ") + LINE_LENGTH
+
+
+def test_instructions_are_cut_at_a_line_and_say_so() -> None:
+    text = instructions({f"server-{number}": "Does something. " for number in range(INSTRUCTIONS_LENGTH)})
+    *_, last, mark = text.splitlines()
+    assert len(text) <= INSTRUCTIONS_LENGTH
+    assert (last[: len("- server-")], last[-len(": Does something.") :], mark) == (
+        "- server-",
+        ": Does something.",
+        "…",
+    )
