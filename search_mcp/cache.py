@@ -17,7 +17,7 @@ from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
 from search_mcp.jsonrpc import Fields, Raw, Struct, field
-from search_mcp.model import Entry, Kind, Offer, Opening, Page
+from search_mcp.model import Entry, Era, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ def fingerprint(config: ServerConfig, program: str, opening: Opening) -> str:
     """
     started = [config.command, config.args, config.cwd, sorted(config.env), config.protocol, program]
     capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
-    identity = [VERSION, started, opening.modern, capabilities]
+    identity = [VERSION, started, opening.era is Era.MODERN, capabilities]
     return hashlib.sha256(jsonrpc.encode_bytes(identity)).hexdigest()[:40]
 
 
@@ -118,7 +118,7 @@ def encode(record: Record) -> bytes:
         "version": VERSION,
         "offer": {
             "revision": offer.revision,
-            "modern": offer.modern,
+            "modern": offer.era is Era.MODERN,
             "kinds": [kind.value for kind in Kind if kind in offer.kinds],
             "logging": offer.logging,
             "completions": offer.completions,
@@ -161,7 +161,7 @@ def _offer(fields: Fields) -> Offer:
         raise ValueError("it is damaged")
     return Offer(
         revision=plain["revision"],
-        modern=plain["modern"],
+        era=Era.MODERN if plain["modern"] else Era.LEGACY,
         kinds=frozenset(map(Kind, plain["kinds"])),
         logging=plain["logging"],
         completions=plain["completions"],

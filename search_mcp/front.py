@@ -13,7 +13,7 @@ from search_mcp.dialects.params import read_params
 from search_mcp.errors import WireError
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
-from search_mcp.model import News
+from search_mcp.model import Era, News
 from search_mcp.peer import Peer
 
 
@@ -28,7 +28,7 @@ class Front:
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)
         era = detect.era_of_request(request.method, meta, opened=self._legacy.opened)
-        dialect = self._modern if era is detect.Era.MODERN else self._legacy
+        dialect = self._modern if era is Era.MODERN else self._legacy
         dialect.on_request(request, params, meta)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:

@@ -23,6 +23,19 @@ class _Word(enum.Enum):
     __hash__ = object.__hash__
 
 
+class Era(_Word):
+    """One of the two ways the protocol was ever spoken."""
+
+    LEGACY = "legacy"
+    """Opened by `initialize`, with requests in both directions."""
+    MODERN = "modern"
+    """Not opened at all: every request stands alone."""
+
+    @property
+    def other(self) -> "Era":
+        return Era.LEGACY if self is Era.MODERN else Era.MODERN
+
+
 class Kind(_Word):
     """What a server can list."""
 
@@ -200,7 +213,7 @@ class Offer(Struct, frozen=True):
     """What one backend said of itself when it was opened, and what of it matters here."""
 
     revision: str
-    modern: bool
+    era: Era
     kinds: frozenset[Kind]
     logging: bool = False
     completions: bool = False
@@ -217,7 +230,7 @@ class Offer(Struct, frozen=True):
     @property
     def lists_tasks(self) -> bool:
         """Whether it can be asked for a list of its tasks: the extension has none."""
-        return not self.modern and "list" in object_or_empty(self.tasks)
+        return self.era is Era.LEGACY and "list" in object_or_empty(self.tasks)
 
 
 class Freshness(Struct, frozen=True):
@@ -331,7 +344,7 @@ News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComple
 class Opening(Struct, frozen=True):
     """The client's era and capabilities, which decide how backends are opened."""
 
-    modern: bool
+    era: Era
     revision: str
     capabilities: Fields
     info: Raw | None

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from search_mcp.cache import KEPT_SECONDS, CatalogCache, Record
-from search_mcp.model import Kind, Offer
+from search_mcp.model import Era, Kind, Offer
 
-RECORD = Record(Offer("2025-11-25", False, frozenset({Kind.TOOLS})))
+RECORD = Record(Offer("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS})))
 
 
 def test_what_is_too_old_is_deleted_and_nothing_else(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Kind, Offer, Page, ServerFacts, Status
+from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, ServerFacts, Status
 from search_mcp.profiles import BY_NAME, CANONICAL
 from search_mcp.tools import (
     ANSWER_LENGTH,
@@ -363,7 +363,7 @@ def test_a_search_follows_the_catalogue(bench: Bench) -> None:
     [
         pytest.param(ServerFacts("Draws a zebra", ()), None, id="the server's description"),
         pytest.param(ServerFacts("", ("zebra",)), None, id="its tags"),
-        pytest.param(ServerFacts("", ()), Offer("x", False, frozenset(), title="Zebra"), id="its title"),
+        pytest.param(ServerFacts("", ()), Offer("x", Era.LEGACY, frozenset(), title="Zebra"), id="its title"),
     ],
 )
 def test_what_is_said_of_a_server_is_searched(facts: ServerFacts, offer: Offer | None) -> None:

@@ -17,7 +17,7 @@ from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.errors import BackendAnswered
 from search_mcp.jsonrpc import altered
-from search_mcp.model import Kind, ListChanged, News, Offer, Opening, Page
+from search_mcp.model import Era, Kind, ListChanged, News, Offer, Opening, Page
 from search_mcp.peer import ConnectionEndedError
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Known:
 
     def __init__(self, config: ServerConfig, tell: Callable[[News], None], surroundings: Surroundings) -> None:
         self.offer: Offer | None = None
-        self.modern: bool | None = None
+        self.era: Era | None = None
         """The era it was last opened in; `None` while nothing is proven."""
         self._config, self._tell, self._world = config, tell, surroundings
         self._pages: dict[Kind, Page] = {}
@@ -72,8 +72,8 @@ class Known:
             return
         self.offer = record.offer
         verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
-        if record.offer.modern == opening.modern or verdict_holds:
-            self.modern = record.offer.modern
+        if record.offer.era is opening.era or verdict_holds:
+            self.era = record.offer.era
         if not record.pages:
             return  # none could be had then, and one may now
         self._missing.clear()
@@ -91,7 +91,7 @@ class Known:
 
     def note_silence(self) -> None:
         """Take note that it did not answer at all, and remember it for the next start."""
-        self.modern = None
+        self.era = None
         if self._world.cache is not None and self._record_key and not self.is_complete:
             self._world.cache.store_silence(self._record_key)
 
@@ -99,7 +99,7 @@ class Known:
 
     def meet(self, offer: Offer) -> None:
         """Take note of what it says of itself."""
-        self.modern, self.offer = offer.modern, offer
+        self.era, self.offer = offer.era, offer
         self._read_at.clear()
 
     async def keep(self, dialect: BackDialect) -> None:

@@ -36,6 +36,7 @@ from search_mcp.model import (
     Action,
     Call,
     Cancel,
+    Era,
     Kind,
     Later,
     News,
@@ -296,20 +297,20 @@ class Supervisor:
         assert self._opening is not None, "open comes first"
         if self._config.problem is not None:
             raise EndedError(self._config.problem)
-        known = self._known.modern
-        first = known if known is not None else self._opening.modern
+        known = self._known.era
+        first = known or self._opening.era
         # Some legacy servers exit on a request they do not know: started again, they are not probed.
-        eras = [first] if known is not None or self._config.protocol != "auto" else [first, not first]
-        for modern_first in eras:
+        eras = [first] if known or self._config.protocol != "auto" else [first, first.other]
+        for era in eras:
             try:
-                await self._live_once(self._opening, modern_first)
+                await self._live_once(self._opening, era)
                 return
             except _ExitedOnOpeningError as exited:
                 reason = str(exited)
-                self._known.modern = None
+                self._known.era = None
         raise EndedError(reason)
 
-    async def _live_once(self, opening: Opening, modern_first: bool) -> None:
+    async def _live_once(self, opening: Opening, era: Era) -> None:
         started = self._world.clock()
         self._life = life = await self._begin()
         if self._paused:
@@ -320,7 +321,7 @@ class Supervisor:
                     life.peer,
                     opening,
                     pinned=self._config.protocol,
-                    modern_first=modern_first,
+                    first=era,
                     probe_seconds=self._world.probe_seconds,
                 )
             self._known.meet(offer)
@@ -329,7 +330,7 @@ class Supervisor:
         except ConnectionEndedError:
             raise _ExitedOnOpeningError(life.how_it_ended()) from None
         except CannotOpenError as exc:
-            self._known.modern = None
+            self._known.era = None
             raise EndedError(str(exc)) from exc
         except TimeoutError:
             self._known.note_silence()

@@ -111,7 +111,7 @@ _JSON_KEYS = {
 def _era(status: Status) -> str | None:
     if status.offer is None:
         return None
-    return "modern" if status.offer.modern else "legacy"
+    return status.offer.era.value
 
 
 def _protocol(status: Status) -> str:

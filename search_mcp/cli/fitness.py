@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from search_mcp.backend.surroundings import PROBE_SECONDS
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig, Settings
-from search_mcp.model import Audience, Status
+from search_mcp.model import Audience, Era, Status
 from search_mcp.profiles import Profile
 from search_mcp.router import IMPATIENCE
 from search_mcp.tools import definitions
@@ -33,7 +33,7 @@ def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> 
     if status.start_seconds is None or status.offer is None:
         return None
     seconds = status.start_seconds
-    if not status.offer.modern and seconds >= PROBE_SECONDS:
+    if status.offer.era is Era.LEGACY and seconds >= PROBE_SECONDS:
         seconds -= PROBE_SECONDS  # it may have left our probe unanswered, and most clients' opening needs none
     late = [client.name for client in clients if seconds > _patience(client, settings)]
     if not late:

@@ -26,7 +26,7 @@ from search_mcp.config import Config, ServerConfig
 from search_mcp.dialects import names
 from search_mcp.errors import method_not_found
 from search_mcp.jsonrpc import Fields, Raw, altered
-from search_mcp.model import Action, Call, Cancel, Kind, Opening, Outcome, Question, ServerFacts, Status, Viewer
+from search_mcp.model import Action, Call, Cancel, Era, Kind, Opening, Outcome, Question, ServerFacts, Status, Viewer
 from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
@@ -58,7 +58,7 @@ class Person:
 
 
 _PERSON = Person()
-_OPENING = Opening(True, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_INFO))
+_OPENING = Opening(Era.MODERN, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_INFO))
 
 
 class Session:

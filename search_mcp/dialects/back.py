@@ -11,7 +11,7 @@ from search_mcp.dialects import names
 from search_mcp.dialects.params import is_wanted
 from search_mcp.errors import BackendAnswered
 from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw
-from search_mcp.model import Action, Call, Entry, Freshness, Kind, Offer, Outcome, Page, Result
+from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, Offer, Outcome, Page, Result
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def outcome(answer: Raw | ErrorObject) -> Outcome:
     return Result(answer)
 
 
-def read_offer(result: Fields, revision: str, *, modern: bool) -> Offer:
+def read_offer(result: Fields, revision: str, era: Era) -> Offer:
     """Read what a server says of itself, leniently."""
     capabilities = jsonrpc.object_or_empty(result.get("capabilities"))
     nested = {name: jsonrpc.object_or_empty(raw) for name, raw in capabilities.items()}
@@ -51,7 +51,7 @@ def read_offer(result: Fields, revision: str, *, modern: bool) -> Offer:
     about = jsonrpc.object_or_empty(info)
     return Offer(
         revision=revision,
-        modern=modern,
+        era=era,
         # A server that offers nothing at all is asked for its lists all the same: toy servers forget.
         kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset(Kind),
         logging="logging" in capabilities,

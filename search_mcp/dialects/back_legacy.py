@@ -22,6 +22,7 @@ from search_mcp.model import (
     Caller,
     Cancel,
     ElicitationComplete,
+    Era,
     Kind,
     ListChanged,
     LogMessage,
@@ -62,7 +63,7 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
     if agreed not in names.LEGACY:
         log.warning("! a backend answered initialize with the unknown revision %r", agreed)
     peer.notify(names.INITIALIZED, None)
-    return read_offer(result, agreed, modern=False)
+    return read_offer(result, agreed, Era.LEGACY)
 
 
 def _mirrored(opening: Opening) -> Fields:
@@ -70,7 +71,7 @@ def _mirrored(opening: Opening) -> Fields:
     tasks = opening.capabilities.get("tasks")
     if tasks is None:
         return opening.capabilities
-    if opening.modern:
+    if opening.era is Era.MODERN:
         return jsonrpc.without(opening.capabilities, "tasks")  # that era knows no requests to a client
     # The client's list would show a server the tasks of others.
     own = jsonrpc.without(jsonrpc.object_or_empty(tasks), "list")

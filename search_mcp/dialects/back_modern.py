@@ -21,6 +21,7 @@ from search_mcp.model import (
     Action,
     Call,
     Cancel,
+    Era,
     InputRequired,
     Kind,
     ListChanged,
@@ -61,7 +62,7 @@ async def discover(peer: Peer, opening: Opening) -> Offer | None:
         log.debug("= server/discover refused: %s", refused)
         return None
     revisions = detect.modern_revisions(result)
-    return read_offer(jsonrpc.fields(result), revisions[0], modern=True) if revisions else None
+    return read_offer(jsonrpc.fields(result), revisions[0], Era.MODERN) if revisions else None
 
 
 def _refuse_foreign_revisions(refused: BackendAnswered) -> None:
@@ -140,7 +141,7 @@ class BackModern:
     def _stamped(self, call: Call) -> Fields:
         meta = _meta(self.offer.revision, call.caller.capabilities, call.caller.info)
         level = call.caller.log_level
-        if level is None and not self._opening.modern:
+        if level is None and self._opening.era is Era.LEGACY:
             # "If no logging/setLevel request has been sent from the client, the server MAY decide which messages
             # to send automatically": without a level it may send none, with the lowest it decides.
             level = names.LOG_LEVELS[0]

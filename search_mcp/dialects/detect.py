@@ -3,17 +3,11 @@
 Decides per message and remembers nothing. It must not know how either era is served.
 """
 
-import enum
-
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import ProtocolError, invalid_params
 from search_mcp.jsonrpc import Fields, Raw, Struct
-
-
-class Era(enum.Enum):
-    LEGACY = "legacy"
-    MODERN = "modern"
+from search_mcp.model import Era
 
 
 class Envelope(Struct, frozen=True):

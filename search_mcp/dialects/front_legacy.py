@@ -39,6 +39,7 @@ from search_mcp.model import (
     Call,
     Cancel,
     ElicitationComplete,
+    Era,
     InputRequired,
     Inputs,
     Kind,
@@ -140,7 +141,7 @@ class FrontLegacy:
         self.viewer = Viewer(client_name, object_output_only=True)
         self._opened = True
         speaks = names.LEGACY[0] if revision == names.NOTES else revision
-        self._gateway.open(Opening(False, speaks, self.capabilities, self.info, self))
+        self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))
         answer = {
             "protocolVersion": revision,
             "capabilities": capabilities(self._gateway.offered()),

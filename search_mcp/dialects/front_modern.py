@@ -38,6 +38,7 @@ from search_mcp.model import (
     Call,
     Caller,
     Cancel,
+    Era,
     Freshness,
     InputRequired,
     Inputs,
@@ -101,7 +102,7 @@ class FrontModern:
 
     def on_request(self, request: Request, params: Fields, meta: Fields) -> None:
         envelope = detect.read_envelope(meta)
-        opening = Opening(True, envelope.revision, envelope.capabilities, envelope.info)
+        opening = Opening(Era.MODERN, envelope.revision, envelope.capabilities, envelope.info)
         if request.method == names.DISCOVER:
             # Some clients start a throw-away copy of us only to ask this: nothing is started for it.
             self._gateway.recall(opening)

@@ -12,7 +12,7 @@ from search_mcp.dialects import BackDialect, names
 from search_mcp.dialects.back_legacy import BackLegacy, initialize
 from search_mcp.dialects.back_modern import BackModern, discover
 from search_mcp.errors import BackendAnswered, WireError
-from search_mcp.model import Kind, News, Offer, Opening
+from search_mcp.model import Era, Kind, News, Offer, Opening
 from search_mcp.peer import Peer
 
 
@@ -20,8 +20,8 @@ class CannotOpenError(Exception):
     """The backend answers, but not so that it could be used; the text says how."""
 
 
-async def negotiate(peer: Peer, opening: Opening, *, pinned: str, modern_first: bool, probe_seconds: float) -> Offer:
-    """Open a backend; `pinned` is a revision, or anything else for whatever it speaks.
+async def negotiate(peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float) -> Offer:
+    """Open a backend; `pinned` is a revision, or anything else for whatever it speaks, tried in the era `first`.
 
     Raises:
         CannotOpenError: it refused, or its answer makes no sense.
@@ -32,13 +32,13 @@ async def negotiate(peer: Peer, opening: Opening, *, pinned: str, modern_first: 
             return await _discover(peer, opening, f"it does not speak {pinned}, which its entry pins")
         if pinned in names.LEGACY:
             return await initialize(peer, opening, pinned)
-        return await _either(peer, opening, modern_first, probe_seconds)
+        return await _either(peer, opening, first, probe_seconds)
     except (BackendAnswered, ValueError) as exc:
         raise CannotOpenError(f"it refused to be opened: {exc}") from exc
 
 
-async def _either(peer: Peer, opening: Opening, modern_first: bool, probe_seconds: float) -> Offer:
-    if modern_first:
+async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float) -> Offer:
+    if first is Era.MODERN:
         # "The server returns any other error, or does not respond within a reasonable timeout: the
         # server is legacy. Fall back to the `initialize` handshake."
         with anyio.move_on_after(probe_seconds):
@@ -46,7 +46,7 @@ async def _either(peer: Peer, opening: Opening, modern_first: bool, probe_second
             if offer is not None:
                 return offer
     try:
-        return await initialize(peer, opening, names.LEGACY[0] if opening.modern else opening.revision)
+        return await initialize(peer, opening, names.LEGACY[0] if opening.era is Era.MODERN else opening.revision)
     except BackendAnswered as refused:
         # A modern-only server, or one that saw a slow probe and chose its era by it.
         return await _discover(peer, opening, f"it refused initialize: {refused}")
@@ -69,5 +69,5 @@ def back_dialect(
     lost: Callable[[], WireError],
 ) -> BackDialect:
     """Make the dialect for what was negotiated."""
-    era = BackModern if offer.modern else BackLegacy
-    return era(server, peer, offer, opening, tell, stale, lost)
+    dialect = BackModern if offer.era is Era.MODERN else BackLegacy
+    return dialect(server, peer, offer, opening, tell, stale, lost)

@@ -6,7 +6,7 @@ from search_mcp import jsonrpc, profiles
 from search_mcp.catalog import Catalog
 from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
 from search_mcp.config import ServerConfig, Settings
-from search_mcp.model import Audience, Entry, Kind, Offer, Page, Status
+from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, Status
 from search_mcp.profiles import BY_NAME, Profile
 
 
@@ -50,9 +50,9 @@ def test_names_the_user_lets_be_too_long() -> None:
     assert remark.text.startswith("goose refuses names over 60 characters: box__aaa")
 
 
-def status(seconds: float, *, modern: bool = True) -> Status:
-    revision = "2026-07-28" if modern else "2025-06-18"
-    return Status("box", "ready", offer=Offer(revision, modern, frozenset()), start_seconds=seconds)
+def status(seconds: float, era: Era = Era.MODERN) -> Status:
+    revision = "2026-07-28" if era is Era.MODERN else "2025-06-18"
+    return Status("box", "ready", offer=Offer(revision, era, frozenset()), start_seconds=seconds)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_whom_a_slow_server_keeps_waiting(seconds: float, late: str | None) -> N
 
 
 def test_a_legacy_server_may_have_cost_a_probe_that_clients_do_not_make() -> None:
-    assert of_start(status(3.2, modern=False), Settings(), profiles.PROFILES) is None
+    assert of_start(status(3.2, Era.LEGACY), Settings(), profiles.PROFILES) is None
     assert of_start(status(3.2), Settings(), profiles.PROFILES) is not None
 
 

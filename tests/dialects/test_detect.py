@@ -9,13 +9,13 @@ import pytest
 from search_mcp import jsonrpc
 from search_mcp.dialects.detect import (
     Envelope,
-    Era,
     era_of_request,
     modern_revisions,
     read_envelope,
 )
 from search_mcp.errors import ProtocolError
 from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.model import Era
 
 VERSION, CAPABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
 CLIENT, LEVEL = "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel"

@@ -15,7 +15,7 @@ from search_samples import TOOLS
 from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Kind, Offer, Page, ServerFacts, Status
+from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL
 from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
 from search_mcp.views import Spellings
@@ -303,6 +303,6 @@ def test_another_configuration_makes_anew_only_what_it_changed() -> None:
 def test_a_title_that_is_learnt_later_is_searched() -> None:
     place = Place({"a": [entry("bake")], "b": [entry("cook")]})
     assert place.names("zebra") == []
-    place.statuses[1] = Status("b", "ready", offer=Offer("x", False, frozenset(), title="Zebra"))
+    place.statuses[1] = Status("b", "ready", offer=Offer("x", Era.LEGACY, frozenset(), title="Zebra"))
     place.put("b", [entry("cook")])
     assert place.names("zebra") == ["b.cook"]
