@@ -1,12 +1,14 @@
-"""From the words of a query to weighted terms: the words themselves, their synonyms, what mistyped ones meant.
+"""From the words of a query to weighted terms: themselves, their synonyms, what mistyped or foreign ones meant.
 
 The weights say how sure we are that a term is what was asked for; 1 is the word itself. Rarity is not its business.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 
+from search_mcp.search import dictionary
 from search_mcp.search.analysis import Analyzer, is_spaceless
 from search_mcp.search.fillers import FILLERS
 from search_mcp.search.postings import Postings
@@ -18,6 +20,11 @@ from search_mcp.search.synonyms import GROUPS
 _SYNONYM = 0.4  # weight of a synonym in a terse query (-.022; -.085 on queries of a few keywords)
 _TERSE = 6  # words; the longer a request, the less its synonyms weigh: it says things twice itself (-.010 on long ones)
 _CORRECTED = 0.8  # weight of a word one edit away, halved for two (-.032; -.118 where something is mistyped)
+# Weight of what a word says in English if no tool has the word (-.002; -.31 on queries in other languages for tools in
+# English). If some tool has it, that of a synonym.
+_TRANSLATED = 0.8
+_COMPOUND = 0.5  # weight of two words as one (-.002)
+_COMPOUNDED = 20  # words of a query tried in pairs; more gain nothing
 _MOST_TERMS = 400  # looked up for one query, synonyms aside
 
 
@@ -35,6 +42,10 @@ def _thesaurus() -> MappingProxyType[str, tuple[str, ...]]:
 _RELATED = _thesaurus()
 
 
+def _synonym(words: Sequence[str]) -> float:
+    return _SYNONYM * min(1.0, _TERSE / max(len(words), 1))
+
+
 class Expansion:
     """Turns words into terms for one catalogue."""
 
@@ -47,7 +58,8 @@ class Expansion:
         """Return the terms to look for, each with certainty * rarity."""
         factors: dict[str, float] = {}
         seen: set[str] = set()
-        synonym = _SYNONYM * min(1.0, _TERSE / max(len(words), 1))
+        pieces: dict[str, tuple[str, ...]] = {}
+        synonym = _synonym(words)
         for word in words:
             terms = self._query_terms(word)
             for term in terms:
@@ -55,7 +67,17 @@ class Expansion:
                     seen.add(term)
                     for known, certainty in self._readings(term, word if len(terms) == 1 else term):
                         self._add(factors, known, certainty, synonym)
+            if not word.isascii():
+                pieces.update(dictionary.within(word))
+        self._add_meanings(factors, pieces, synonym)
+        for one, other in pairwise(words[:_COMPOUNDED]):
+            self._add_compound(factors, one, other)
         return factors
+
+    def hints(self, implied: Sequence[str], words: Sequence[str]) -> dict[str, float]:
+        """Return terms that rank what the words find and find nothing themselves; they weigh as much as synonyms."""
+        known = (term for term in map(stem, implied) if term in self._postings)
+        return {term: _synonym(words) * self._postings.rarity(term) for term in known}
 
     def _query_terms(self, word: str) -> tuple[str, ...]:
         terms = self._analyzer[word]
@@ -71,10 +93,36 @@ class Expansion:
                 weight = synonym * certainty * min(rarity, self._postings.rarity(other))
                 factors[other] = factors.get(other, 0.0) + weight
 
+    def _add_compound(self, factors: dict[str, float], one: str, other: str) -> None:
+        """Add two neighbours written together, "time zone" as "timezone", if some tool has it so."""
+        compound = stem((one + other).casefold())
+        if compound in self._postings:
+            parts = (compound, self._analyzer[one][-1], self._analyzer[other][-1])
+            rarity = min(map(self._postings.rarity, parts))
+            factors[compound] = factors.get(compound, 0.0) + _COMPOUND * rarity
+
+    def _add_meanings(self, factors: dict[str, float], pieces: Mapping[str, Sequence[str]], synonym: float) -> None:
+        """Add what pieces of text without spaces say in English, and let none count as rarer than that.
+
+        Else the few tools in the language of the query would come before all that do what it asks for.
+        """
+        meanings: dict[str, float] = {}
+        for piece, english in pieces.items():
+            own = self._analyzer[piece]
+            rarity = min(map(self._postings.rarity, english))
+            factors.update({term: min(factors[term], rarity) for term in own if term in factors})
+            is_said = all(term in self._postings for term in own)
+            meanings |= dict.fromkeys(english, _SYNONYM if is_said else _TRANSLATED)
+        for meaning, certainty in meanings.items():
+            self._add(factors, meaning, certainty, synonym)
+
     def _readings(self, term: str, written: str) -> Iterator[tuple[str, float]]:
         """Yield what a term may mean, with the certainty. A word the thesaurus has is spelt right."""
         if term in self._postings or term in _RELATED:
             yield term, 1.0
+            return
+        if english := dictionary.of_term(term):
+            yield from ((meaning, _TRANSLATED) for meaning in english)
             return
         meant, edits = self._spelling.nearest(written.casefold())
         if FILLERS.isdisjoint(meant):

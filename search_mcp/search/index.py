@@ -103,6 +103,8 @@ class Index:
             return None
         asked, named = self._understood(query)
         factors = self._expansion.factors(asked.words)
+        for term, hint in self._expansion.hints(asked.implied, asked.words).items():
+            factors[term] = factors.get(term, 0.0) + hint
         held = {term: weight for term, weight in self._postings.weights(number).items() if term in factors}
         parts = (Contribution(t, factors[t], weight, self._fields_with(number, t)) for t, weight in held.items())
         return Explanation(
@@ -156,7 +158,7 @@ class Index:
         return set(self._servers[server][0]) if server in self._servers else self._names.of_server(server)
 
     def _scores(self, asked: Query, among: set[int] | None, pool: int) -> Scores:
-        scores = self._scored(asked.words, among, pool)
+        scores = self._scored(asked.words, among, pool, asked.implied)
         best = max(scores.values(), default=0.0)
         for clause in asked.clauses:
             found = self._scored(clause, among, _CLAUSE_POOL)
@@ -166,15 +168,24 @@ class Index:
                 scores[number] = scores.get(number, 0.0) + _CLAUSE * best * (score / top) ** 2
         return scores
 
-    def _scored(self, asked: Sequence[str], among: set[int] | None, pool: int) -> Scores:
+    def _scored(self, asked: Sequence[str], among: set[int] | None, pool: int, implied: Sequence[str] = ()) -> Scores:
         factors = self._expansion.factors(asked)
+        hints = self._expansion.hints(implied, asked)
         scores = self._postings.best(factors, pool, among)
+        for term, hint in hints.items():
+            for number in scores:
+                scores[number] += hint * self._postings.weights(number).get(term, 0.0)
+        wanted = hints | factors
+        terms = frozenset(wanted)  # most names hold none of them: that is told faster here than in a call
         rarity = cache(self._postings.rarity)
         for number in scores:
             entry = self._entries[number]
-            tool = _coverage(entry.tool_terms, factors, rarity)
-            server = _coverage(entry.server_terms, factors, rarity)
-            scores[number] *= 1.0 + _TOOL_NAME * tool + _SERVER_NAME * server
+            boost = 1.0
+            if not terms.isdisjoint(entry.tool_terms):
+                boost += _TOOL_NAME * _coverage(entry.tool_terms, wanted, rarity)
+            if not terms.isdisjoint(entry.server_terms):
+                boost += _SERVER_NAME * _coverage(entry.server_terms, wanted, rarity)
+            scores[number] *= boost
         return scores
 
     def _fields_with(self, number: int, term: str) -> tuple[str, ...]:
@@ -194,11 +205,9 @@ def _distinct(documents: Iterable[Document]) -> list[Document]:
 
 def _coverage(name: tuple[str, ...], factors: Terms, rarity: Callable[[str], float]) -> float:
     """Return the share of a name that is asked for, rare words counting more."""
-    if factors.keys().isdisjoint(name):
-        return 0.0
     asked = whole = 0.0
     for term in name:
         whole += (rare := rarity(term))
         if term in factors:
             asked += min(rare, factors[term])
-    return asked / whole
+    return asked / whole if asked else 0.0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from search_mcp.search.analysis import length, normalize, words
 from search_mcp.search.fillers import FILLERS
+from search_mcp.search.questions import QUESTIONS
 
 LONGEST_QUERY = 4_000  # characters read; long requests have some 800
 MOST_WORDS = 160  # words searched, fillers aside; long requests have some 60
@@ -25,6 +26,7 @@ _OPERATOR = re.compile(
     r"""(?<!\S)(?: server:(?P<server>"[^"]*"|\S+) | "(?P<exact>[^"]+)" | -(?P<without>[^\W\d]\w*) )(?!\S)""",
     re.IGNORECASE | re.VERBOSE,
 )
+_OPENING = re.compile(r"\W*(how \w+|\w+)", re.IGNORECASE)
 _CLAUSE_END = re.compile(
     r"""[.!?;]+\s+ | [。！？；] | \n+
     | ,\s+(?:and|then|also)\s+ | \s+(?:and\ then|then|and\ also|also)\s+
@@ -40,6 +42,7 @@ class Query:
     text: str  # without operators
     words: tuple[str, ...]  # to look for, as written
     clauses: tuple[tuple[str, ...], ...] = ()  # the words of each part, if the request is long
+    implied: tuple[str, ...] = ()  # words it stands for by being a question
     servers: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
@@ -48,7 +51,7 @@ class Query:
 def plain(text: str) -> Query:
     """Take a query as words only."""
     text = normalize(text[:LONGEST_QUERY])[:LONGEST_QUERY]
-    return Query(text, _subject(text), _clauses(text))
+    return Query(text, _subject(text), _clauses(text), _implied(text))
 
 
 def parse(text: str) -> Query:
@@ -66,7 +69,9 @@ def parse(text: str) -> Query:
     rest = _OPERATOR.sub(take, text).strip()
     # A server's name is also a word: if no server is called so, it may still be a subject, or mistyped.
     sought = _subject(f"{' '.join(found['server'])} {rest}")
-    return Query(rest, sought, (), tuple(found["server"]), tuple(found["exact"]), tuple(found["without"]))
+    return Query(
+        rest, sought, (), _implied(rest), tuple(found["server"]), tuple(found["exact"]), tuple(found["without"])
+    )
 
 
 def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
@@ -74,6 +79,11 @@ def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
         return ()
     parts = [part for part in _CLAUSE_END.split(text) if length(part) >= _SHORTEST_CLAUSE]
     return tuple(map(_subject, parts[:_MOST_CLAUSES])) if len(parts) > 1 else ()
+
+
+def _implied(text: str) -> tuple[str, ...]:
+    opening = _OPENING.match(text)
+    return tuple(QUESTIONS.get(opening[1].casefold(), "").split()) if opening else ()
 
 
 def _subject(text: str) -> tuple[str, ...]:

@@ -56,6 +56,21 @@ def first(query: str) -> str:
         ("wether forcast", "weather.forecast"),
         ("lsit direcotry", "fs.list_directory"),
         ("chanels", "slack.list_channels"),
+        # questions
+        ("what time is it", "time.get_current_time"),
+        ("Which issues are there?", "github.list_issues"),
+        ("what changed", "git.git_diff_unstaged"),
+        # other languages
+        ("ファイルを読む", "fs.read_file"),
+        ("读取文件", "fs.read_file"),
+        ("파일 읽기", "fs.read_file"),
+        ("Datei lesen", "fs.read_file"),
+        ("leer archivos", "fs.read_file"),
+        ("lire un fichier", "fs.read_file"),
+        ("ler o arquivo", "fs.read_file"),
+        ("прочитать файл", "fs.read_file"),
+        ("Wetterbericht", "weather.forecast"),
+        ("メールを送る", "mail.send_email"),
         # a request in many words
         (
             (
@@ -93,6 +108,41 @@ def test_a_long_request_without_spaces_is_taken_apart_too() -> None:
         "その後、請求書を作成して、金額を確認してください。"
     )
     assert set(names(INDEX.search(request, 2))) == {"帳簿.list_partners", "帳簿.create_invoice"}
+
+
+def test_a_question_wants_to_know() -> None:
+    index = index_of(
+        tool("s", "create_issue", "Create an issue."),
+        tool("s", "list_issues", "List what was reported."),
+        tool("t", "create_user", "Create a user."),
+        tool("t", "list_users", "List all of the users."),
+        tool("t", "list_groups", "List all of the groups."),
+    )
+    assert names(index.search("issue", 5)) == ["s.create_issue", "s.list_issues"]
+    assert names(index.search("which issue", 5)) == ["s.list_issues", "s.create_issue"]
+    assert names(index.search("create whichever issue", 5))[0] == "s.create_issue"
+    assert names(index.search("which pizza", 5)) == []  # what is implied finds nothing by itself
+    assert "list (" in str(index.explain("which issue", "s.list_issues"))
+
+
+def test_words_written_apart_find_them_written_together() -> None:
+    index = index_of(
+        tool("s", "create_webhook", "Call an address when something happens."),
+        tool("t", "search_web", "Search the web."),
+        tool("t", "list_hooks", "List each hook."),
+    )
+    assert "s.create_webhook" in names(index.search("web hook", 3))
+    assert "s.create_webhook" not in names(index.search("hook web", 3))
+
+
+def test_few_tools_in_the_language_of_a_query_do_not_hide_the_others() -> None:
+    index = index_of(
+        tool("s", "read_file", "Read a file."),
+        *(tool("s", f"work_{number}", f"Work on file {number}.") for number in range(20)),
+        tool("税", "search", "文件を検索します。"),
+    )
+    assert names(index.search("读取文件", 1)) == ["s.read_file"]
+    assert names(index.search("検索", 1)) == ["税.search"]
 
 
 def test_a_servers_name_selects_its_tools() -> None:

@@ -10,7 +10,15 @@ from search_mcp.search.query import LONGEST_QUERY, MOST_WORDS, Query, parse, pla
     [
         ("", Query("", ())),
         ("please read the file", Query("please read the file", ("read", "file"))),
-        ("what is this", Query("what is this", ("what", "is", "this"))),
+        ("what is this", Query("what is this", ("what", "is", "this"), implied=("get", "show", "list", "current"))),
+        ("What's the weather?", Query("What's the weather?", ("weather",), implied=("get", "show", "list", "current"))),
+        ("“How many” rows", Query("“How many” rows", ("rows",), implied=("get", "list", "count", "number"))),
+        ("server:s is it up", Query("is it up", ("s", "is", "it", "up"), implied=("check", "status"), servers=("s",))),
+        # no questions: requests, and words that merely stand in one
+        ("how do I read a file", Query("how do I read a file", ("read", "file"))),
+        ("can you read the file", Query("can you read the file", ("read", "file"))),
+        ("read what is new", Query("read what is new", ("read", "new"))),
+        ("whatever", Query("whatever", ("whatever",))),
         ("server:github issue", Query("issue", ("github", "issue"), servers=("github",))),
         ('"pull request" list', Query("pull request  list", ("pull", "request", "list"), exact=("pull request",))),
         ("read -directory", Query("read", ("read",), without=("directory",))),

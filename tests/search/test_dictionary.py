@@ -1,0 +1,85 @@
+"""Words of other languages, and the tables they stand in."""
+
+import pytest
+
+from search_mcp.search.analysis import is_spaceless, word_terms
+from search_mcp.search.dictionary import of_term, within
+from search_mcp.search.fillers import FILLERS
+from search_mcp.search.stems import stem
+from search_mcp.search.synonyms import GROUPS
+from search_mcp.search.translations import WITH_SPACES, WITHOUT_SPACES
+
+ENGLISH = {stem(word) for line in GROUPS.splitlines() if not line.startswith("#") for word in line.split()} | FILLERS
+
+
+def lines(table: str) -> list[list[str]]:
+    return [line.split() for line in table.splitlines() if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize(
+    ("written", "english"),
+    [
+        ("lesen", ["read"]),
+        ("Schreibt", ["write"]),
+        ("Dateiinhalt", ["file"]),  # the beginning of a compound
+        ("archivos", ["file"]),
+        ("BÚSQUEDA", ["search"]),
+        ("busqueda", ["search"]),
+        ("télécharger", ["download"]),
+        ("файлы", ["file"]),
+        ("zahlen", ["pay", "count"]),  # zählen without its accent
+        ("da", []),
+        ("qwertz", []),
+        ("", []),
+    ],
+)
+def test_words_with_spaces_between_them(written: str, english: list[str]) -> None:
+    term = word_terms(written)[-1] if written else ""
+    assert sorted(of_term(term)) == sorted(map(stem, english))
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("ファイルを読む", {"ファイル": ["file"], "読": ["read"]}),
+        ("读取文件内容", {"读": ["read"], "文件": ["file"], "内容": ["content"]}),
+        ("文件夹", {"文件夹": ["folder"]}),  # not 文件, a file
+        ("파일목록", {"파일": ["file"], "목록": ["list"]}),
+        ("pdfファイル", {"ファイル": ["file"]}),
+        ("予定を見せて", {"予定": ["schedule", "event"], "見せ": ["show"]}),
+        ("請願", {}),
+        ("file", {}),
+        ("", {}),
+    ],
+)
+def test_words_within_a_text_without_spaces(text: str, pieces: dict[str, list[str]]) -> None:
+    assert dict(within(text)) == {piece: tuple(map(stem, english)) for piece, english in pieces.items()}
+
+
+def test_a_long_text_is_read_to_its_limit() -> None:
+    assert 0 < len(list(within("読" * 1_000_000))) < 1_000
+
+
+@pytest.mark.parametrize("table", [WITH_SPACES, WITHOUT_SPACES])
+def test_every_line_is_an_english_word_and_what_says_it(table: str) -> None:
+    words = [english for english, *_ in lines(table)]
+    assert len(set(words)) == len(words)
+    for english, *others in lines(table):
+        assert english.isascii(), english
+        assert english.islower(), english
+        assert others, english
+        assert len(set(others)) == len(others), english
+
+
+def test_each_word_is_in_the_right_table() -> None:
+    assert [word for _, *others in lines(WITHOUT_SPACES) for word in others if not all(map(is_spaceless, word))] == []
+    assert [word for _, *others in lines(WITH_SPACES) for word in others if any(map(is_spaceless, word))] == []
+
+
+def test_no_word_means_something_else_in_english() -> None:
+    words = [word for _, *others in lines(WITH_SPACES) for word in others]
+    terms = {word: word_terms(word.removesuffix("-"))[-1] for word in words}
+    assert [word for word, term in terms.items() if term in ENGLISH] == []
+    beginnings = tuple(term for word, term in terms.items() if word.endswith("-"))
+    assert [word for word in ENGLISH if word.startswith(beginnings)] == []
+    assert [term for term in beginnings if len(term) < (4 if term.isascii() else 3)] == []
