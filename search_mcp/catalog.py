@@ -7,6 +7,7 @@ business, what one client is shown of them `views`'.
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -44,27 +45,26 @@ class Item(Struct, frozen=True, dict=True):
     def description(self) -> str:
         return jsonrpc.string(self.fields.get("description")) or jsonrpc.string(self.fields.get("title")) or ""
 
-    # MCP Apps: "`visibility` defaults to `["model", "app"]` if omitted"
-
     @cached_property
     def is_for_models(self) -> bool:
-        """Whether a model should know of it: "Tool visible to and callable by the agent"."""
+        """Whether a model should know of it; an MCP App may keep tools for its own page."""
+        # "`visibility` defaults to `["model", "app"]` if omitted"
         return self._visibility is None or "model" in self._visibility
 
     @cached_property
     def is_for_apps(self) -> bool:
-        """Whether a page may call it: "Tool callable by the app from this server only"."""
+        """Whether a page of its server may call it."""
         return self._visibility is None or "app" in self._visibility
 
     @cached_property
     def is_of_app(self) -> bool:
-        """Whether its server must have an app: a page shows it, or it names pages as its callers."""
-        return bool(self.pages) or (self._visibility is not None and self.is_for_apps)
+        """Whether its server has an app: one shows it, or is named as its caller."""
+        return bool(self.app_uris) or (self._visibility is not None and self.is_for_apps)
 
     @cached_property
-    def pages(self) -> Sequence[str]:
-        """The URIs of the page that shows it."""
-        return page_uris(self.fields)
+    def app_uris(self) -> Sequence[str]:
+        """The URI of the app that shows it, as often as it is written."""
+        return app_uris(self.fields)
 
     @cached_property
     def _visibility(self) -> Sequence[Any] | None:
@@ -78,8 +78,8 @@ class Item(Struct, frozen=True, dict=True):
         return schema if isinstance(schema, dict) else {}
 
 
-def page_uris(shown: Fields) -> Sequence[str]:
-    """Read which page of an MCP App shows a tool, or a result: its URI in both spellings of the extension."""
+def app_uris(shown: Fields) -> Sequence[str]:
+    """Read which MCP App shows a tool, or a result: the URI of its page, in either spelling of the extension."""
     meta = jsonrpc.object_or_empty(shown.get("_meta"))
     # "The flat `_meta["ui/resourceUri"]` format is deprecated. Use `_meta.ui.resourceUri` instead."
     spellings = (jsonrpc.object_or_empty(meta.get("ui")).get("resourceUri"), meta.get("ui/resourceUri"))
@@ -194,6 +194,24 @@ class Catalog:
             self._merged[kind] = merged
         return self._merged[kind]
 
+    def owner(self, uri: str) -> str | None:
+        """Tell whose a URI is: the first server's that lists it, or whose tool it shows as an app."""
+        # "Servers MAY omit UI-only resources from `resources/list`": a tool's word counts as much.
+        claims = {known[uri][0] for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)) if uri in known}
+        if uri in self.tools().apps:
+            claims.add(self.tools().apps[uri])
+        return next((server for server in self._servers if server in claims), None)
+
+    def owners_of_scheme(self, scheme: str) -> Collection[str]:
+        """The servers that list a URI or a template with this scheme, whoever else does."""
+        return {
+            server
+            for server, kind in self._pages
+            if kind in (Kind.RESOURCES, Kind.TEMPLATES)
+            for entry, _ in self._entries(server, kind)
+            if entry.key.partition(":")[0] == scheme
+        }
+
     def problems(self) -> Iterator[tuple[str, str]]:
         """Give each server's definitions that were repaired or left out, and why."""
         for (server, kind), page in self._pages.items():
@@ -211,12 +229,22 @@ class Catalog:
                     yield server, f"{entry.key} is not defined as it was when first seen{withheld}; {remedy}"
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
-        for kind in (Kind.RESOURCES, Kind.TEMPLATES):
-            for server in self._servers:
-                for entry, _ in self._entries(server, kind):
-                    first = self.by_uri(kind)[entry.key][0]
-                    if first != server:
-                        yield server, f"{kind.value}: {entry.key} is also listed by {first!r}, which comes first"
+        for (server, uri), what in self._claims().items():
+            if (first := self.owner(uri)) != server:
+                yield server, f"{what} is also a URI of {first!r}, which comes first"
+
+    def _claims(self) -> Mapping[tuple[str, str], str]:
+        """Every URI that a server says is its own, and where it says so first."""
+        claims = {
+            (server, entry.key): f"{kind.value}: {entry.key}"
+            for kind in (Kind.RESOURCES, Kind.TEMPLATES)
+            for server in self._servers
+            for entry, _ in self._entries(server, kind)
+        }
+        for item in self.tools():
+            for uri in item.app_uris:
+                claims.setdefault((item.server, uri), f"tools: {item.key}: its app {uri}")
+        return claims
 
     def _entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
         """A server's definitions, fit to be shown, with a remark for each repair."""
@@ -299,3 +327,24 @@ class NamedItems(Sequence[Item]):
 
     def names(self) -> Iterable[str]:
         return self._by_name.keys()
+
+    # MCP Apps
+
+    @cached_property
+    def apps(self) -> Mapping[str, str]:
+        """The server of each app that shows a tool, by the app's URI; the first server wins."""
+        return {uri: item.server for item in reversed(self._items) for uri in item.app_uris}
+
+    @cached_property
+    def servers_with_apps(self) -> Collection[str]:
+        return {item.server for item in self._items if item.is_of_app}
+
+    @cached_property
+    def for_apps(self) -> Mapping[str, Item]:
+        """The tools that pages may call, by their servers' own names for them: a page knows no other.
+
+        A name that two servers with apps have is nobody's.
+        """
+        callable_items = [item for item in self._items if item.is_for_apps and item.server in self.servers_with_apps]
+        having = Counter(item.key for item in callable_items)
+        return {item.key: item for item in callable_items if having[item.key] == 1}

@@ -149,17 +149,19 @@ class Question(Struct, frozen=True):
 
 
 class Viewer(Struct, frozen=True, cache_hash=True):
-    """Who looks at a list: what the client calls itself, and what its revision can read."""
+    """Who looks at a list: what the client calls itself, what its revision can read, whether it shows apps."""
 
     client_name: str | None
     object_output_only: bool
+    shows_apps: bool = False
 
 
 class Audience(Struct, frozen=True):
-    """For whom a list is made: the client's profile, and whether output schemas must be objects."""
+    """For whom a list is made: the client's profile, whether output schemas must be objects, whether apps are shown."""
 
     profile: Profile
     object_output_only: bool
+    shows_apps: bool = False
 
 
 class Caller(Protocol):

@@ -50,7 +50,8 @@ class Presentation:
 
     def audience(self, viewer: Viewer) -> Audience:
         """Choose the profile: the one named on the command line, else the client's own, else the canonical."""
-        if viewer not in self._audiences:
+        audience = self._audiences.get(viewer)
+        if audience is None:
             settings = self._settings
             profile = profiles.adjusted(
                 self._explicit_profile or profiles.by_client_name(viewer.client_name),
@@ -58,8 +59,9 @@ class Presentation:
                 max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
                 listing=None if settings.listing == "auto" else settings.listing,
             )
-            self._audiences[viewer] = Audience(profile, viewer.object_output_only)
-        return self._audiences[viewer]
+            audience = Audience(profile, viewer.object_output_only, viewer.shows_apps)
+            self._audiences[viewer] = audience
+        return audience
 
     def show(self, kind: Kind, viewer: Viewer) -> Raw:
         """Give a list as it is shown now: a JSON array."""

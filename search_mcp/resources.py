@@ -1,16 +1,15 @@
 """Which server a resource URI belongs to.
 
-Decides from what the servers listed and what they mentioned, in this order: the exact URI of a list, the
-one that shows a tool as an app, a URI seen in a result, a template that matches, the only server with
-the scheme. Pure.
+Decides from what the servers listed and what they mentioned, in this order: the exact URI of a list or of
+the app that shows a tool, a URI seen in a result, a template that matches, the only server with the scheme.
+Pure.
 """
 
 import re
-from collections.abc import Collection, Mapping
 
-from search_mcp.catalog import Catalog
-from search_mcp.jsonrpc import Fields, Raw, object_or_empty, string, value
-from search_mcp.model import Entry, Kind, Newest
+from search_mcp.catalog import Catalog, app_uris
+from search_mcp.jsonrpc import Fields, Raw, object_or_empty, value
+from search_mcp.model import Kind, Newest
 
 SEEN_URIS = 10_000
 """How many URIs of results, and how many templates, are remembered; the oldest go first."""
@@ -21,6 +20,7 @@ LONGEST_URI = 4096
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)[^{}/+#?&;]*\}")
 _DELIMITER = re.compile(r"[/?#]")
 _MENTION = re.compile(rb'"type"\s*:\s*"resource(?:_link)?"')
+_APP_MENTION = re.compile(rb'resourceUri"')
 
 
 class ResourceMap:
@@ -29,30 +29,17 @@ class ResourceMap:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._seen: Newest[str, str] = Newest(SEEN_URIS)
-        self._apps: dict[str, str] = {}
-        self._app_servers: set[str] = set()
-        self._apps_version = -1  # of the catalogue that both were taken from
         self._templates: Newest[str, UriTemplate] = Newest(SEEN_URIS)
 
     def owner(self, uri: str) -> str | None:
         """Find the server to ask for a URI, or for completions of a template."""
-        listed = self._catalog.by_uri(Kind.RESOURCES).get(uri) or self._catalog.by_uri(Kind.TEMPLATES).get(uri)
-        if listed is not None:
-            return listed[0]
-        self._look_at_tools()
-        if uri in self._apps:
-            return self._apps[uri]
-        if uri in self._seen:
-            return self._seen[uri]
+        known = self._catalog.owner(uri) or self._seen.get(uri)
+        if known is not None:
+            return known
         for template, (server, _) in self._catalog.by_uri(Kind.TEMPLATES).items():
             if self._template(template).matches(uri):
                 return server
         return self._only_server_with_scheme(uri)
-
-    def servers_with_apps(self) -> Collection[str]:
-        """The servers that have a tool with an app."""
-        self._look_at_tools()
-        return self._app_servers
 
     def note(self, server: str, result: Raw | Fields) -> None:
         """Remember the URIs that a server's tool result links to or embeds."""
@@ -65,22 +52,23 @@ class ResourceMap:
         for block in blocks if isinstance(blocks, list) else ():
             mentioned = block.get("resource", block) if isinstance(block, dict) else {}
             uri = mentioned.get("uri") if isinstance(mentioned, dict) else None
-            if isinstance(uri, str) and len(uri) <= LONGEST_URI:
-                self._seen[uri] = server
+            if isinstance(uri, str):
+                self._see(uri, server)
+
+    def note_app(self, server: str, result: Raw | Fields) -> None:
+        """Remember the URI of the app that shows a server's tool result, where that says so itself."""
+        if not isinstance(result, dict):
+            result = object_or_empty(result) if _APP_MENTION.search(memoryview(result)) else {}
+        for uri in app_uris(result):
+            self._see(uri, server)
+
+    def _see(self, uri: str, server: str) -> None:
+        if len(uri) <= LONGEST_URI:
+            self._seen[uri] = server
 
     def known(self) -> list[str]:
         """Every URI and template that is listed, for suggestions."""
         return [*self._catalog.by_uri(Kind.RESOURCES), *self._catalog.by_uri(Kind.TEMPLATES)]
-
-    def _look_at_tools(self) -> None:
-        """Find the URIs that tools name as what shows them, if the tools are others now; they need not be listed."""
-        if self._apps_version == self._catalog.version:
-            return
-        self._apps_version, self._apps, self._app_servers = self._catalog.version, {}, set()
-        for item in self._catalog.tools():
-            for uri in _app(object_or_empty(item.fields.get("_meta"))):
-                self._apps.setdefault(uri, item.server)
-                self._app_servers.add(item.server)
 
     def _template(self, text: str) -> "UriTemplate":
         if text not in self._templates:
@@ -89,18 +77,10 @@ class ResourceMap:
 
     def _only_server_with_scheme(self, uri: str) -> str | None:
         scheme = uri.partition(":")[0]
-        lists: list[Mapping[str, tuple[str, Entry]]] = [
-            self._catalog.by_uri(Kind.RESOURCES),
-            self._catalog.by_uri(Kind.TEMPLATES),
-        ]
-        owners = {server for known in lists for key, (server, _) in known.items() if key.partition(":")[0] == scheme}
+        owners = set(self._catalog.owners_of_scheme(scheme))
+        if scheme == "ui":  # "The resource prefix `ui://` will be reserved for MCP Apps", which need not be listed
+            owners |= set(self._catalog.tools().servers_with_apps)
         return owners.pop() if len(owners) == 1 else None
-
-
-def _app(meta: Fields) -> list[str]:
-    """The URI of a tool's MCP App, in either spelling of the extension."""
-    spellings = (object_or_empty(meta.get("ui")).get("resourceUri"), meta.get("ui/resourceUri"))
-    return [uri for uri in map(string, spellings) if uri is not None]
 
 
 class UriTemplate:

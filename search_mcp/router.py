@@ -240,6 +240,8 @@ class Router:
                     outcome = arguments.tool_error(server, item.key, error, call, item.input_schema)
                 elif isinstance(outcome, Result):
                     self._resources.note(server, outcome.body)
+                    if item.is_of_app:
+                        self._resources.note_app(server, outcome.body)
                     if outcome.type != "complete" and "task" not in call.params:  # a task made unasked
                         outcome = self._tasks.translate_outcome(server, outcome)
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
@@ -307,7 +309,11 @@ class Router:
         params = jsonrpc.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
-        return self._call_tool(jsonrpc.altered(call, target=name, params=params))
+        named = jsonrpc.altered(call, target=name, params=params)
+        item = self._find(Kind.TOOLS, named)
+        if item is not None and not item.is_for_models:  # "`model`: Tool is visible to and callable by the agent"
+            return self._call_unlisted(named, Kind.TOOLS, ToolNotFound)
+        return self._call_tool(named)
 
     def _use_prompt(self, call: Call) -> Cancel:
         item = self._find(Kind.PROMPTS, call)
@@ -317,13 +323,7 @@ class Router:
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
         item = self._spellings.of(kind, self._presentation.audience(call.caller.viewer).profile).find(call.target)
-        return self._tool_of_an_app(call.target) if item is None and kind is Kind.TOOLS else item
-
-    def _tool_of_an_app(self, name: str) -> Item | None:
-        """Find the tool that an app calls by its server's own name for it: its page knows no other."""
-        servers = self._resources.servers_with_apps()
-        found = [item for item in self._catalog.tools() if item.key == name and item.server in servers]
-        return found[0] if len(found) == 1 else None
+        return self._catalog.tools().for_apps.get(call.target) if item is None and kind is Kind.TOOLS else item
 
     def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""

@@ -217,7 +217,7 @@ class OwnTools:
         unknown: list[dict[str, Any]] = []
         for name in names[:MOST_DESCRIBED]:
             item = shown.find(name)
-            if item is not None:
+            if item is not None and item.is_for_models:
                 described.append(full_definition(item, shown[item], audience))
             elif name in DEFINITIONS:
                 described.append(DEFINITIONS[name])

@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 5.0
 """How long another process may be at the records before nothing is remembered: it was stopped in the midst of it."""
 
 Digests = dict[str, dict[str, str]]
-"""By tool, then by protocol revision: servers leave out what an older one does not have."""
+"""By tool, then by variant: by protocol revision, and by the extensions that the client declares."""
 
 
 class _Record(Struct, frozen=True):
@@ -48,12 +48,12 @@ class TrustStore:
         self._lock = folder.with_name(f"{folder.name}.lock")  # not in it: edits in it are followed
         self._patience_seconds = patience_seconds
 
-    def examine(self, config: ServerConfig, revision: str, page: Page) -> frozenset[str]:
+    def examine(self, config: ServerConfig, variant: str, page: Page) -> frozenset[str]:
         """Compare a list of tools with what was first seen; return those that are not what was accepted."""
         record = self._load(config)
         if record is None:
             return frozenset()
-        compare = partial(_compare, revision=revision, page=page)
+        compare = partial(_compare, variant=variant, page=page)
         if _changes(compare, record):
             try:
                 record = self._revise(config, compare)
@@ -106,16 +106,16 @@ class TrustStore:
         return record
 
 
-def _compare(record: _Record, revision: str, page: Page) -> None:
+def _compare(record: _Record, variant: str, page: Page) -> None:
     """Note what is seen for the first time, and what is not as it was accepted."""
     for entry in page.entries:
         if entry.key not in record.accepted and len(record.accepted) >= MOST_TOOLS:
             continue
         seen = digest(entry.fields)
-        if record.accepted.setdefault(entry.key, {}).setdefault(revision, seen) != seen:
-            record.changed.setdefault(entry.key, {})[revision] = seen
+        if record.accepted.setdefault(entry.key, {}).setdefault(variant, seen) != seen:
+            record.changed.setdefault(entry.key, {})[variant] = seen
         else:
-            _forget(record.changed, entry.key, revision)
+            _forget(record.changed, entry.key, variant)
 
 
 def _accept(record: _Record, tools: Collection[str]) -> None:
@@ -139,10 +139,10 @@ def digest(definition: Fields) -> str:
     return summed.hexdigest()
 
 
-def _forget(digests: Digests, tool: str, revision: str) -> None:
-    by_revision = digests.get(tool, {})
-    by_revision.pop(revision, None)
-    if not by_revision:
+def _forget(digests: Digests, tool: str, variant: str) -> None:
+    by_variant = digests.get(tool, {})
+    by_variant.pop(variant, None)
+    if not by_variant:
         digests.pop(tool, None)
 
 
@@ -169,6 +169,6 @@ def _decode(data: bytes) -> _Record:
 
 def _is_digests(part: Any) -> TypeGuard[Digests]:
     return isinstance(part, dict) and all(
-        isinstance(by_revision, dict) and all(isinstance(each, str) for each in by_revision.values())
-        for by_revision in part.values()
+        isinstance(by_variant, dict) and all(isinstance(each, str) for each in by_variant.values())
+        for by_variant in part.values()
     )

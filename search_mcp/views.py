@@ -1,10 +1,10 @@
 """What one client is shown of the catalogue: names as it takes them, definitions as short as it pays.
 
-Decides spelling and brevity, never what exists or who owns it. Pure.
+Decides spelling, brevity and who is said to call what, never what exists or who owns it. Pure.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from search_mcp import jsonrpc
@@ -34,8 +34,8 @@ class ShownNames:
     def __init__(self, items: NamedItems, profile: Profile) -> None:
         self._shown: dict[str, str] = {}
         self._by_shown: dict[str, Item] = {}
-        self._items = items
-        folded = set(map(fold, OWN_NAMES))
+        self._items, self._profile = items, profile
+        self._folded = folded = set(map(fold, OWN_NAMES))
         canonical = {item.name: item for item in items}  # good for every client, so no other may be shown so
         for item in items:
             name = shown_name(item, profile)
@@ -51,12 +51,26 @@ class ShownNames:
         return self._shown[item.name]
 
     def names(self) -> Iterable[str]:
-        """Every name as it is shown, in order."""
-        return self._by_shown.keys()
+        """Every name that a model is shown, in order."""
+        return [name for name, item in self._by_shown.items() if item.is_for_models]
 
     def find(self, name: str) -> Item | None:
         """Look up a name: as it is shown, or by any other spelling."""
         return self._by_shown.get(name) or self._items.find(name)
+
+    def for_apps(self) -> Iterator[tuple[str, Item]]:
+        """Give the tools that apps may call by the names they know, where the client takes such a name.
+
+        What means another tool to a model, however it is folded, means that to an app as well.
+        """
+        folded = set(self._folded)
+        for name, item in self._items.for_apps.items():
+            if self._profile.shown_name("", name) != name or len(name) > self._profile.max_length:
+                continue
+            meant = self.find(name)
+            if meant is item or (meant is None and fold(name) not in folded):
+                folded.add(fold(name))
+                yield name, item
 
 
 class Spellings:
@@ -90,14 +104,50 @@ def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], d
     """Write the tools a client is shown, then our own: a JSON array."""
     names = spellings.of(Kind.TOOLS, audience.profile)
     mode = audience.profile.listing
-    shown = [
-        full_definition(item, names[item], audience)
-        if mode == "full" or item.pinned
-        else light_definition(item, names[item], description_length)
-        for item in spellings.catalog.tools()
-        if mode != "search" or item.pinned
-    ]
-    return jsonrpc.encode([*shown, *own])
+
+    def define(item: Item, name: str) -> Fields:
+        if mode == "full" or item.pinned:
+            return full_definition(item, name, audience)
+        return light_definition(item, name, description_length)
+
+    shown = [item for item in spellings.catalog.tools() if mode != "search" or item.pinned]
+    servers = {item.server for item in shown if item.is_of_app} if audience.shows_apps else set()
+    if not servers:
+        return jsonrpc.encode([*(define(item, names[item]) for item in shown), *own])
+    return jsonrpc.encode(_with_apps(shown, servers, names, define, own))
+
+
+def _with_apps(
+    shown: Iterable[Item],
+    servers: Collection[str],
+    names: ShownNames,
+    define: Callable[[Item, str], Fields],
+    own: Iterable[Fields],
+) -> list[Fields]:
+    """Write the tools that are shown to a model, and those of these servers by the names that their apps know.
+
+    "Host MUST reject `tools/call` requests from apps for tools that don't include "app" in visibility": it looks for
+    the name in this list. "Tool is callable by the app from the same server connection only": we are one connection
+    for all servers, so whatever is of a server without an app is left to the model.
+    """
+    for_apps = {name: item for name, item in names.for_apps() if item.server in servers}
+    listed: dict[str, Fields] = {}
+    for item in shown:
+        name = names[item]
+        if item.server not in servers and item.is_for_apps:
+            listed[name] = _visible_to("model", define(item, name))
+        elif item.is_for_models or for_apps.get(item.key) is not item:
+            listed[name] = define(item, name)
+    for name, item in for_apps.items():
+        if name not in listed:
+            listed[name] = _visible_to("app", define(item, name))
+    return [*listed.values(), *(_visible_to("model", definition) for definition in own)]
+
+
+def _visible_to(whom: str, definition: Fields) -> Fields:
+    meta = jsonrpc.object_or_empty(definition.get("_meta"))
+    app = {**jsonrpc.object_or_empty(meta.get("ui")), "visibility": jsonrpc.encode([whom])}
+    return {**definition, "_meta": jsonrpc.encode({**meta, "ui": app})}
 
 
 def prompt_list(spellings: Spellings, audience: Audience) -> Raw:

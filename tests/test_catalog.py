@@ -459,8 +459,77 @@ def test_of_two_servers_with_one_uri_the_first_in_order_has_it() -> None:
     assert owners == {"x://1": "a", "x://a": "a", "x://b": "b"}
     ((blamed, problem),) = merged.problems()
     assert blamed == "b"
-    assert problem.startswith("resources: x://1 is also listed by 'a'")
+    assert problem.startswith("resources: x://1 is also a URI of 'a'")
     assert merged.by_uri(Kind.TEMPLATES) == {}
+
+
+# MCP Apps
+
+CLOCK, CHART = "ui://clock/view.html", "ui://chart/view.html"
+
+VISIBILITIES = [
+    # _meta.ui, whether a model and an app may call it, and whether its server has an app
+    pytest.param({}, True, True, False, id="nothing said"),
+    pytest.param({"resourceUri": CLOCK}, True, True, True, id="an app shows it"),
+    pytest.param({"visibility": ["model", "app"]}, True, True, True, id="both"),
+    pytest.param({"visibility": ["app"]}, False, True, True, id="apps only"),
+    pytest.param({"visibility": ["model"]}, True, False, False, id="models only"),
+    pytest.param({"visibility": ["model"], "resourceUri": CLOCK}, True, False, True, id="shown, and models only"),
+    pytest.param({"visibility": []}, False, False, False, id="nobody"),
+    pytest.param({"visibility": ["later", 5, {}]}, False, False, False, id="nobody we know"),
+    pytest.param({"visibility": "app"}, True, True, False, id="no list"),
+    pytest.param(5, True, True, False, id="no object"),
+]
+
+
+@pytest.mark.parametrize(("app", "for_models", "for_apps", "of_app"), VISIBILITIES)
+def test_visibilities(app: object, for_models: bool, for_apps: bool, of_app: bool) -> None:
+    (item,) = catalog((server("s"), Page((tool("x", _meta={"ui": app}),)))).tools()
+    assert (item.is_for_models, item.is_for_apps, item.is_of_app) == (for_models, for_apps, of_app)
+
+
+def shown_by(name: str, uri: str) -> Entry:
+    return tool(name, _meta={"ui": {"resourceUri": uri}})
+
+
+def test_apps_call_the_tools_of_servers_with_apps_by_the_names_that_only_one_has() -> None:
+    items = catalog(
+        (
+            server("a"),
+            Page((shown_by("clock", CLOCK), tool("tick"), tool("buy", _meta={"ui": {"visibility": ["model"]}}))),
+        ),
+        (server("b", rename={"hush": "shown"}), Page((shown_by("chart", CHART), tool("tick"), tool("hush")))),
+        (server("c"), Page((tool("hush"), tool("alone")))),
+    ).tools()
+    assert {name: item.name for name, item in items.for_apps.items()} == {
+        "clock": "a.clock",
+        "chart": "b.chart",
+        "hush": "b.shown",
+    }
+
+
+OWNERS = [
+    # whose tools an app shows, and who lists its URI, of a and b; then whose it is
+    pytest.param("b", "", "b", id="a tool's"),
+    pytest.param("", "b", "b", id="listed"),
+    pytest.param("ab", "", "a", id="two tools': the first in order"),
+    pytest.param("b", "a", "a", id="listed by the first"),
+    pytest.param("b", "ab", "a", id="listed by both"),
+    pytest.param("a", "b", "a", id="listed by the second: lists may leave it out"),
+    pytest.param("", "", None, id="nobody's"),
+]
+
+
+@pytest.mark.parametrize(("showing", "listing", "then"), OWNERS)
+def test_whose_an_app_is(showing: str, listing: str, then: str | None) -> None:
+    merged = Catalog([server("a"), server("b")])
+    for name in reversed(showing):
+        merged.put(name, Kind.TOOLS, Page((shown_by("clock", CLOCK),)))
+    for name in listing:
+        merged.put(name, Kind.RESOURCES, Page((entry(CLOCK, uri=CLOCK, name="clock"),)))
+    assert merged.owner(CLOCK) == then
+    blamed = [name for name, problem in merged.problems() if f"{CLOCK} is also a URI of 'a'" in problem]
+    assert blamed == sorted({name for name in showing + listing if name != then})
 
 
 def test_every_problem_is_told() -> None:

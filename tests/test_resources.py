@@ -9,7 +9,7 @@ from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Entry, Kind, Page
-from search_mcp.resources import SEEN_URIS, ResourceMap
+from search_mcp.resources import LONGEST_URI, SEEN_URIS, ResourceMap
 
 
 def entry(key: str) -> Entry:
@@ -63,6 +63,28 @@ def test_routes(resources: dict[str, list[str]], templates: dict[str, list[str]]
     assert [routes.owner(uri) for _ in range(2)] == [then, then]
 
 
+def test_whoever_lists_nothing_but_what_another_has_knows_the_scheme_too() -> None:
+    assert ResourceMap(catalog({"a": ["x://1"], "b": ["x://1"]}, {})).owner("x://2") is None
+
+
+UI_SERVERS = [
+    # who lists a `ui://` URI, whose tool says that an app may call it; then whose an unknown one is
+    pytest.param("a", "", "a", id="one that lists"),
+    pytest.param("", "b", "b", id="one with an app that is not listed"),
+    pytest.param("a", "b", None, id="one of each"),
+    pytest.param("a", "a", "a", id="one that is both"),
+]
+
+
+@pytest.mark.parametrize(("listing", "calling", "then"), UI_SERVERS)
+def test_an_app_need_not_be_listed_to_have_more_pages(listing: str, calling: str, then: str | None) -> None:
+    merged = catalog({name: ["ui://1"] if name in listing else [] for name in "ab"}, {})
+    visibility = Entry("t", {"name": jsonrpc.encode("t"), "_meta": jsonrpc.encode({"ui": {"visibility": ["app"]}})})
+    for name in calling:
+        merged.put(name, Kind.TOOLS, Page((visibility,)))
+    assert ResourceMap(merged).owner("ui://2") == then
+
+
 # Mentioned in results
 
 MENTIONS = [
@@ -91,6 +113,32 @@ def test_mentions(result: Raw | Fields, then: bool) -> None:
     routes = ResourceMap(Catalog([]))
     routes.note("a", result)
     assert routes.owner("x://1") == ("a" if then else None)
+
+
+APPS = [
+    # a result, as its fields or whole; whether it makes `ui://1` the server's
+    pytest.param({"_meta": jsonrpc.encode({"ui": {"resourceUri": "ui://1"}})}, True, id="as it is spelt now"),
+    pytest.param({"_meta": jsonrpc.encode({"ui/resourceUri": "ui://1"})}, True, id="as it was"),
+    pytest.param(Raw(b'{"content":[],"_meta":{"ui" : {"resourceUri" : "ui:\\/\\/1"}}}'), True, id="whole"),
+    pytest.param(Raw(b'{"structuredContent":{"resourceUri":"ui://1"}}'), False, id="elsewhere"),
+    pytest.param(Raw(b'{"_meta":{"ui":{"resourceUri":5}}}'), False, id="odd"),
+    pytest.param({}, False, id="nothing"),
+    pytest.param(Raw(b"null"), False, id="null"),
+]
+
+
+@pytest.mark.parametrize(("result", "then"), APPS)
+def test_apps_of_results(result: Raw | Fields, then: bool) -> None:
+    routes = ResourceMap(Catalog([]))
+    routes.note_app("a", result)
+    assert routes.owner("ui://1") == ("a" if then else None)
+
+
+@pytest.mark.parametrize(("length", "then"), [(LONGEST_URI, "a"), (LONGEST_URI + 1, None)])
+def test_a_uri_that_is_too_long_is_not_remembered(length: int, then: str | None) -> None:
+    routes, uri = ResourceMap(Catalog([])), "ui://".ljust(length, "x")
+    routes.note_app("a", {"_meta": jsonrpc.encode({"ui": {"resourceUri": uri}})})
+    assert routes.owner(uri) == then
 
 
 def test_a_uri_that_is_listed_stays_whose_it_is() -> None:

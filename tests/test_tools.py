@@ -290,6 +290,13 @@ def test_what_is_unknown_is_told_beside_the_rest(bench: Bench) -> None:
     assert json.loads(text) == data
 
 
+def test_what_an_app_keeps_to_itself_is_neither_described_nor_suggested() -> None:
+    hidden = entry("refresh", _meta={"ui": {"visibility": ["app"]}})
+    _, data = Bench(s=[hidden]).ask("describe_tools", {"names": ["s.refresh", "s.refersh"]})
+    assert data["tools"] == []
+    assert data["unknown"] == [{"name": name, "suggestions": []} for name in ("s.refresh", "s.refersh")]
+
+
 def test_what_is_suggested_is_spelt_as_this_client_is_shown_it(bench: Bench) -> None:
     _, data = bench.ask("describe_tools", {"names": ["git.git_lgo"]}, Audience(BY_NAME["cursor"], False))
     assert data["unknown"][0]["suggestions"][0] == "git__git_log"

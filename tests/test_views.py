@@ -320,6 +320,109 @@ def test_some_clients_know_only_output_schemas_of_objects(output: dict[str, Any]
     assert ("outputSchema" in shown(merged, audience("full", object_output_only=True))[0]) is then
 
 
+# MCP Apps
+
+APP: dict[str, Any] = {"ui": {"resourceUri": "ui://clock/view.html"}}
+FOR_APPS: dict[str, Any] = {"ui": {"visibility": ["app"]}}
+FOR_MODELS: dict[str, Any] = {"ui": {"visibility": ["model"]}}
+CLOCK = [tool("clock", _meta=APP), tool("tick"), tool("refresh", _meta=FOR_APPS), tool("buy", _meta=FOR_MODELS)]
+
+
+def visibilities(servers: Mapping[str, list[Entry]], profile: Profile = CANONICAL, **more: Any) -> dict[str, Any]:
+    """What a client that shows apps is told of who may call what."""
+    merged = Catalog([ServerConfig(name=name, command="x", **more) for name in servers])
+    for name, entries in servers.items():
+        merged.put(name, Kind.TOOLS, Page(tuple(entries)))
+    listed_tools = shown(merged, Audience(profile, object_output_only=False, shows_apps=True))
+    assert len({each["name"] for each in listed_tools}) == len(listed_tools)
+    return {each["name"]: each.get("_meta", {}).get("ui", {}).get("visibility") for each in listed_tools}
+
+
+def test_who_shows_apps_is_told_by_which_names_they_call_and_what_is_left_to_the_model() -> None:
+    assert visibilities({"a": CLOCK, "b": [tool("write", _meta={"x": 1})]}) == {
+        "a.clock": None,
+        "a.tick": None,
+        "a.buy": ["model"],
+        "b.write": ["model"],
+        "clock": ["app"],
+        "tick": ["app"],
+        "refresh": ["app"],
+        "our_own": ["model"],
+    }
+
+
+@pytest.mark.parametrize("listing", ["light", "full"])
+def test_a_name_for_apps_is_all_that_its_entry_has_of_its_own(listing: Listing) -> None:
+    merged = catalog(s=[tool("clock", **{**FULL_DEFINITION, "_meta": APP | {"a": 1}})])
+    whom = Audience(altered(CANONICAL, listing=listing), object_output_only=False, shows_apps=True)
+    first, second, _ = shown(merged, whom)
+    assert second == {**first, "name": "clock", "_meta": {"a": 1, "ui": {**APP["ui"], "visibility": ["app"]}}}
+
+
+def test_without_apps_a_list_is_the_same_for_who_would_show_them() -> None:
+    merged = catalog(s=[tool("read"), tool("buy", _meta=FOR_MODELS)])
+    assert tool_list_bytes(merged, Audience(CANONICAL, False, shows_apps=True)) == tool_list_bytes(merged, audience())
+
+
+def test_who_shows_no_apps_is_told_nothing_of_them() -> None:
+    names = [each["name"] for each in shown(catalog(s=CLOCK, t=[tool("x")]), audience())]
+    assert names == ["s.clock", "s.tick", "s.refresh", "s.buy", "t.x", "our_own"]
+
+
+IN_A_SEARCH = [
+    # pinned, then
+    pytest.param((), {"our_own": None}, id="no app is shown"),
+    pytest.param(("tick",), {"s.tick": None, "our_own": None}, id="nor by what has none"),
+    pytest.param(
+        ("clock",),
+        {"s.clock": None, "clock": ["app"], "tick": ["app"], "refresh": ["app"], "our_own": ["model"]},
+        id="what is shown can call",
+    ),
+]
+
+
+@pytest.mark.parametrize(("pinned", "then"), IN_A_SEARCH)
+def test_in_a_search_the_apps_of_pinned_tools_can_call(pinned: tuple[str, ...], then: dict[str, Any]) -> None:
+    assert visibilities({"s": CLOCK}, altered(CANONICAL, listing="search"), pinned=pinned) == then
+
+
+NAMES_FOR_APPS = [
+    # further tools beside an app's; the client; those it is told of for apps alone
+    pytest.param({"b": [tool("tick", _meta=APP)]}, CANONICAL, {"clock", "refresh"}, id="a name of two"),
+    pytest.param({"b": [tool("tick")]}, CANONICAL, {"clock", "tick", "refresh"}, id="a name of one without an app"),
+    pytest.param({"b": [tool("a.clock", _meta=APP)]}, CANONICAL, {"clock", "tick", "refresh"}, id="a name of another"),
+    pytest.param({"b": [tool("a-clock", _meta=APP)]}, CANONICAL, {"clock", "tick", "refresh"}, id="one that is folded"),
+    pytest.param(
+        {"b": [tool("search_tools", _meta=APP), tool("call-tool")]}, CANONICAL, {"clock", "tick", "refresh"}, id="ours"
+    ),
+    pytest.param(
+        {"b": [tool("x-y", _meta=APP), tool("x_y")]}, CANONICAL, {"clock", "tick", "refresh", "x-y"}, id="two that fold"
+    ),
+    pytest.param({"b": [tool("x.y", _meta=APP)]}, BY_NAME["cursor"], {"clock", "tick", "refresh"}, id="odd characters"),
+    pytest.param(
+        {"b": [tool("long_name" * 10, _meta=APP)]}, BY_NAME["cursor"], {"clock", "tick", "refresh"}, id="too long"
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "profile", "then"), NAMES_FOR_APPS)
+def test_names_for_apps(more: Mapping[str, list[Entry]], profile: Profile, then: set[str]) -> None:
+    told = visibilities({"a": CLOCK, **more}, profile)
+    assert {name for name, visibility in told.items() if visibility == ["app"]} == then
+
+
+def test_what_has_no_other_name_than_an_app_knows_is_listed_once() -> None:
+    bare = {"clock": None, "tick": None, "refresh": ["app"], "buy": ["model"], "our_own": ["model"]}
+    assert visibilities({"s": CLOCK}, prefix="") == bare
+    pinned = visibilities({"s": CLOCK}, altered(CANONICAL, listing="search"), prefix="", pinned=("clock",))
+    assert pinned == {"clock": None, "tick": ["app"], "refresh": ["app"], "our_own": ["model"]}
+
+
+def test_what_nobody_may_call_stays_so() -> None:
+    nobody = tool("x", _meta={"ui": {"visibility": []}})
+    assert visibilities({"a": CLOCK, "b": [nobody]})["b.x"] == []
+
+
 def test_prompts_are_renamed_and_else_as_they_are() -> None:
     merged = catalog(Kind.PROMPTS, s=[entry("a b", name="a b", title="T", arguments=[{"name": "x"}], unknown=1)])
     there = {"title": "T", "arguments": [{"name": "x"}], "unknown": 1}
@@ -455,3 +558,22 @@ def test_shown_names_are_a_bijection_unique_after_folding_and_within_the_limit(
         assert spelt.find(name) is item
         for good in (name, item.name):  # shown and canonical, looked up the way a call's name is
             assert (spelt.find(good) or items.find(good)) is item
+
+
+@given(SERVERS, st.none() | st.just(""), PROFILES | st.sampled_from(list(BY_NAME.values())))
+def test_a_name_for_apps_means_nothing_else_to_anybody(
+    servers: dict[str, list[str]], prefix: str | None, profile: Profile
+) -> None:
+    merged = Catalog([ServerConfig(name=name, command="x", prefix=prefix) for name in servers])
+    for name, keys in servers.items():
+        merged.put(name, Kind.TOOLS, Page(tuple(tool(key, _meta=FOR_APPS) for key in keys)))
+    items = merged.tools()
+    spelt = ShownNames(items, profile)
+    for_apps = dict(spelt.for_apps())
+    others = [spelt[item] for item in items if for_apps.get(item.key) is not item]
+    assert len({fold(name) for name in (*for_apps, *others, *OWN_NAMES)}) == len(items) + len(OWN_NAMES)
+    for name, item in for_apps.items():
+        assert len(name) <= profile.max_length
+        assert not re.search(profile.refused, name)
+        assert spelt.find(name) in (None, item)  # and then what has it as its own name is asked for
+        assert items.for_apps[name] is item

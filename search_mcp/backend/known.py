@@ -42,6 +42,7 @@ class Known:
         self._pages: dict[Kind, Page] = {}
         self._missing = set(Kind)  # the lists that were never read, nor remembered
         self._record_key = ""
+        self._variant = ""  # of its tool definitions, in this life
         self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_at: dict[Kind, float] = {}  # in this life
 
@@ -104,7 +105,7 @@ class Known:
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
-        offered = dialect.offer.kinds
+        self._variant, offered = dialect.variant, dialect.offer.kinds
         self._missing &= offered
         async with anyio.create_task_group() as tasks:
             for kind in Kind:
@@ -163,8 +164,8 @@ class Known:
             known = self._pages.get(news.kind)
             if page is not None and known is not None and page.entries == known.entries:
                 page = altered(page, entries=known.entries)  # as it was remembered, most often: kept once
-            if page is not None and news.kind is Kind.TOOLS and trust is not None and self.offer is not None:
-                page = _marked(page, trust.examine(self._config, self.offer.revision, page))
+            if page is not None and news.kind is Kind.TOOLS and trust is not None:
+                page = _marked(page, trust.examine(self._config, self._variant, page))
             news = altered(news, page=page)
             if page is None:
                 self._pages.pop(news.kind, None)

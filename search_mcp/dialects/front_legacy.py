@@ -21,7 +21,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_meta
 from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.errors import (
     BackendAnswered,
@@ -138,7 +138,8 @@ class FrontLegacy:
             raise invalid_params("Invalid params: capabilities must be an object") from None
         self.info = params.get("clientInfo")
         client_name = jsonrpc.string(jsonrpc.object_or_empty(self.info).get("name"))
-        self.viewer = Viewer(client_name, object_output_only=True)
+        shows_apps = names.APPS_EXTENSION in extensions(self.capabilities)
+        self.viewer = Viewer(client_name, object_output_only=True, shows_apps=shows_apps)
         self._opened = True
         speaks = names.LEGACY[0] if revision == names.NOTES else revision
         self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))

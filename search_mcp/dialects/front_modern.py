@@ -19,7 +19,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import is_wanted, with_meta
+from search_mcp.dialects.params import extensions, is_wanted, with_meta
 from search_mcp.dialects.parked import Exchange, ParkedCalls
 from search_mcp.dialects.subscription import Subscription, read_filter
 from search_mcp.errors import (
@@ -64,6 +64,9 @@ _REPLACED = {
     names.RESOURCE_NOT_FOUND: jsonrpc.INVALID_PARAMS,
     names.URL_ELICITATION_REQUIRED: jsonrpc.INTERNAL_ERROR,
 }
+# "Implementations SHOULD NOT use [clientInfo] to change the behavior of the client or server"
+_VIEWER = Viewer(None, object_output_only=False)
+_VIEWER_OF_APPS = Viewer(None, object_output_only=False, shows_apps=True)
 _SERVER_INFO = jsonrpc.encode(SERVER_INFO)
 
 
@@ -92,8 +95,6 @@ class FrontModern:
     def __init__(self, peer: Peer, gateway: Gateway) -> None:
         self._peer = peer
         self._gateway = gateway
-        # "Implementations SHOULD NOT use [clientInfo] to change the behavior of the client or server"
-        self._viewer = Viewer(None, object_output_only=False)
         self._parked = ParkedCalls(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
         self._followed: Counter[tuple[Action, str]] = Counter()  # by how many subscriptions
@@ -110,7 +111,7 @@ class FrontModern:
             return
         self._gateway.open(opening)
         if request.method in names.LISTS:
-            self._list(request, names.LISTS[request.method], params)
+            self._list(request, names.LISTS[request.method], params, _viewer(envelope))
         elif request.method == names.LISTEN:
             self._listen(request, params, envelope)
         elif request.method in names.LEGACY_ONLY:
@@ -127,7 +128,7 @@ class FrontModern:
         fields = {key: jsonrpc.encode(value) for key, value in body.items()}
         self._answer(request, fields, Freshness(DISCOVER_TTL_MS))
 
-    def _list(self, request: Request, kind: Kind, params: Fields) -> None:
+    def _list(self, request: Request, kind: Kind, params: Fields, viewer: Viewer) -> None:
         refuse_cursor(params)
 
         def reply(listing: Listing | WireError) -> None:
@@ -136,7 +137,7 @@ class FrontModern:
             else:
                 self._answer(request, {names.ITEMS_KEY[kind]: listing.items}, listing.freshness)
 
-        request.cancel = self._gateway.merged_list(kind, self._viewer, reply)
+        request.cancel = self._gateway.merged_list(kind, viewer, reply)
 
     def _call(self, request: Request, params: Fields, meta: Fields, envelope: detect.Envelope) -> None:
         action, target = read_target(request.method, params)
@@ -164,7 +165,7 @@ class FrontModern:
             exchange.start(call, self._gateway)
 
     def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel] | None = None) -> Sender:
-        return Sender(envelope.capabilities, envelope.info, envelope.log_level, self._viewer, park)
+        return Sender(envelope.capabilities, envelope.info, envelope.log_level, _viewer(envelope), park)
 
     # To the client
 
@@ -244,7 +245,7 @@ class FrontModern:
         subscription.acknowledge()
         for kind in wanted.kinds:
             # What it would be shown now is what a change is measured by: it may have its list from elsewhere.
-            self._gateway.merged_list(kind, self._viewer, lambda _listing: None)
+            self._gateway.merged_list(kind, sender.viewer, lambda _listing: None)
         for action, target in wanted.targets():
             self._followed[action, target] += 1
             if self._followed[action, target] == 1:
@@ -279,6 +280,10 @@ class FrontModern:
             # "the server SHOULD send a successful subscriptions/listen response to signal a graceful end"
             self._unlisten(request)
             self._answer(request, {names.META: jsonrpc.encode(subscription.meta())}, None)
+
+
+def _viewer(envelope: detect.Envelope) -> Viewer:
+    return _VIEWER_OF_APPS if names.APPS_EXTENSION in extensions(envelope.capabilities) else _VIEWER
 
 
 def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:

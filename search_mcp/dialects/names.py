@@ -30,6 +30,7 @@ MESSAGE: Final = "notifications/message"
 UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
+APPS_EXTENSION: Final = "io.modelcontextprotocol/ui"
 ENDED_TASKS: Final = frozenset({"completed", "failed", "cancelled"})
 TASK_STATUS: Final = "notifications/tasks/status"  # the experimental tasks of 2025-11-25
 TASK_CHANGED: Final = "notifications/tasks"  # the extension

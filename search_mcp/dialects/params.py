@@ -26,6 +26,11 @@ def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
         raise invalid_params("Invalid params: _meta must be an object") from None
 
 
+def extensions(capabilities: Fields) -> Fields:
+    """The extensions that a client declares, with its settings for each."""
+    return jsonrpc.object_or_empty(capabilities.get("extensions"))
+
+
 def with_meta(body: Fields, meta: Fields) -> Fields:
     """Put `_meta` where it was, or at the end; an empty one goes."""
     if meta:

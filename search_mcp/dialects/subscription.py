@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import Offered, names
-from search_mcp.dialects.params import with_meta
+from search_mcp.dialects.params import extensions, with_meta
 from search_mcp.errors import ProtocolError, invalid_params
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw, Struct
@@ -84,7 +84,7 @@ def read_filter(params: Fields, offered: Offered, can_subscribe: Callable[[str],
         kind for kind, key in names.LISTEN_KEY.items() if kind in offered.kinds and wanted.get(key) == Raw(b"true")
     )
     uris, tasks = _strings(wanted, names.LISTEN_URIS), _strings(wanted, names.LISTEN_TASKS)
-    if tasks is not None and names.TASKS_EXTENSION not in jsonrpc.object_or_empty(capabilities.get("extensions")):
+    if tasks is not None and names.TASKS_EXTENSION not in extensions(capabilities):
         # "If a client requests task status notifications but does not declare the [...] extension capability,
         # the server MUST return a JSON-RPC error specifying the missing capabilities"
         missing: dict[str, object] = {"extensions": {names.TASKS_EXTENSION: {}}}

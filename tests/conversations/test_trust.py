@@ -30,6 +30,22 @@ def test_what_is_as_it_was_is_not_mentioned(pair: Pair, tmp_path: Path) -> None:
     assert "changedTools" not in _servers(pair)[0]
 
 
+def test_what_a_server_has_for_clients_that_show_apps_is_no_change(pair: Pair, tmp_path: Path) -> None:
+    """ "Servers MAY register different tool variants based on host capabilities": each is seen for itself."""
+    pair.alpha.config = {"pin_tools": True}
+    pair.distrusts_in(tmp_path)
+    apps: Json = {"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}}
+    variants = [({}, ECHO), (apps, {**ECHO, "description": "Say it again, in a window."})]
+    for capabilities, echo in variants * 2:
+        pair.alpha.tools = [GREET, echo]
+        pair.front.opens(**capabilities)
+        assert "changedTools" not in _servers(pair)[0]
+        pair.comes_back()
+    pair.alpha.tools = [GREET, POISONED]
+    pair.front.opens(**apps)
+    assert _servers(pair)[0]["changedTools"] == ["echo"]
+
+
 def test_a_tool_that_changed_is_told_of_and_stays(pair: Pair, tmp_path: Path) -> None:
     _comes_back_to_another_echo(pair, tmp_path)
     assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
