@@ -290,7 +290,7 @@ class NamedItems(Sequence[Item]):
         self._by_name: dict[str, Item] = {}
         # None: more than one, or one of our own
         self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
-        self._by_double: dict[str, Item] = {}
+        self._by_other: dict[str, Item] = {}
         for config, key, shown, fields in admitted:
             self._add(config, key, shown, fields)
 
@@ -311,7 +311,9 @@ class NamedItems(Sequence[Item]):
         self._items.append(item)
         self._by_name[item.name] = item
         double = f"{prefix}__{item.own}" if prefix else item.own
-        self._by_double.setdefault(double, item)
+        # By the server's own name too, whatever `prefix` says, unless that means something else.
+        for spelling in (double, f"{config.name}.{item.own}"):
+            self._by_other.setdefault(spelling, item)
         for spelling in {fold(item.name), fold(double)}:
             self._by_fold[spelling] = None if spelling in self._by_fold else item
 
@@ -322,8 +324,8 @@ class NamedItems(Sequence[Item]):
         return len(self._items)
 
     def find(self, spelling: str) -> Item | None:
-        """Look up a name: canonical, with `__`, or folded where that is unambiguous."""
-        return self._by_name.get(spelling) or self._by_double.get(spelling) or self._by_fold.get(fold(spelling))
+        """Look up a name: canonical, with `__`, by the server's own name, or folded where that is unambiguous."""
+        return self._by_name.get(spelling) or self._by_other.get(spelling) or self._by_fold.get(fold(spelling))
 
     def names(self) -> Iterable[str]:
         return self._by_name.keys()

@@ -543,3 +543,15 @@ def test_every_problem_is_told() -> None:
         ("s", "its list of prompts cannot be had"),
         ("s", "templates: x://{y}: it has no name; its URI stands in"),
     ]
+
+
+def test_a_tool_is_also_found_by_its_server_s_own_name() -> None:
+    """`server.tool` works whatever it is shown as, unless another tool is shown so."""
+    items = catalog(
+        (server("long", prefix="l", rename={"read": "open"}), tools("read")),
+        (server("bare", prefix=""), tools("read")),
+        (server("l", prefix="bare"), tools("read")),
+    ).tools()
+    spellings = {"long.open": "long", "l.open": "long", "bare.read": "l", "read": "bare", "l.read": "l"}
+    found = {name: items.find(name) for name in spellings}
+    assert {name: item and item.server for name, item in found.items()} == spellings

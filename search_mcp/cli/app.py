@@ -116,7 +116,8 @@ def demo(options: Options) -> int:
     except ImportError as exc:
         if (exc.name or "").partition(".")[0] != "mcp":
             raise
-        raise Misuse("the demo needs the official Python SDK 2.x", "pip install 'search-mcp[demo]'") from exc
+        remedy = "pip install 'mcp>=2.3' mcp-server-git mcp-server-time"
+        raise Misuse("the demo needs the official Python SDK 2.x", remedy) from exc
     code: int = demonstration.run(options.config, options.screen)
     return code
 

@@ -47,7 +47,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
         ConfigError, Problem: it cannot begin, or a step failed.
     """
     if explicit is None and find_spec("mcp_server_time") is None:
-        raise Misuse("the demo's servers are not installed", "pip install 'search-mcp[demo]'")
+        raise Misuse("the demo's servers are not installed", "pip install mcp-server-git mcp-server-time")
     _, path = configuration(explicit or str(_PACKAGED if _PACKAGED.is_file() else _IN_CHECKOUT))
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:

@@ -16,6 +16,8 @@ from search_mcp.router import IMPATIENCE
 from search_mcp.tools import definitions
 from search_mcp.views import ShownNames
 
+AT_ONCE_SECONDS = 1.0
+"""Who answers `initialize` within this, right after the probe was given up, did not start as late as that."""
 EXAMPLES = 3
 """How many names a remark shows of those it is about."""
 
@@ -33,8 +35,8 @@ def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> 
     if status.start_seconds is None or status.offer is None:
         return None
     seconds = status.start_seconds
-    if status.offer.era is Era.LEGACY and seconds >= PROBE_SECONDS:
-        seconds -= PROBE_SECONDS  # it may have left our probe unanswered, and most clients' opening needs none
+    if status.offer.era is Era.LEGACY and PROBE_SECONDS <= seconds < PROBE_SECONDS + AT_ONCE_SECONDS:
+        seconds -= PROBE_SECONDS  # it was there, and left our probe unanswered, which most clients do without
     late = [client.name for client in clients if seconds > _patience(client, settings)]
     if not late:
         return None

@@ -77,8 +77,11 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
 
 
 def report_failures(failures: Sequence[Status], terminal: Terminal) -> int:
-    """Say which servers' tools are missing; return the exit code."""
-    for status in failures:
-        reason = cut(status.reason or "it did not start in time")
-        terminal.warning(f"the tools of {status.server!r} are missing: {reason}; search-mcp check tells more")
+    """Say which servers' tools are missing, and why if it is one; return the exit code."""
+    if len(failures) == 1:
+        reason = cut(failures[0].reason or "it did not start in time")
+        terminal.warning(f"the tools of {failures[0].server!r} are missing: {reason}; search-mcp check tells more")
+    elif failures:
+        servers = ", ".join(repr(status.server) for status in failures)
+        terminal.warning(f"the tools of {len(failures)} servers are missing: {servers}; search-mcp check tells why")
     return WRONG if failures else FINE

@@ -28,7 +28,7 @@ def check(path: Path) -> None:
     try:
         import_module("matplotlib")
     except ImportError as exc:
-        raise Problem("a plot needs matplotlib", "pip install 'search-mcp[tokens]'") from exc
+        raise Problem("a plot needs matplotlib", "pip install matplotlib") from exc
 
 
 def draw(cost: Cost, path: Path) -> None:

@@ -34,7 +34,7 @@ def find() -> Tokenizer:
     try:
         tiktoken = import_module("tiktoken")
     except ImportError:
-        return _estimating("pip install 'search-mcp[tokens]' counts them")
+        return _estimating("pip install tiktoken counts them")
     encoding = _loaded(tiktoken)
     if encoding is None:
         return _estimating(f"tiktoken could not fetch the encoding {ENCODING}, which it does once, from the network")

@@ -45,7 +45,8 @@ def test_the_demo_says_what_is_not_installed(place: Place) -> None:
     script = "import sys; sys.modules['mcp'] = None; from search_mcp.cli import main; sys.exit(main(['demo']))"
     ended = place.run(command=(sys.executable, "-c", script))
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "error: the demo needs the official Python SDK 2.x; pip install 'search-mcp[demo]'\n"
+    remedy = "pip install 'mcp>=2.3' mcp-server-git mcp-server-time"
+    assert ended.err == f"error: the demo needs the official Python SDK 2.x; {remedy}\n"
 
 
 def test_the_demo_shows_the_server_s_log_if_asked_to(place: Place) -> None:

@@ -67,6 +67,9 @@ def test_whom_a_slow_server_keeps_waiting(seconds: float, late: str | None) -> N
 def test_a_legacy_server_may_have_cost_a_probe_that_clients_do_not_make() -> None:
     assert of_start(status(3.2, Era.LEGACY), Settings(), profiles.PROFILES) is None
     assert of_start(status(3.2), Settings(), profiles.PROFILES) is not None
+    slow = of_start(status(6.5, Era.LEGACY), Settings(), profiles.PROFILES)
+    assert slow is not None
+    assert slow.startswith("it took 6.5 s to start"), "it was still starting when the probe was given up"
 
 
 def test_a_server_that_is_not_ready_keeps_nobody_waiting() -> None:
