@@ -6,7 +6,6 @@ come from: all are passed in. A fault of one server is that server's `problem`, 
 `ConfigError`; both say where and what to do, and neither ever shows a value out of `env` or `headers`.
 """
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -16,7 +15,7 @@ from pathlib import Path, PurePath
 from sys import float_info
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-from search_mcp import jsonc, jsonrpc
+from search_mcp import jsonc, jsonrpc, secrecy
 from search_mcp.errors import ConfigError
 from search_mcp.jsonc import Document, KeyPath
 from search_mcp.jsonrpc import Bounds
@@ -24,12 +23,6 @@ from search_mcp.placeholders import Complaint, Expansion, Places, at_home
 
 FILE_NAME = "mcp-servers.json"
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
-
-_SHORTEST_SECRET = 4
-"""Characters. Shorter values (a port, "yes") are no secrets; blotted out they would garble every message."""
-
-_SHORTEST_LINE = 16
-"""Characters of one line of a longer secret, such as a key in PEM; a log may show it line by line."""
 
 _LOCAL_TYPES = {"stdio", "local"}
 _REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", "ws", "websocket"}
@@ -172,6 +165,11 @@ class Config:
     warnings: tuple[str, ...]
     problems: tuple[ConfigError, ...] = field(default=(), compare=False)
     """All that keeps enabled servers from being started, in their order."""
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What messages about any of its servers must not show."""
+        return frozenset[str]().union(*(server.secrets for server in self.servers))
 
 
 NOTHING: Final = Config((), Settings(), ())
@@ -374,6 +372,7 @@ def _resolve(
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
     complaints = _complaints(entry, command, expansion.complaints)
+    written = {"args": args, "env": env, "headers": entry.headers}
     server = ServerConfig(
         name=name,
         command=command,
@@ -390,7 +389,7 @@ def _resolve(
         pinned=entry.pinned,
         rename=entry.rename,
         describe=entry.describe,
-        secrets=_secrets({*expansion.secrets, *env.values(), *entry.headers.values()}, places),
+        secrets=_secrets((*expansion.secrets, *secrecy.find(written)), places),
         **defaults,
     )
     return server, complaints
@@ -413,11 +412,7 @@ def _placed(document: Document, server: str, complaint: Complaint) -> ConfigErro
 
 def _secrets(values: Iterable[str], places: Places) -> frozenset[str]:
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
-    secrets = {value for value in values if len(value) >= _SHORTEST_SECRET and value not in public}
-    escaped = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in secrets for ascii_only in (True, False)}
-    escaped |= {value.replace("/", "\\/") for value in escaped}  # as PHP has it
-    lines = {line for value in secrets for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
-    return frozenset(secrets | escaped | lines)
+    return secrecy.spellings(value for value in values if value not in public)
 
 
 def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:

@@ -33,7 +33,8 @@ class _Clean(logging.Formatter):
         self._secrets = secrets
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
-        record.message = _CONTROLS.sub(lambda found: repr(found[0])[1:-1], record.message)
+        message = redact(record.message, self._secrets())  # while what they hold of controls is unescaped
+        record.message = _CONTROLS.sub(lambda found: repr(found[0])[1:-1], message)
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:

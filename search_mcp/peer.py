@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 BATCH_REQUESTS = 256
 """How many requests of one batch are served: its answers are gathered, and each may be a whole list."""
+TRACED_BYTES = 2000
+"""How much of a message the log shows."""
 
 
 class Receiver(Protocol):
@@ -115,7 +117,7 @@ class Peer:
         if self._ended:
             return
         if self._is_traced:
-            log.debug("> %s %.2000r", self._name, line)
+            log.debug("> %s %s", self._name, _shown(line))
         self._send_bytes(jsonrpc.framed(line) if self._lines.speaks_headers else line)
 
     # Our requests
@@ -280,7 +282,7 @@ class Peer:
             self._give_up_on(glimpsed, message)
             return
         if self._is_traced:
-            log.debug("< %s %.2000r", self._name, line)
+            log.debug("< %s %s", self._name, _shown(line))
         decoded = jsonrpc.decode(line)
         if isinstance(decoded, list):
             self._on_batch(decoded, line)
@@ -377,6 +379,15 @@ class Peer:
             act(*args)
         except Exception:  # a bug must cost its own message only; the next one is served
             log.exception("! %s: bug", self._name)
+
+
+def _shown(line: bytes) -> str:
+    """The beginning of a message as text on one line: escaped once more, a secret in it would not be known for one."""
+    text = " ".join(line[:TRACED_BYTES].decode(errors="replace").splitlines())
+    if len(line) <= TRACED_BYTES:
+        return text
+    whole_words = max(text.rfind('"'), text.rfind(" ")) + 1  # nor would half of one
+    return f"{text[:whole_words]}..."
 
 
 class _Batch:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from search_mcp.jsonc import KeyPath
+from search_mcp.secrecy import is_secret
 
 Complaint: TypeAlias = tuple[KeyPath, str, str]
 """Where in a server's entry, what is wrong there, and what to do about it."""
@@ -74,7 +75,8 @@ class Expansion:
             problem = f"the default of {name} in {key} holds a placeholder"
             self.complaints.append((path, problem, "write plain text there"))
         elif value or (value is not None and default is None):
-            self.secrets.add(value)
+            if is_secret(name, value):
+                self.secrets.add(value)
             return value
         elif default is not None:  # POSIX on `:-`: "If parameter is unset or null"
             return default

@@ -154,7 +154,7 @@ class _LogTo:
         settled = "info"
         if isinstance(config, Config):
             settled = config.settings.log_level
-            self.secrets |= frozenset[str]().union(*(server.secrets for server in config.servers))
+            self.secrets |= config.secrets
         return (self._asked_for or settled).upper()
 
 

@@ -195,10 +195,12 @@ SECRETS = [
     ({}, set()),
     ({"env": {"KEY": "abcd", "PORT": "808", "NONE": ""}}, {"abcd"}),
     ({"args": ["--token=${TOKEN}", "plain"]}, {"s3cret-token"}),
-    ({"env": {"KEY": "Bearer ${env:TOKEN}"}}, {"s3cret-token", "Bearer s3cret-token"}),
+    ({"env": {"KEY": "Bearer ${env:TOKEN}"}}, {"s3cret-token", "Bearer s3cret-token", "Bearer%20s3cret-token"}),
+    ({"args": ["--api-key", "sk-1111", "--header", "X-Mine: sk-2222"]}, {"sk-1111", "sk-2222"}),
+    ({"env": {"LOG_LEVEL": "error", "DEBUG": "true", "PATH": "/usr/bin:/bin", "PASSWORD": "test"}}, {"test"}),
     ({"args": ["${HOME}/x", "~", "${home}", "${configDir}", "${python}", "${ABSENT:-default}"]}, set()),
     ({"env": {"DIR": "${HOME}"}}, set()),
-    ({"url": "https://x", "headers": {"Authorization": "Bearer abc"}}, {"Bearer abc"}),
+    ({"url": "https://x", "headers": {"Authorization": "Bearer abc"}}, {"Bearer abc", "Bearer%20abc"}),
 ]
 
 

@@ -77,6 +77,13 @@ def test_a_secret_reaches_the_file_in_no_piece(tmp_path: Path) -> None:
     assert path.read_bytes() == b"token ***, then ***\nnext ***"
 
 
+def test_a_secret_that_is_no_utf_8_reaches_the_file_neither(tmp_path: Path) -> None:
+    secret = b"s3cr3t-\xfc"
+    journal = Journal(tmp_path / "s.log", [secret.decode(errors="surrogateescape")])
+    journal.write(b"no " + secret + b"\n")
+    assert (tmp_path / "s.log").read_bytes() == b"no ***\n"
+
+
 def test_a_line_without_end_is_written_all_the_same(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "s.log")
     journal.write(b"x" * (LINE_BYTES + 1))

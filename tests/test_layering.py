@@ -28,6 +28,7 @@ GROUPS = {
         "config",
         "diagnosis",
         "placeholders",
+        "secrecy",
         "jsonc",
         "catalog",
         "definitions",
@@ -66,8 +67,8 @@ BARE = {"", "backend"}  # packages whose `__init__` holds no more than a docstri
 WITHIN = {
     # inside a group: who may import whom
     "model": ["errors", "profiles"],
-    "config": ["jsonc", "placeholders"],
-    "placeholders": ["jsonc"],
+    "config": ["jsonc", "placeholders", "secrecy"],
+    "placeholders": ["jsonc", "secrecy"],
     "diagnosis": ["config", "jsonc", "placeholders"],
     "catalog": ["config", "definitions"],
     "arguments": ["catalog", "config"],

@@ -26,9 +26,10 @@ def test_a_stderr_that_nobody_reads_does_not_stop_us() -> None:
 WORDS = """
 import logging, sys
 from search_mcp import logs
-with logs.to_stderr("INFO", lambda: {"s3cret"}):
+with logs.to_stderr("INFO", lambda: {"s3cret", "s4cret\\\\of two\\nlines"}):
     log = logging.getLogger("x")
     log.info("it said %s", "s3cret\\n2026-01-01 INFO forged\\x1b[2Jline")
+    log.info("and %s", "s4cret\\\\of two\\nlines")
     try:
         raise ValueError("s3cret")
     except ValueError:
@@ -39,5 +40,6 @@ with logs.to_stderr("INFO", lambda: {"s3cret"}):
 def test_no_line_holds_a_secret_or_more_than_text() -> None:
     said = subprocess.run([sys.executable, "-c", WORDS], capture_output=True, text=True, check=True).stderr
     assert "it said ***\\n2026-01-01 INFO forged\\x1b[2Jline" in said.splitlines()[0]
+    assert "and ***" in said.splitlines()[1]
     assert "s3cret" not in said
     assert "Traceback" in said

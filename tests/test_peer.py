@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from search_mcp.errors import BackendAnswered, ToolNotFound
 from search_mcp.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
 from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, LineDecoder, Raw, RequestId, UnsetType
-from search_mcp.peer import BATCH_REQUESTS, ConnectionEndedError, Peer
+from search_mcp.peer import BATCH_REQUESTS, TRACED_BYTES, ConnectionEndedError, Peer
 
 LIMIT = 4096
 OK = Raw(b'{"ok":true}')
@@ -612,6 +612,20 @@ def test_everything_that_is_said_is_logged_for_whoever_debugs(caplog: pytest.Log
     assert first.startswith("> them ") and '"first"' in first
     assert answer.startswith("< them ") and '"result"' in answer
     assert second.startswith("> them ") and '"second"' in second
+
+
+def test_what_is_logged_is_text_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="search_mcp.peer")
+    talk = Conversation()
+    talk.peer.feed('back\\slash "and" \u00e9\u2028end\n'.encode())
+    assert caplog.messages[0] == '< them back\\slash "and" \u00e9 end'
+
+
+def test_what_is_logged_is_cut_between_words(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="search_mcp.peer")
+    talk = Conversation()
+    talk.peer.feed(b'{"a": "b c", "d": "' + b"x" * TRACED_BYTES + b'"}\n')
+    assert caplog.messages[0] == '< them {"a": "b c", "d": "...'
 
 
 # Bugs

@@ -10,6 +10,7 @@ VARIABLES = {
     "EMPTY": "",
     "ODD(x86)": "odd value",
     "NESTED": "${TOKEN}",
+    "NODE_ENV": "production",
 }
 
 
@@ -22,14 +23,15 @@ EXPANSIONS = [
     ("plain", "plain", set()),
     ("${TOKEN}", "s3cret-token", {"s3cret-token"}),
     ("${env:TOKEN}", "s3cret-token", {"s3cret-token"}),
-    ("a${TOKEN}b${HOME}", "as3cret-tokenb/home/ada", {"s3cret-token", "/home/ada"}),
+    ("a${TOKEN}b${HOME}", "as3cret-tokenb/home/ada", {"s3cret-token"}),
     ("${ODD(x86)}", "odd value", {"odd value"}),
-    ("${EMPTY}", "", {""}),
+    ("${EMPTY}", "", set()),
+    ("${NODE_ENV}", "production", set()),
     ("${EMPTY:-unset or empty}", "unset or empty", set()),
     ("${ABSENT:-}", "", set()),
     ("${ABSENT:-a:-b}", "a:-b", set()),
     ("${env:ABSENT:-x}", "x", set()),
-    ("${NESTED}", "${TOKEN}", {"${TOKEN}"}),
+    ("${NESTED}", "${TOKEN}", set()),
     ("${home}|${userHome}|${configDir}|${python}", "/home/ada|/home/ada|/etc/conf|/usr/bin/python3", set()),
     ("~", "/home/ada", set()),
     ("~/x", "/home/ada/x", set()),

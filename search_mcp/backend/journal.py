@@ -41,7 +41,8 @@ class Journal:
 
     def __init__(self, path: Path | None, secrets: Iterable[str] = ()) -> None:
         self._path = path
-        self._secrets = [secret.encode() for secret in sorted(secrets, key=len, reverse=True)]
+        longest_first = sorted(secrets, key=len, reverse=True)
+        self._secrets = [secret.encode(errors="surrogateescape") for secret in longest_first]  # as `os.environ` has it
         self._line = b""  # one that is not complete; a secret may be
         self._fails = False  # it was said that the file cannot be written
         self._tail: deque[bytes] = deque()

@@ -97,14 +97,14 @@ def add(
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         servers = [_typed(name, command or [], env or [], cwd)]
-    return _add(options, servers)
+    return _add(options, servers, [] if name is None else [name])
 
 
 @in_turn()
-def _add(options: Options, servers: Sequence[Server]) -> int:
+def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> int:
     screen, file = options.screen, own_file(options.config)
     _refuse_taken_names(servers, file)
-    changed, merged = merging.merge(file.document, servers)
+    changed, merged = merging.merge(file.document, servers, chosen)
     for each in merged:
         if each.result == "skipped":
             raise Misuse(f"{each.server.name or 'that'} is no server: {each.notes[0]}")
@@ -114,10 +114,10 @@ def _add(options: Options, servers: Sequence[Server]) -> int:
     for each in merged:
         if each.result == "present":
             screen.text(f"{each.server.name} is there already, as {each.name}.")
-        elif not options.dry_run:
+        elif each.result == "added" and not options.dry_run:
             screen.text(f"Added {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")
         for note in each.notes:
-            screen.warning(f"{each.name}: {note}")
+            screen.warning(f"{each.server.name}: {note}")
     return FINE
 
 
@@ -208,10 +208,7 @@ def _removed(own: Document, name: str, _entry: _Entry, _before: _Entry) -> Docum
 
 
 def _enabled(own: Document, name: str, entry: _Entry, before: _Entry) -> Document:
-    """Use the switches that are there; without any a server is on."""
-    if "enabled" in entry:
-        own = _as_before(own, name, entry, before) or own.put((ROOT, name, "enabled"), True)
-    return own.put((ROOT, name, "disabled"), False) if "disabled" in entry else own
+    return merging.switch_on(_as_before(own, name, entry, before) or own, name)
 
 
 def _as_before(own: Document, name: str, entry: _Entry, before: _Entry) -> Document | None:

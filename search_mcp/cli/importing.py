@@ -15,7 +15,7 @@ from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
 from search_mcp.clients import difference, found, merging, storage
 from search_mcp.clients.found import Server
-from search_mcp.clients.known import BY_NAME, CLIENTS, Client
+from search_mcp.clients.known import BY_NAME, CLIENTS, Client, Machine
 from search_mcp.clients.merging import Merged
 from search_mcp.errors import ConfigError
 
@@ -37,12 +37,14 @@ def import_(
     screen, own = options.screen, own_file(options.config)
     servers: list[Server] = []
     troubles: list[ConfigError] = []
-    for path, client in _files(sources or [], own.path):
+    machine = this_machine()
+    for path, client in _files(sources or [], own.path, machine):
         with noting(troubles):
             document = storage.load(path, found.format_of(path, client)).document
-            servers += found.servers(document, found.reader(document, client))
+            project = found.project_of(path, client, machine)
+            servers += found.servers(document, found.reader(document, client), project)
     changed, merged = merging.merge(own.document, servers)
-    is_new = any(each.result == "added" for each in merged)
+    is_new = changed != own.document
     if is_new and not options.dry_run:
         own.save(changed)
     if options.as_json:
@@ -63,9 +65,8 @@ def import_(
     return report(troubles, screen)
 
 
-def _files(sources: Sequence[str], own: Path) -> Iterator[tuple[Path, Client]]:
+def _files(sources: Sequence[str], own: Path, machine: Machine) -> Iterator[tuple[Path, Client]]:
     """Find the files to import from; our own is none."""
-    machine = this_machine()
     for source in sources or [client.name for client in CLIENTS]:
         if source in BY_NAME:
             files = found.files(BY_NAME[source], machine)
@@ -89,7 +90,9 @@ def _result(merged: Merged) -> str:
     if merged.result == "added":
         name = f" as {merged.name}" if merged.name != merged.server.name else ""
         return f"added{name}, disabled" if merged.is_disabled else f"added{name}"
-    return f"there already, as {merged.name}" if merged.result == "present" else f"left out: {merged.notes[0]}"
+    if merged.result == "skipped":
+        return f"left out: {merged.notes[0]}"
+    return f"there already, as {merged.name}{', switched on' if merged.result == 'enabled' else ''}"
 
 
 def _import_as_json(

@@ -58,7 +58,9 @@ class Options:
         Raises:
             ConfigError: there is none, or it is wrong.
         """
-        return configuration(self.config)
+        config, path = configuration(self.config)
+        self.screen.conceal(config.secrets)
+        return config, path
 
     @property
     def profile(self) -> Profile | None:

@@ -137,8 +137,9 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
     moved = tuple(each.server for each in merged if each.result != "skipped")
     reasons = {each.server.name: each.notes[0] for each in merged if each.result == "skipped"}
     reasons |= {server.name: server.translation.notes[0] for server in others if server.translation is not None}
-    warnings = tuple(f"{name} stays in {plan.client.title}: {reason}" for name, reason in reasons.items())
-    return _Plan(plan.client, plan.file, moved, warnings), own
+    warnings = [f"{name} stays in {plan.client.title}: {reason}" for name, reason in reasons.items()]
+    warnings += [f"{each.server.name}: {note}" for each in merged if each.result == "enabled" for note in each.notes]
+    return _Plan(plan.client, plan.file, moved, tuple(warnings)), own
 
 
 def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:

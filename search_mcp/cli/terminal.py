@@ -26,7 +26,9 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
+from search_mcp.config import redact
 from search_mcp.jsonrpc import Raw, encode, encode_bytes
+from search_mcp.logs import FORMAT
 
 WHOLE_LINES = 100_000
 """Columns of what is no terminal: nobody's text is that wide, so nothing is wrapped."""
@@ -72,14 +74,19 @@ class Terminal:
     def __init__(self) -> None:
         self._out, self._err = _console(), _console(stderr=True)
         self._debugging = False
+        self._secrets: frozenset[str] = frozenset()
         logging.getLogger().addHandler(logging.NullHandler())  # commands say themselves what is worth knowing
 
     def debug(self) -> None:
         """From now on show the log and tracebacks."""
         self._debugging = True
         handler = logging.StreamHandler()
-        handler.setFormatter(_CleanFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_CleanFormatter(lambda: self._secrets))
         logging.basicConfig(level=logging.DEBUG, handlers=[handler], force=True)
+
+    def conceal(self, secrets: frozenset[str]) -> None:
+        """From now on keep these out of the log and tracebacks."""
+        self._secrets |= secrets
 
     # Data
 
@@ -220,7 +227,7 @@ class Terminal:
     def detail(self, text: str) -> None:
         """Say what only somebody who looks for a mistake wants to know."""
         if self._debugging:
-            self._err.out(clean(text).rstrip(), highlight=False)
+            self._err.out(redact(clean(text), self._secrets).rstrip(), highlight=False)
 
     def traceback(self, exc: BaseException) -> None:
         """Show where an exception comes from, if that was asked for."""
@@ -299,8 +306,12 @@ class _Console(Console):
 
 
 class _CleanFormatter(logging.Formatter):
+    def __init__(self, secrets: Callable[[], frozenset[str]]) -> None:
+        super().__init__(FORMAT)
+        self._secrets = secrets
+
     def format(self, record: logging.LogRecord) -> str:
-        return clean(super().format(record))
+        return redact(clean(super().format(record)), self._secrets())
 
 
 def _console(*, stderr: bool = False) -> _Console:

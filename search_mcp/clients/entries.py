@@ -66,6 +66,11 @@ def is_ours(entry: object) -> bool:
     return name == REGISTERED_AS or (name in ("uvx", "uv", "pipx") and REGISTERED_AS in args)
 
 
+def is_disabled(entry: object) -> bool:
+    """Tell whether an entry is switched off, ours or a client's."""
+    return isinstance(entry, dict) and (entry.get("enabled") is False or entry.get("disabled") is True)
+
+
 def _name(command: str) -> str:
     return ntpath.basename(command).lower().removesuffix(".exe")
 
@@ -110,6 +115,9 @@ def translate(
         ours["command"] = reading.text(command)
         if args:
             ours["args"] = [reading.text(arg) for arg in args]
+        elif isinstance(entry.get("args"), str):
+            # No list, which is said when it is read; without them it would be another server.
+            ours["args"] = entry["args"]
     elif url is not None:
         ours |= _remote(entry, reading, url)
     if environment := _environment(entry, reading):
@@ -122,7 +130,7 @@ def translate(
         reading.lack("its envFile is not read here; put what is in it into env")
     if words is None:
         reading.lack("it is reached by HTTP, which this version does not do yet")
-    if words is None or entry.get("enabled") is False or entry.get("disabled") is True:
+    if words is None or is_disabled(entry):
         ours["enabled"] = False
     return Translation(ours, tuple(reading.notes), reading.lacks_nothing)
 

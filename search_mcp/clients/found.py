@@ -16,6 +16,7 @@ from search_mcp.clients.known import CLIENTS, PASTED, Client, Machine
 from search_mcp.errors import ConfigError
 
 _PROJECTS = "projects"
+_RELATIVE = ("./", "../", ".\\", "..\\")
 _FORMATS: Mapping[str, Format] = {".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 
 
@@ -54,10 +55,17 @@ def _places(client: Client, machine: Machine) -> list[tuple[Path, bool]]:
 def owner(path: Path, machine: Machine) -> Client:
     """Tell by its place whose file it is; `PASTED` if that says nothing."""
     for client in CLIENTS:
-        project = PurePath(client.project_file or "").parts
-        if path in files(client, machine) or (project and path.parts[-len(project) :] == project):
+        if path in files(client, machine) or project_of(path, client, machine) is not None:
             return client
     return PASTED
+
+
+def project_of(path: Path, client: Client, machine: Machine) -> str | None:
+    """Give the folder of the project whose file of this client it is; None if it is no project's."""
+    parts = PurePath(client.project_file or "").parts
+    if not parts or path.parts[-len(parts) :] != parts or path in files(client, machine):
+        return None
+    return str(path.parents[len(parts) - 1].resolve())
 
 
 def format_of(path: Path, client: Client) -> Format:
@@ -89,16 +97,19 @@ class Server:
         return entries.is_ours(self.raw)
 
 
-def servers(file: Document, client: Client) -> Iterator[Server]:
+def servers(file: Document, client: Client, project: str | None = None) -> Iterator[Server]:
     """Yield the servers of a file, those that Claude Code keeps for single projects last.
+
+    `project` is the folder of the project whose file it is.
 
     Raises:
         ConfigError: something else stands where they should.
     """
     inputs = _inputs(file)
     for path in _roots(file, client):
+        folder = path[1] if path[0] == _PROJECTS else project
         for name, raw in file.members(path).items():
-            placed = _in_project(raw, path[1]) if path[0] == _PROJECTS else raw
+            placed = raw if folder is None else _in_project(raw, folder)
             translation = entries.translate(placed, client, inputs, os.sep) if isinstance(placed, dict) else None
             yield Server(client, file.source, name, (*path, name), raw, translation)
 
@@ -142,10 +153,20 @@ def _roots(file: Document, client: Client) -> Iterator[tuple[str, ...]]:
 def _in_project(raw: Any, project: str) -> Any:
     """Say of a project's server where it is started, if it names files there."""
     words = entries.program(raw) if isinstance(raw, dict) else None
-    inside = [os.path.join(project, word) for word in words or () if word and not os.path.isabs(word)]  # noqa: PTH117, PTH118
-    if not any(map(os.path.exists, inside)):  # unlike a path's own method, it never raises
+    if words is None:
         return raw
-    return {"cwd": project, **raw}
+    if isinstance(raw.get("cwd"), str):
+        folder = os.path.join(project, raw["cwd"])  # noqa: PTH118
+        return {**raw, "cwd": folder} if os.path.isdir(folder) else raw  # noqa: PTH112
+    return {**raw, "cwd": project} if any(_is_path_from(word, project) for word in words) else raw
+
+
+def _is_path_from(word: str, project: str) -> bool:
+    """Tell whether a word of a command line is a path from there; what is yet to be built need not exist."""
+    if word.startswith(_RELATIVE):
+        return True
+    # Unlike a path's own method, `exists` never raises.
+    return word != "" and not os.path.isabs(word) and os.path.exists(os.path.join(project, word))  # noqa: PTH110, PTH117, PTH118
 
 
 def _inputs(file: Document) -> dict[str, dict[str, Any]]:

@@ -4,18 +4,22 @@ Pure.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from search_mcp import config
+from search_mcp.clients import entries
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.errors import ConfigError
 
 ROOT = "mcpServers"
-Result: TypeAlias = Literal["added", "present", "skipped"]
+Result: TypeAlias = Literal["added", "present", "enabled", "skipped"]
+"""`enabled` is one that was there already, switched off, and now is on."""
+
+_STARTED_BY = ("command", "args", "env", "inheritEnv", "cwd", "url", "headers")
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,19 @@ class Merged:
 
     @property
     def is_disabled(self) -> bool:
-        translation = self.server.translation
-        return translation is not None and translation.entry.get("enabled") is False
+        return self.server.translation is not None and entries.is_disabled(self.server.translation.entry)
 
 
-def merge(own: Document, servers: Iterable[Server]) -> tuple[Document, list[Merged]]:
+def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ()) -> tuple[Document, list[Merged]]:
     """Put servers into our configuration; search-mcp itself is left out.
+
+    What is there already under another name is not added again, except under a name in `chosen`. If it is
+    switched off, a server that is on switches it on.
 
     Raises:
         ConfigError: our file cannot be edited.
     """
     merged = []
-    known = {_identity(entry): name for name, entry in own.members((ROOT,)).items() if isinstance(entry, dict)}
     for server in servers:
         if server.is_ours:
             continue
@@ -49,16 +54,20 @@ def merge(own: Document, servers: Iterable[Server]) -> tuple[Document, list[Merg
         if translation is None:
             merged.append(Merged(server, "skipped", "", ("it has neither a command nor a url",)))
             continue
-        identity = _identity(translation.entry)
-        if identity in known:
-            merged.append(Merged(server, "present", known[identity]))
+        twin = _twin(own, server, chosen)
+        if twin is not None:
+            if entries.is_disabled(own.members((ROOT, twin))) and not entries.is_disabled(translation.entry):
+                own = switch_on(own, twin)
+                note = f"it is there already, as {twin}, and is switched on now"
+                merged.append(Merged(server, "enabled", twin, (note,)))
+            else:
+                merged.append(Merged(server, "present", twin))
             continue
         if problem := fault(server.name, translation.entry):
             merged.append(Merged(server, "skipped", "", (problem,)))
             continue
         name = _free_name(server.name, own.members((ROOT,)))
         own = own.put((ROOT, name), dict(translation.entry))
-        known[identity] = name
         renamed = (f"there is another {server.name} already, so it is called {name}",) if name != server.name else ()
         merged.append(Merged(server, "added", name, (*renamed, *translation.notes)))
     return own, merged
@@ -68,6 +77,19 @@ def is_same(server: Server, entry: object) -> bool:
     """Tell whether an entry of ours starts what a server of somebody else's starts."""
     theirs = server.translation
     return theirs is not None and isinstance(entry, dict) and _identity(theirs.entry) == _identity(entry)
+
+
+def switch_on(own: Document, name: str) -> Document:
+    """Switch a server of ours on, by the switches it has; without any it is on.
+
+    Raises:
+        ConfigError: our file cannot be edited.
+    """
+    entry = own.members((ROOT, name))
+    for switch, value in (("enabled", True), ("disabled", False)):
+        if switch in entry:
+            own = own.put((ROOT, name, switch), value)
+    return own
 
 
 def fault(name: str, entry: Mapping[str, Any]) -> str | None:
@@ -80,11 +102,15 @@ def fault(name: str, entry: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _identity(entry: Mapping[str, Any]) -> tuple[object, ...]:
-    args, environment = entry.get("args") or [], entry.get("env") or {}
-    if not isinstance(args, list) or not isinstance(environment, dict):
-        return (id(entry),)
-    return (entry.get("command"), entry.get("url"), tuple(map(str, args)), frozenset(map(str, environment.items())))
+def _twin(own: Document, server: Server, chosen: Container[str]) -> str | None:
+    """Name the server of ours that is the same; of several one that is on, and rather the one of that name."""
+    same = {name: entry for name, entry in own.members((ROOT,)).items() if is_same(server, entry)}
+    names = [name for name in same if name == server.name or server.name not in chosen]
+    return min(names, key=lambda name: (entries.is_disabled(same[name]), name != server.name), default=None)
+
+
+def _identity(entry: Mapping[str, Any]) -> list[object]:
+    return [entry.get(key) or None for key in _STARTED_BY]
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:

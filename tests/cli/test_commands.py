@@ -104,6 +104,39 @@ def test_check_when_a_server_fails(toolbox: Place) -> None:
     assert 'did you mean "settings"?' in ended.out
 
 
+def test_check_shows_no_secret_of_the_arguments(configured: Configured) -> None:
+    words = ["--api-key", "s3cr3t", "--header", "Authorization: Bearer s4cr3t", "postgresql://me:s5cr3t@x/y"]
+    ended = configured(dying=server("dying", *words)).run("check")
+    assert ended.code == 1
+    assert "dying.py --api-key '***' --header 'Authorization: ***' 'postgresql://***@x/y'" in ended.out
+    assert "cr3t" not in ended.out
+
+
+SECRET = 's3cr3t"\\quoted'
+
+
+@pytest.mark.parametrize("words", [["check"], ["call", "box.echo", f"text={SECRET}"]])
+def test_the_log_of_a_command_shows_no_secret(configured: Configured, words: list[str]) -> None:
+    script = "import os; print('no message:', os.environ['WORD'])"
+    bad = {"command": sys.executable, "args": ["-c", script], "env": {"WORD": SECRET}}
+    ended = configured(box=server("toolbox", env={"WORD": SECRET}), bad=bad).run(*words, "--debug")
+    assert " DEBUG search_mcp.peer: < box " in ended.err
+    assert "***" in ended.err
+    assert "s3cr3t" not in ended.err
+
+
+def test_what_only_configures_stays_readable(configured: Configured) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "NODE_ENV": "production", "LOG_LEVEL": "error", "DEBUG": "true"}
+    script = "import sys; sys.exit('error: no production database; is that true?')"
+    gone = {"command": "there-is-no-such-program", "env": environment}
+    ended = configured(gone=gone, bad={"command": sys.executable, "args": ["-c", script], "env": environment}).run(
+        "check"
+    )
+    assert "error: no production database; is that true?" in ended.out
+    assert "'there-is-no-such-program' was not found in /usr/bin:/bin" in ended.out
+    assert "***" not in ended.out
+
+
 def test_check_for_a_program(toolbox: Place) -> None:
     ended = toolbox.run("check", "--json")
     assert (ended.code, ended.err) == (1, "")

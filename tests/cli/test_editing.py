@@ -63,7 +63,24 @@ EDITS = [
         "    },\n  },",
         '    },\n    "new": {\n      "command": "x"\n    },\n  },',
     ),
-    (["add", "again", "--", "npx", "-y", "pkg"], "", ""),
+    (["add", "files", "--", "npx", "-y", "pkg"], "", ""),
+    (["add", "--json", '{"again": {"command": "npx", "args": ["-y", "pkg"]}}'], "", ""),
+    (
+        ["add", "again", "--", "npx", "-y", "pkg"],  # that of another name is the same, but this name was asked for
+        "    },\n  },",
+        (
+            '    },\n    "again": {\n      "command": "npx",\n      "args": [\n        "-y",\n        "pkg"\n      ]\n'
+            "    },\n  },"
+        ),
+    ),
+    (
+        ["add", "again", "--json", '"mcpServers": {"pkg": {"command": "npx", "args": ["-y", "pkg"], "cwd": "/c"}},'],
+        "    },\n  },",
+        (
+            '    },\n    "again": {\n      "command": "npx",\n      "args": [\n        "-y",\n        "pkg"\n      ],\n'
+            '      "cwd": "/c"\n    },\n  },'
+        ),
+    ),
 ]
 
 
@@ -124,6 +141,13 @@ def test_nothing_is_taken_out_that_a_person_wrote(place: Place, config: Path, en
     assert config.read_text() == text.replace("false", "true")
 
 
+def test_what_is_there_and_off_is_switched_on(place: Place, config: Path) -> None:
+    ended = place.run("add", "git", "--", "uvx")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "warning: git: it is there already, as git, and is switched on now\n"
+    assert config.read_bytes().decode() == OURS.replace('"disabled": true', '"disabled": false')
+
+
 def test_several_at_once(place: Place, config: Path) -> None:
     assert place.run("disable", "files", "git", "files").out == f"Disabled files, git in {config}.\n"
     assert place.run("remove", "git", "files").code == 0
@@ -170,6 +194,7 @@ MISUSES = [
     (["add", "--json", '{"command": "x"}'], ["that server has no name"]),
     (["add", "--json", '{"a": {"command": 3}}'], ["a is no server: it has neither a command nor a url"]),
     (["add", "--json", '{"a": {"command": "x", "tags": 3}}'], ['a is no server: "tags" must be a list of strings']),
+    (["add", "--json", '{"a": {"command": "uvx", "args": "x"}}'], ['a is no server: "args" must be a list of strings']),
     (["add", "--json", '{"a": '], ["--json:1: not valid JSON"]),
     (["add", "--json", "{}"], ["that holds no server"]),
     (["add", "me", "--", "search-mcp"], ["no server but search-mcp itself"]),

@@ -180,6 +180,36 @@ def test_import_some(home: Place) -> None:
     assert own_servers(home)["a"] == {"command": "${home}/a", "env": {"K": "${K}"}}
 
 
+def test_import_starts_a_projects_servers_in_the_project(home: Place) -> None:
+    entry, elsewhere = {"command": "python", "args": ["./dist/server.py"]}, {"command": "npx", "args": ["x"]}
+    roots = {"one/.cursor/mcp.json": "mcpServers", "two/.vscode/mcp.json": "servers", "three/.mcp.json": "mcpServers"}
+    for name, root in roots.items():
+        path = home.folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({root: {"a": entry, "npx": elsewhere}}))
+    ended = home.run("import", *roots, "--json")
+    assert [each["as"] for each in ended.json["servers"]] == ["a", "npx", "a-2", "npx", "a-3", "npx"]
+    assert own_servers(home) == {
+        "a": {**entry, "cwd": str((home.folder / "one").resolve())},
+        "npx": elsewhere,
+        "a-2": {**entry, "cwd": str((home.folder / "two").resolve())},
+        "a-3": {**entry, "cwd": str((home.folder / "three").resolve())},
+    }
+
+
+def test_import_switches_on_what_is_on_elsewhere(home: Place) -> None:
+    for name, disabled in (("one", True), ("two", False)):
+        entry = {"command": "x", "disabled": disabled}
+        (home.folder / f"{name}.json").write_text(json.dumps({"mcpServers": {name: entry}}))
+    assert home.run("import", "one.json").code == 0
+    assert own_servers(home) == {"one": {"command": "x", "enabled": False}}
+    ended = home.run("import", "two.json", "--dry-run")
+    assert '+      "enabled": true' in ended.out
+    ended = home.run("import", "two.json")
+    assert ended.out.splitlines()[1].endswith("there already, as one, switched on")
+    assert own_servers(home) == {"one": {"command": "x", "enabled": True}}
+
+
 def test_import_keeps_what_is_there(home: Place) -> None:
     home.configure({"files": server("toolbox")})
     assert home.run("import", "claude-desktop").code == 0
@@ -293,6 +323,18 @@ def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
     assert texts(home) == UNTOUCHED
     assert "s3cret" not in ended.out + ended.err
     assert own_servers(home).keys() == {"time", "files", "files-2", "fetch"}  # other clients may use them
+
+
+def test_replace_keeps_on_what_was_on(home: Place) -> None:
+    fetch = {"command": "uvx", "args": ["mcp-server-fetch"]}
+    home.configure({"web": {**fetch, "enabled": False}})
+    ended = home.run("install", "goose", "--replace")
+    assert ended.code == 0
+    assert "warning: fetch: it is there already, as web, and is switched on now" in ended.err
+    config = json.loads((home.folder / "config" / "mcp-servers.json").read_text())
+    assert config["mcpServers"] == {"web": {**fetch, "enabled": True}}
+    assert home.run("uninstall", "goose").code == 0
+    assert texts(home) == UNTOUCHED
 
 
 def test_what_was_moved_comes_back_into_a_file_that_was_edited(home: Place) -> None:

@@ -1,23 +1,11 @@
 """What an edit changes is shown, but no secret."""
 
+import json
+
 import pytest
 
 from search_mcp.clients import document
-from search_mcp.clients.difference import secrets, unified
-
-SECRETS = [
-    ({"env": {"A": "s3cret", "PORT": "80", "B": "${B}"}}, {"s3cret"}),
-    ({"x": {"environment": {"A": "s3cret"}, "headers": {"B": "Bearer s3cret"}}}, {"s3cret", "Bearer s3cret"}),
-    ({"oauthToken": "s3cret", "theme": "dark", "apiKey": "{env:K}"}, {"s3cret"}),
-    ({"args": ["--api-key", "s3cret", "--token=s4cret", "--verbose", "plain"]}, {"s3cret", "s4cret"}),
-    ({"url": "https://me:pw12@x/?a=b&api_key=s3cret&c=d#e"}, {"me:pw12", "s3cret"}),
-    ({"args": ["plain", 1, None, ["nested"]]}, set()),
-]
-
-
-@pytest.mark.parametrize(("value", "found"), SECRETS)
-def test_secrets(value: object, found: set[str]) -> None:
-    assert {*secrets(value)} == found
+from search_mcp.clients.difference import unified
 
 
 def test_unified_hides_them_as_they_are_written() -> None:
@@ -31,6 +19,41 @@ def test_unified_hides_them_as_they_are_written() -> None:
 def test_unified_hides_what_is_commented_out() -> None:
     before = document.read(b'{\n  // "MY_TOKEN": "s3cret", "apiKey": s4cret\n}', "jsonc", "f")
     assert '\n   // "MY_TOKEN": "***", "apiKey": ***\n' in unified(before, before.put(("a",), 1))
+
+
+SHOWN = [
+    # args, as they are shown
+    (["--header", "Authorization: Bearer s3cret"], '["--header", "Authorization: ***"]'),
+    (["--header=Authorization:Token s3cret"], '["--header=Authorization:***"]'),
+    (["-H", "X-Mine: s3cret"], '["-H", "X-Mine: ***"]'),
+    (["--pat", "s3cret", "--path", "here"], '["--pat", "***", "--path", "here"]'),
+    (["--api-key", "s3cret", "server.js"], '["--api-key", "***", "server.js"]'),
+    (["-y", "mcp-auth", "server.js"], '["-y", "mcp-auth", "server.js"]'),
+    (["--token", "${TOKEN}"], '["--token", "${TOKEN}"]'),
+]
+
+
+@pytest.mark.parametrize(("args", "shown"), SHOWN)
+def test_unified_hides_what_stands_in_arguments(args: list[str], shown: str) -> None:
+    before = document.read(b"{}", "json", "f")
+    after = document.read(json.dumps({"args": args}).encode(), "json", "f")
+    assert f'+{{"args": {shown}}}' in unified(before, after)
+
+
+COMMENTS = [
+    # commented out, as it is shown
+    ('"Authorization: Bearer s3cret"', '"Authorization: Bearer ***"'),
+    ('"Authorization": "Basic s3cret"', '"Authorization": "Basic ***"'),
+    ('["--api-key", "s3cret"]', '["--api-key", "***"]'),
+    ("--pat s3cret", "--pat ***"),
+    ('"apiKey": "${API_KEY}"', '"apiKey": "${API_KEY}"'),
+]
+
+
+@pytest.mark.parametrize(("comment", "shown"), COMMENTS)
+def test_unified_hides_what_stands_in_comments(comment: str, shown: str) -> None:
+    before = document.read(f"{{\n  // {comment}\n}}".encode(), "jsonc", "f")
+    assert f"\n   // {shown}\n" in unified(before, before.put(("a",), 1))
 
 
 def test_unified_of_nothing() -> None:

@@ -104,6 +104,51 @@ def test_the_servers_of_claude_codes_projects(tmp_path: Path) -> None:
     assert [server.path[:-1] for server in servers[:2]] == [("mcpServers",), ("projects", str(tmp_path), "mcpServers")]
 
 
+PROJECTS = [
+    (".mcp.json", "claude-code", "."),
+    ("project/.mcp.json", "claude-code", "project"),
+    ("project/.cursor/mcp.json", "cursor", "project"),
+    ("project/.vscode/mcp.json", "vscode", "project"),
+    (".cursor/mcp.json", "cursor", None),
+    (".codex/config.toml", "codex", None),
+    (".lmstudio/mcp.json", "lm-studio", None),
+    ("project/mcp.json", "cursor", None),
+]
+
+
+@pytest.mark.parametrize(("name", "client", "project"), PROJECTS)
+def test_whose_project_it_is(machine: Machine, name: str, client: str, project: str | None) -> None:
+    [path] = make(machine, name)
+    folder = str((Path(machine.home) / project).resolve()) if project is not None else None
+    assert found.project_of(path, BY_NAME[client], machine) == folder
+
+
+STARTS: list[tuple[dict[str, object], str | None]] = [
+    # an entry, and where below the project it is started
+    ({"command": "python", "args": ["there/server.py"]}, ""),
+    ({"command": "python", "args": ["./dist/yet_to_be_built.py"]}, ""),
+    ({"command": "..\\yet_to_be_built.exe"}, ""),
+    ({"command": "server", "args": ["."]}, ""),
+    ({"command": "python", "args": ["server.py"], "cwd": "there"}, "there"),
+    ({"command": "./server", "cwd": "${workspaceFolder}/there"}, None),
+    ({"command": "npx", "args": ["-y", "@scope/pkg", "", "a\0b"]}, None),
+    ({"command": "~/server"}, None),
+    ({"url": "https://x"}, None),
+]
+
+
+@pytest.mark.parametrize(("entry", "inside"), STARTS)
+def test_where_a_projects_server_is_started(tmp_path: Path, entry: dict[str, object], inside: str | None) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "server.py").touch()
+    file = document.read(json.dumps({"servers": {"a": entry}}).encode(), "jsonc", "f")
+    [server] = found.servers(file, BY_NAME["vscode"], str(tmp_path))
+    assert server.raw == entry
+    assert server.translation is not None
+    expected = entry.get("cwd") if inside is None else str(tmp_path / inside)
+    assert server.translation.entry.get("cwd") == expected
+
+
 ENTRY = {"command": "npx", "args": ["x"]}
 GIVEN = [
     # pasted, name, servers

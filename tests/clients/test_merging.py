@@ -8,7 +8,10 @@ from search_mcp.clients import document, found
 from search_mcp.clients.merging import fault, is_same, merge
 
 X = {"command": "x", "args": ["a"], "env": {"B": "c"}}
-Y = {"command": "y"}
+Y: dict[str, Any] = {"command": "y"}
+OFF = {**Y, "enabled": False}
+ON = [("added", "a"), ("enabled", "a")]
+REMOTE = {"type": "http", "url": "https://x", "enabled": False}
 
 
 def merged(own: dict[str, Any], *servers: tuple[str, dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -21,7 +24,35 @@ def merged(own: dict[str, Any], *servers: tuple[str, dict[str, Any]]) -> tuple[d
 
 SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[str, Any], list[tuple[str, str]]]] = [
     ("new ones", {"a": X}, [("b", Y)], {"a": X, "b": Y}, [("added", "b")]),
-    ("one that is there", {"a": X}, [("b", {**X, "cwd": "/c"})], {"a": X}, [("present", "a")]),
+    ("one that is there", {"a": X}, [("b", {**X, "tools": {"deny": ["x"]}})], {"a": X}, [("present", "a")]),
+    (
+        "another folder",
+        {"a": X},
+        [("a", {**X, "cwd": "/c"}), ("b", {**X, "cwd": "/d"})],
+        {"a": X, "a-2": {**X, "cwd": "/c"}, "b": {**X, "cwd": "/d"}},
+        [("added", "a-2"), ("added", "b")],
+    ),
+    (
+        "other inherited variables",
+        {"a": Y},
+        [("b", {**Y, "inheritEnv": ["TOKEN"]})],
+        {"a": Y, "b": {**Y, "inheritEnv": ["TOKEN"]}},
+        [("added", "b")],
+    ),
+    (
+        "other headers",
+        {"a": {**REMOTE, "headers": {"A": "1"}}},
+        [("b", {**REMOTE, "headers": {"A": "2"}})],
+        {"a": {**REMOTE, "headers": {"A": "1"}}, "b": {**REMOTE, "headers": {"A": "2"}}},
+        [("added", "b")],
+    ),
+    ("one that is off", {"a": {**X, "enabled": False}}, [("b", X)], {"a": {**X, "enabled": True}}, [("enabled", "a")]),
+    ("one that is off by itself", {}, [("a", OFF), ("b", Y)], {"a": {**Y, "enabled": True}}, ON),
+    ("one off in another way", {"a": {**Y, "disabled": True}}, [("b", Y)], {"a": {**Y, "disabled": False}}, ON[1:]),
+    ("two that are off", {"a": OFF}, [("b", OFF)], {"a": OFF}, [("present", "a")]),
+    ("one that is off, of one that is on", {"a": Y}, [("b", OFF)], {"a": Y}, [("present", "a")]),
+    ("one that is there, off and on", {"a": Y, "b": OFF}, [("b", Y)], {"a": Y, "b": OFF}, [("present", "a")]),
+    ("arguments that are none", {"a": Y}, [("b", {**Y, "args": "text"})], {"a": Y}, [("skipped", "")]),
     ("one twice", {}, [("a", X), ("b", X)], {"a": X}, [("added", "a"), ("present", "a")]),
     (
         "one name for three",
@@ -66,9 +97,20 @@ def test_notes() -> None:
     )
 
 
+def test_a_name_that_was_chosen() -> None:
+    own = document.read(
+        b'{"mcpServers": {"a": {"command": "y"}, "b": {"command": "y", "enabled": false}}}', "jsonc", "f"
+    )
+    for name, result in (("a", "present"), ("b", "enabled"), ("c", "added")):
+        changed, [each] = merge(own, [found.typed(name, Y)], [name])
+        assert (each.name, each.result) == (name, result)
+        assert changed.members(("mcpServers", name)) in (Y, {**Y, "enabled": True})
+
+
 def test_is_same() -> None:
     assert is_same(found.typed("a", X), {**X, "enabled": False})
     assert not is_same(found.typed("a", X), Y)
+    assert not is_same(found.typed("a", X), {**X, "cwd": "/c"})
     assert not is_same(found.typed("a", X), 3)
 
 

@@ -1,0 +1,167 @@
+"""What must not be shown: which texts of a configuration are secrets, and how they may be spelt elsewhere.
+
+What stands in an environment or a header is one, unless it is known for something else; in arguments and URLs,
+what is called one is. Pure, and part of every start: patterns are compiled when the first text needs them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+
+_WORDS = ("key", "token", "secret", "pass", "pwd", "auth", "credential")
+NAME = rf"(?:{'|'.join(_WORDS)}|(?<![^\W_])pat(?![^\W_]))"
+"""Part of what a secret is called, as a pattern that ignores case; a `pat` is a personal access token."""
+SCHEME = r"(?:(?:Bearer|Basic|Token)\s+)"
+"""What precedes the credentials in a header, as a pattern that ignores case."""
+PLACEHOLDER = r"""\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
+"""What names a value and holds none, in our words or another client's, as a pattern."""
+
+_IN_URL = rf"(?i)://([^/@\s]+)@|[?&][^=&]*{NAME}[^=&]*=([^&#\s]+)"
+_CREDENTIALS = rf"(?i){SCHEME}(\S+)\s*"
+
+_ENVIRONMENTS = {"env", "envs", "environment"}
+_HEADERS = {"headers", "http_headers"}
+_OF_ENVIRONMENT = {"-e", "--env"}
+_OF_HEADER = {"-H", "--header"}
+
+_SHORTEST = 4
+"""Characters. Shorter values (a port, "yes") are no secrets; blotted out they would garble every message."""
+
+_SHORTEST_LINE = 16
+"""Characters of one line of a longer secret, such as a key in PEM; a log may show it line by line."""
+
+_SETTINGS = frozenset(
+    (
+        *("true", "false", "none", "null", "auto", "default", "enabled", "disabled", "stdio", "utf-8", "utf8"),
+        *("error", "warn", "warning", "info", "debug", "trace", "verbose", "quiet", "silent"),
+        *("production", "development", "test", "staging", "local", "localhost"),
+    )
+)
+"""Words that configure and never guard."""
+
+_PLACES = frozenset(
+    (
+        *("PATH", "HOME", "PWD", "SHELL", "TERM", "TMPDIR", "TEMP", "TMP", "XDG_RUNTIME_DIR"),
+        *("VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME", "NODE_PATH", "JAVA_HOME"),
+        *("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
+        *("USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "PATHEXT"),
+        *("TZ", "LANG", "LANGUAGE", "LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC"),
+        "LC_TIME",
+    )
+)
+"""Variables that hold folders, programs or a locale; `PWD` is the working folder, whatever it sounds like."""
+
+
+def is_secret(variable: str, value: str) -> bool:
+    """Whether what a variable holds is to be hidden: anything but settings and places, unless its name says more."""
+    if variable.upper() in _PLACES or not _can_be_secret(value):
+        return False
+    return _is_called_secret(variable) or value.lower() not in _SETTINGS
+
+
+def find(value: object, *, called: str = "") -> Iterator[str]:
+    """Yield the secrets in a value of a configuration file, of whichever client: whole, and their telling parts."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key in _ENVIRONMENTS and isinstance(inner, Mapping):
+                for name, each in inner.items():
+                    yield from _in_variable(str(name), each)
+            elif key in _HEADERS and isinstance(inner, Mapping):
+                for each in inner.values():
+                    yield from _in_secret(each)
+            else:
+                yield from find(inner, called=str(key))
+    elif isinstance(value, list | tuple):
+        option = ""
+        for inner in value:
+            if isinstance(inner, str) and inner.startswith("-"):
+                option, separator, given = inner.partition("=")
+                yield from _in_argument(option, given)
+                option = "" if separator else option
+            elif isinstance(inner, str):
+                yield from _in_argument(option, inner)
+                option = ""
+            else:
+                yield from find(inner)
+    elif isinstance(value, str):
+        yield from _in_secret(value) if _is_called_secret(called) else _parts(value)
+
+
+def spellings(secrets: Iterable[str]) -> frozenset[str]:
+    """Spell secrets in every form they may be shown in: line by line, in a URL, escaped as in JSON and in Python."""
+    plain = {*secrets}
+    plain |= {line for value in plain for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
+    # A text of JSON may itself stand in a message, which is JSON.
+    escaped = {each for value in plain for once in _in_json(value) for each in (once, *_in_json(once))}
+    shown = {each for value in plain for each in (*_in_python(value), *_in_python(value.encode(errors="replace")))}
+    # `os.environ` keeps bytes that are no UTF-8 as surrogates; whoever reads them elsewhere replaces them.
+    replaced = {re.sub(r"[\ud800-\udfff]", "\ufffd", value) for value in plain}
+    return frozenset(plain | escaped | shown | replaced | {_in_url(value) for value in plain})
+
+
+def _can_be_secret(value: object) -> bool:
+    return isinstance(value, str) and len(value) >= _SHORTEST and not re.fullmatch(PLACEHOLDER, value)
+
+
+def _is_called_secret(name: str) -> bool:
+    folded = name.lower()
+    return any(word in folded for word in _WORDS) or "pat" in folded.replace("_", "-").split("-")
+
+
+def _in_variable(name: str, value: object) -> Iterator[str]:
+    if isinstance(value, str) and is_secret(name, value):
+        yield from _in_secret(value)
+
+
+def _in_argument(option: str, text: str) -> Iterator[str]:
+    """Yield the secrets in a word of a command line, by the option before it."""
+    name, _, value = text.partition("=")
+    if option in _OF_HEADER:
+        yield from _in_secret(text.partition(":")[2].strip())
+    elif option in _OF_ENVIRONMENT:
+        yield from _in_variable(name, value)
+    elif _is_called_secret(option):
+        yield from _in_secret(text)
+    elif name.isidentifier() and _is_called_secret(name):
+        yield from _in_secret(value)
+    else:
+        yield from _parts(text)
+
+
+def _in_secret(value: object) -> Iterator[str]:
+    if isinstance(value, str) and _can_be_secret(value):
+        yield value
+        yield from _parts(value)
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield what of a text is secret by itself: a URL's user, password and keys, a header's credentials."""
+    parts = []
+    if "@" in text or "=" in text:
+        for user, key in re.findall(_IN_URL, text):
+            parts += [user, user.partition(":")[2], key]
+    if " " in text and (header := re.fullmatch(_CREDENTIALS, text)):
+        parts.append(header[1])
+    yield from filter(_can_be_secret, parts)
+
+
+def _in_json(value: str) -> Iterator[str]:
+    for ascii_only in (True, False):
+        written = json.dumps(value, ensure_ascii=ascii_only)[1:-1]
+        yield written
+        yield written.replace("/", "\\/")  # as PHP has it
+
+
+def _in_python(value: str | bytes) -> Iterator[str]:
+    """A value as `repr` shows it, in quotes of either kind."""
+    both = value + "'\"" if isinstance(value, str) else value + b"'\""  # then those around it are single ones
+    start = 1 if isinstance(value, str) else 2
+    yield repr(value)[start:-1]
+    yield repr(both)[start:-4]
+
+
+def _in_url(value: str) -> str:
+    if value.isalnum() and value.isascii():
+        return value
+    return str(import_module("urllib.parse").quote(value, safe="", errors="replace"))
