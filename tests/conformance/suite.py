@@ -52,6 +52,11 @@ class Report:
     stderr: str
 
     @property
+    def ran_out_of_time(self) -> bool:
+        """Whether the suite did not wait for an answer any longer: it gives each a few seconds."""
+        return any("aborted due to timeout" in check.message for check in self.checks)
+
+    @property
     def scenarios(self) -> set[str]:
         return {check.scenario for check in self.checks}
 
