@@ -191,12 +191,11 @@ async def test_what_a_child_says_comes_as_bytes() -> None:
 
 FLOOD = """
 import sys
-for number in range(5000):
-    print(number)
+sys.stdout.write("".join(f"{number}\\n" for number in range(50_000)))
 sys.stdout.flush()
 sys.stdin.read()
 """
-FLOODED = "".join(f"{number}\n" for number in range(5000)).encode()
+FLOODED = "".join(f"{number}\n" for number in range(50_000)).encode()
 
 
 async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
