@@ -90,7 +90,6 @@ class Router:
         self._problems: set[tuple[str, str]] = set()
         self._examined = -1  # the catalogue's version when its problems were last looked for
         self._own = tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
-        self._indexing = False
         self._backends: Mapping[str, Backend] = {}
         self._log_level: str | None = None
         self.configure(servers, settings, {})
@@ -283,7 +282,10 @@ class Router:
         return self._search_when_settled(call, _guarded(call, run), patience)
 
     def _search_when_settled(self, call: Call, run: Callable[[], None], patience: float) -> Cancel:
-        """Search once every tool is known and indexed; what is left to index gets so between other calls."""
+        """Search once every tool is known, and indexed in slices between other calls.
+
+        Not before: a client whose model never searches is spared the index, which is as large as all lists.
+        """
         stop: Callable[[], None] = lambda: None  # noqa: E731
 
         def search() -> None:
@@ -501,18 +503,10 @@ class Router:
     def _tell_of_changes(self) -> None:
         """Tell the client of the lists that would look different now from how it was last shown them."""
         self._coalescing = False
-        if not self._indexing:
-            self._index()
         self._log_problems()
         changed = self._presentation.changed()
         if changed:
             self._tell_front(CatalogChanged(changed))
-
-    def _index(self) -> None:
-        """Bring the search up to the catalogue in slices, so that no call waits for all of it."""
-        self._indexing = self._own.advance()
-        if self._indexing:
-            self._later(0, self._index)
 
     def _log_problems(self) -> None:
         """Say once of each definition that was repaired or left out, and why."""

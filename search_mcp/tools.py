@@ -126,7 +126,7 @@ class OwnTools:
 
     @cached_property
     def _index(self) -> Finder:
-        # The search takes as long to load as all the rest of ours, and nobody searches before the first list.
+        # The search takes as long to load as all the rest of ours, and some models never search.
         index: Finder = import_module("search_mcp.tool_index").ToolIndex(
             self._catalog, lambda: self._facts, self._statuses
         )
@@ -135,8 +135,7 @@ class OwnTools:
     def advance(self) -> bool:
         """Bring the search up to the catalogue by one server; return whether another is due.
 
-        Called between other work after every change, so that no call waits for a large index; a search makes up
-        for what is left.
+        Called between other work, so that no call waits for a large index; a search makes up for what is left.
         """
         return self._index.advance()
 

@@ -1,9 +1,12 @@
-"""What the first answer does not wait for: DESIGN 1, "answers `initialize` at once"."""
+"""What is loaded when: for the first answer next to nothing, the search for the first search."""
 
 import json
 import subprocess
 import sys
 from pathlib import Path
+
+from processes.conftest import Serve
+from processes.run import server
 
 LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
 """What runs the backends, follows edits, finds mistyped words and explains wrong files."""
@@ -13,6 +16,7 @@ WITHOUT = (
 
 
 def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(tmp_path: Path) -> None:
+    # DESIGN 1: "answers `initialize` at once"
     config = tmp_path / "mcp-servers.json"
     config.write_text(json.dumps({"mcpServers": {"one": {"command": sys.executable}}}))
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
@@ -21,3 +25,17 @@ def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(
     run = subprocess.run(command, input=f"{line}\n", capture_output=True, text=True, timeout=60)
     assert json.loads(run.stdout.splitlines()[0])["result"]["protocolVersion"] == "2025-11-25"
     assert "anyio._backends" in run.stderr  # which is missed afterwards
+
+
+def test_who_never_searches_has_no_index(serve: Serve) -> None:
+    servers, imports = {"one": server("well_behaved")}, {"PYTHONPROFILEIMPORTTIME": "1"}
+    with serve(servers, imports) as run:
+        run.opens()
+        run.asks("tools/list")
+        run.calls("one.echo", words="x")
+    assert b"search_mcp.front" in run.stderr
+    assert b"search_mcp.search" not in run.stderr
+    with serve(servers, imports) as run:
+        run.opens()
+        assert "one.echo" in run.calls("search_tools", query="echo")
+    assert b"search_mcp.search" in run.stderr
