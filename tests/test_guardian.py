@@ -19,26 +19,30 @@ import subprocess, sys
 from search_mcp.backend.guardian import Guardian
 guardian = Guardian()
 guardian.start()
-subprocess.Popen(
-    [sys.executable, "-c", {STUBBORN!r}], start_new_session=True, preexec_fn=guardian.expect(), stdin=subprocess.PIPE
-).wait()
+with guardian.expecting() as announce:
+    subprocess.Popen(
+        [sys.executable, "-c", {STUBBORN!r}], start_new_session=True, preexec_fn=announce, stdin=subprocess.PIPE
+    ).wait()
 """
 FORGETS = """
-import os, subprocess
+import contextlib, os, subprocess
 from search_mcp.backend.guardian import Guardian
 guardian = Guardian()
 guardian.start()
 end, held = os.pipe()
+@contextlib.contextmanager
 def born(script, descriptor):
-    options = {"start_new_session": True, "preexec_fn": guardian.expect(), "pass_fds": [descriptor]}
-    return subprocess.Popen(["sh", "-c", script], **options)
-born("sleep 60; echo kept", held)
-dismissed = born(f"cat <&{end}; echo dismissed", end)
-guardian.dismiss(dismissed.pid)
-born(f"cat <&{end}; echo given up", end)
-guardian.give_up()
-guardian.expect()
-guardian.give_up()  # before any child was there
+    with guardian.expecting() as announce:
+        options = {"start_new_session": True, "preexec_fn": announce, "pass_fds": [descriptor]}
+        yield subprocess.Popen(["sh", "-c", script], **options)
+with born("sleep 60; echo kept", held):
+    pass
+with born(f"cat <&{end}; echo dismissed", end) as dismissed:
+    guardian.dismiss(dismissed.pid)
+with contextlib.suppress(OSError), born(f"cat <&{end}; echo given up", end):
+    raise OSError
+with contextlib.suppress(OSError), guardian.expecting():
+    raise OSError  # before any child was there
 """
 
 

@@ -1,9 +1,11 @@
 """Real children: how they are started, given up half-way, and stopped in order."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +45,14 @@ class Recorded(Guardian):
         self.told.append("watch")
         super().watch(group)
 
-    def give_up(self) -> None:
-        self.told.append("give up")
-        super().give_up()
+    @contextlib.contextmanager
+    def expecting(self) -> Iterator[Callable[[], None]]:
+        try:
+            with super().expecting() as announce:
+                yield announce
+        except OSError:
+            self.told.append("lost")
+            raise
 
     def signal(self, group: int, number: int) -> None:
         self.told.append(signal.Signals(number))
@@ -164,7 +171,7 @@ async def test_a_child_that_is_no_program_is_forgotten(tmp_path: Path) -> None:
     trees = Recorded()
     with pytest.raises(OSError, match="Exec format error"):
         await Spawner(trees)(Command(str(path), [], {}, None), lambda _data: None, lambda: None)
-    assert trees.told == ["start", "give up"]
+    assert trees.told == ["start", "lost"]
 
 
 def test_a_command_does_not_show_its_environment() -> None:

@@ -10,7 +10,7 @@ Windows has job objects.
 import contextlib
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _SCRIPT = """
 groups=" "
@@ -42,20 +42,21 @@ class Guardian:
         if self._pipe is None:
             self._pipe = _start()
 
-    def expect(self) -> Callable[[], None]:
-        """Get ready for a child; returns what it is to run before its program, in a group of its own."""
+    @contextlib.contextmanager
+    def expecting(self) -> Iterator[Callable[[], None]]:
+        """Start a child meanwhile; gives what it is to run before its program, in a group of its own."""
         self._say("e\n")
-        return self._announce
+        try:
+            yield self._announce
+        except OSError:  # it could not become its program, and is gone
+            self._say("x\n")
+            raise
 
     def _announce(self) -> None:
         self._say(f"+ {os.getpid()}\n")
 
     def watch(self, group: int) -> None:
         """Nothing is left to be done: the child has said that it is there."""
-
-    def give_up(self) -> None:
-        """Take note that the child could not become its program, and is gone."""
-        self._say("x\n")
 
     def signal(self, group: int, number: int) -> None:
         """Send a signal to every process of a group."""

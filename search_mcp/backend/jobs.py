@@ -60,11 +60,9 @@ class Jobs:
         except OSError as exc:
             log.warning("! if search-mcp is killed, its servers may be left running: %s", exc)
 
-    def expect(self) -> None:
+    def expecting(self) -> contextlib.AbstractContextManager[None]:
         """Nothing has to be ready for a child here."""
-
-    def give_up(self) -> None:
-        """Nothing was made ready."""
+        return contextlib.nullcontext()
 
     def watch(self, pid: int) -> None:
         """Keep a child and what it starts together."""

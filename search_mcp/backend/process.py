@@ -102,15 +102,11 @@ class Trees(Protocol):
         """Be there before the first child is."""
         ...
 
-    def expect(self) -> Callable[[], None] | None:
-        """Get ready for a child; returns what it is to run before its program, if anything."""
+    def expecting(self) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
+        """Start a child meanwhile; gives what it is to run before its program, if anything."""
         ...
 
     def watch(self, pid: int) -> None: ...
-    def give_up(self) -> None:
-        """Take note that the expected child could not be started."""
-        ...
-
     def signal(self, pid: int, number: int) -> None: ...
     def dismiss(self, pid: int) -> None: ...
 
@@ -295,22 +291,18 @@ class Spawner:
         # given up half-way a child would be nobody's, neither stopped as a tree nor dismissed.
         async with self._one_at_a_time:
             self._trees.start()
-            try:
-                with anyio.CancelScope(shield=True):
-                    _, protocol = await run(
-                        lambda: ChildProcess(on_stdout, on_end, Journal(command.log, command.secrets), self._trees),
-                        *words,
-                        stdin=subprocess.PIPE,
-                        stdout=subprocess.PIPE,
-                        stderr=subprocess.PIPE,
-                        env=dict(command.environment),
-                        cwd=command.cwd,
-                        preexec_fn=self._trees.expect(),
-                        **spawn_options(sys.platform),
-                    )
-            except OSError:
-                self._trees.give_up()
-                raise
+            with self._trees.expecting() as first, anyio.CancelScope(shield=True):
+                _, protocol = await run(
+                    lambda: ChildProcess(on_stdout, on_end, Journal(command.log, command.secrets), self._trees),
+                    *words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=dict(command.environment),
+                    cwd=command.cwd,
+                    preexec_fn=first,
+                    **spawn_options(sys.platform),
+                )
         return protocol
 
 
