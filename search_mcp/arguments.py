@@ -71,11 +71,11 @@ def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
     return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
 
 
-def tool_error(server: str, tool: str, error: ErrorObject, call: Call, schema: Mapping[str, Any]) -> WireError:
+def tool_error(server: str, tool: str, error: ErrorObject, params: Fields, schema: Mapping[str, Any]) -> WireError:
     """Wrap a backend's error for a model; with the schema if the arguments do not fit it."""
     if error.code in ACTED_ON_BY_CLIENTS:
         return BackendAnswered(error)
-    arguments = jsonrpc.value(call.params.get("arguments", EMPTY))
+    arguments = jsonrpc.value(params.get("arguments", EMPTY))
     return BackendToolError(server, tool, error, None if _fits(arguments, schema) else schema)
 
 

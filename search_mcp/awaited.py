@@ -7,8 +7,8 @@ not waited for again until there is news of it.
 import logging
 from collections.abc import Callable, Sequence
 
-from search_mcp.jsonrpc import Raw, Struct
-from search_mcp.model import NOTHING, Cancel, Kind, Later
+from search_mcp.jsonrpc import Struct
+from search_mcp.model import NOTHING, Cancel, Kind, Later, Reason
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class AwaitedLists:
         if patience is not None:
             waiting.stop_timer = self._later(patience, lambda: self._lose_patience(waiting))
 
-        def cancel(_reason: Raw | None) -> None:
+        def cancel(_reason: Reason) -> None:
             self._forget(waiting)
 
         return cancel

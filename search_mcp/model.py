@@ -75,11 +75,13 @@ class Ask(_Word):
     TASK_CANCEL = "task cancellation"
 
 
-Cancel: TypeAlias = Callable[[Raw | None], None]
-"""Give up on something under way; the argument is the reason as a JSON string. Late calls do nothing."""
+Reason: TypeAlias = Raw | None
+"""Why somebody gave up, as a JSON string, if he said so."""
+Cancel: TypeAlias = Callable[[Reason], None]
+"""Give up on something under way. Late calls do nothing."""
 
 
-def NOTHING(_reason: Raw | None) -> None:  # noqa: N802  # a constant that happens to be a function
+def NOTHING(_reason: Reason) -> None:  # noqa: N802  # a constant that happens to be a function
     """Cancel what is not under way."""
 
 

@@ -15,6 +15,7 @@ from search_mcp import jsonrpc
 from search_mcp.errors import BACKEND_ERROR, BackendAnswered, InternalError, ProtocolError, WireError, invalid_request
 from search_mcp.inflight import Answer, Inflight, Request, Sent
 from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, Message, Raw, RequestId, UnsetType
+from search_mcp.model import Cancel, Reason
 
 log = logging.getLogger(__name__)
 
@@ -235,14 +236,19 @@ class Peer:
                 self._all_answered = asyncio.Event()
             await self._all_answered.wait()
 
-    def _retire(self, request: Request) -> None:
+    def _retire(self, request: Request) -> Cancel | None:
+        """Close a request of theirs; return what stops its work, if any is under way."""
         self._inflight.retire(request)
         self._tell_if_all_answered()
+        # It leads back to the request: kept, each call would be garbage that only a search for cycles finds.
+        cancel, request.cancel = request.cancel, None
+        return cancel
 
-    def _retire_unanswered(self, request: Request) -> None:
-        self._retire(request)
+    def _retire_unanswered(self, request: Request) -> Cancel | None:
+        cancel = self._retire(request)
         if isinstance(request.write, _Batched):
             request.write.skip()
+        return cancel
 
     def _tell_if_all_answered(self) -> None:
         if self._all_answered is not None and not self._owes():
@@ -261,14 +267,12 @@ class Peer:
         """Whether a request still wants its answer."""
         return self._inflight.is_open(request)
 
-    def cancelled(self, message_id: RequestId | None, reason: Raw | None) -> None:
+    def cancelled(self, message_id: RequestId | None, reason: Reason) -> None:
         """Take note that the other side gave up on a request; on anything not in flight, ignore it."""
         request = self._inflight.received(message_id)
-        if request is None:
-            return
-        self._retire_unanswered(request)
-        if request.cancel is not None:
-            request.cancel(reason)
+        cancel = self._retire_unanswered(request) if request is not None else None
+        if cancel is not None:
+            cancel(reason)
 
     # Messages
 

@@ -26,7 +26,7 @@ from search_mcp.errors import (
     invalid_params,
     method_not_found,
 )
-from search_mcp.jsonrpc import EMPTY, Raw
+from search_mcp.jsonrpc import EMPTY
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -42,6 +42,7 @@ from search_mcp.model import (
     Offer,
     Opening,
     Outcome,
+    Reason,
     Result,
     ServerFacts,
     StateChanged,
@@ -231,17 +232,18 @@ class Router:
         added = self._presentation.audience(call.caller.viewer).profile.added_arguments
         if added:
             call.params = arguments.without_added(added, call, item)
+        params = call.params  # and not the call, which leads to what is made of its outcome
 
         def on_outcome(outcome: Outcome) -> None:
             try:
                 if isinstance(outcome, BackendAnswered):
                     error = arguments.redacted(outcome.error, secrets)
-                    outcome = arguments.tool_error(server, item.key, error, call, item.input_schema)
+                    outcome = arguments.tool_error(server, item.key, error, params, item.input_schema)
                 elif isinstance(outcome, Result):
                     self._resources.note(server, outcome.body)
                     if item.is_of_app:
                         self._resources.note_app(server, outcome.body)
-                    if outcome.type != "complete" and "task" not in call.params:  # a task made unasked
+                    if outcome.type != "complete" and "task" not in params:  # a task made unasked
                         outcome = self._tasks.translate_outcome(server, outcome)
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
                 log.exception("! bug while reading the answer of %s", item.name)
@@ -297,7 +299,7 @@ class Router:
 
         forget = self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, search), patience)
 
-        def cancel(reason: Raw | None) -> None:
+        def cancel(reason: Reason) -> None:
             forget(reason)
             stop()
 
@@ -387,7 +389,7 @@ class Router:
         patience = None if len(servers) == 1 else self._settings.first_list_seconds
         cancel = self._lists.when_settled(kinds, servers, _guarded(call, submit_in_time), patience)
 
-        def give_it_up(reason: Raw | None) -> None:
+        def give_it_up(reason: Reason) -> None:
             stop_timer()
             cancel(reason)  # it is another one once the call was submitted
 

@@ -14,7 +14,15 @@ from functools import partial
 from search_mcp import jsonrpc
 from search_mcp.dialects.task_ids import renamed
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Backend, Call, Cancel, Newest, Outcome, Result
+from search_mcp.model import (
+    Backend,
+    Call,
+    Cancel,
+    Newest,
+    Outcome,
+    Reason,
+    Result,
+)
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +142,6 @@ class TaskLists:
         tasks = [task for each in self._tasks.values() for task in each]
         self._call.reply(Result({"tasks": jsonrpc.encode(tasks)}))
 
-    def _cancel(self, reason: Raw | None) -> None:
+    def _cancel(self, reason: Reason) -> None:
         for name in self._open:
             self._cancels[name](reason)

@@ -76,7 +76,7 @@ def test_what_a_client_adds_goes_unless_the_tool_knows_it(properties: Any, then:
     ids=["they fit", "they do not", "none where one is required", "a schema elsewhere is not fetched", "no schema"],
 )
 def test_the_schema_is_attached_when_arguments_do_not_fit_it(given: str | None, schema: Any, attached: bool) -> None:
-    error = arguments.tool_error("s", "t", ErrorObject(-1, "no"), call(given), schema)
+    error = arguments.tool_error("s", "t", ErrorObject(-1, "no"), call(given).params, schema)
     assert isinstance(error, BackendToolError)
     assert ("inputSchema" in error.data()) is attached
 
@@ -84,7 +84,7 @@ def test_the_schema_is_attached_when_arguments_do_not_fit_it(given: str | None, 
 @pytest.mark.parametrize("code", [-32042, -32021])
 def test_errors_that_clients_act_on_pass_through(code: int) -> None:
     error = ErrorObject(code, "act", Raw(b'{"x":1}'))
-    wrapped = arguments.tool_error("s", "t", error, call(None), {})
+    wrapped = arguments.tool_error("s", "t", error, call(None).params, {})
     assert isinstance(wrapped, BackendAnswered)
     assert wrapped.error_object() == error
 

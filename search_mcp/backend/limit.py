@@ -6,8 +6,8 @@ Decides when its time is up; the time a server waits for the user, in the middle
 from collections.abc import Callable
 
 from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, Raw, altered, encode
-from search_mcp.model import NOTHING, Call, Cancel, Later, Outcome
+from search_mcp.jsonrpc import Fields, altered, encode
+from search_mcp.model import NOTHING, Call, Cancel, Later, Outcome, Reason
 
 
 class Limited:
@@ -36,7 +36,7 @@ class Limited:
         if at_most is not None:
             self._stop_last_timer = later(at_most, lambda: self._expire(f"did not finish within {at_most:g} s"))
 
-    def cancel(self, reason: Raw | None) -> None:
+    def cancel(self, reason: Reason) -> None:
         self._stop()
         self.cancel_backend(reason)
 

@@ -30,7 +30,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
 from search_mcp.errors import Lost, NotRunning, WireError
 from search_mcp.inflight import SENT_REQUESTS
-from search_mcp.jsonrpc import Raw, Struct, altered
+from search_mcp.jsonrpc import Struct, altered
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -42,6 +42,7 @@ from search_mcp.model import (
     News,
     Offer,
     Opening,
+    Reason,
     StateChanged,
     Status,
 )
@@ -184,7 +185,7 @@ class Supervisor:
         waiting[held] = None
         self._wanted.set()
 
-        def cancel(reason: Raw | None) -> None:
+        def cancel(reason: Reason) -> None:
             if held in waiting:
                 del waiting[held]
             else:

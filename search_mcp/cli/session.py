@@ -26,7 +26,20 @@ from search_mcp.config import Config, ServerConfig
 from search_mcp.dialects import names
 from search_mcp.errors import method_not_found
 from search_mcp.jsonrpc import Fields, Raw, altered
-from search_mcp.model import Action, Call, Cancel, Era, Kind, Opening, Outcome, Question, ServerFacts, Status, Viewer
+from search_mcp.model import (
+    Action,
+    Call,
+    Cancel,
+    Era,
+    Kind,
+    Opening,
+    Outcome,
+    Question,
+    Reason,
+    ServerFacts,
+    Status,
+    Viewer,
+)
 from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
@@ -326,5 +339,5 @@ def has_prefix(server: ServerConfig, tool: str) -> bool:
     return prefix != "" and fold(tool).startswith(fold(prefix) + "_")
 
 
-def _nothing(_reason: Raw | None) -> None:
+def _nothing(_reason: Reason) -> None:
     """Nothing is under way, so there is nothing to cancel."""

@@ -31,6 +31,7 @@ from search_mcp.model import (
     Offer,
     Opening,
     Question,
+    Reason,
     ResourceUpdated,
     Result,
     TaskChanged,
@@ -127,7 +128,7 @@ class BackLegacy:
 
         message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
 
-        def cancel(reason: Raw | None) -> None:
+        def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
                 self._forget(call)
 
@@ -239,7 +240,7 @@ class BackLegacy:
         self._start_asking(call)
         withdraw = caller.ask(question, call)
 
-        def cancel(reason: Raw | None) -> None:
+        def cancel(reason: Reason) -> None:
             self._stop_asking(call)
             withdraw(reason)
 

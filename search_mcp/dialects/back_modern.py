@@ -30,6 +30,7 @@ from search_mcp.model import (
     Offer,
     Opening,
     Outcome,
+    Reason,
     ResourceUpdated,
     Result,
     TaskChanged,
@@ -132,7 +133,7 @@ class BackModern:
 
         message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
 
-        def cancel(reason: Raw | None) -> None:
+        def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
                 self._calls.pop(call, None)
 

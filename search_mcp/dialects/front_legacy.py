@@ -49,6 +49,7 @@ from search_mcp.model import (
     Opening,
     Outcome,
     Question,
+    Reason,
     ResourceUpdated,
     Result,
     TaskChanged,
@@ -172,7 +173,9 @@ class FrontLegacy:
 
         request.cancel = self._gateway.merged_list(kind, self.viewer, reply)
 
-    def _call(self, request: Request, params: Fields, meta: Fields) -> None:
+    def _call(
+        self, request: Request, params: Fields, meta: Fields, inputs: Inputs | None = None, rounds: int = MAX_ROUNDS
+    ) -> None:
         action, target = read_target(request.method, params)
         token = progress_token(meta)
         report = TaskProgressReport if "task" in params else ProgressReport
@@ -182,12 +185,13 @@ class FrontLegacy:
             params=params,
             meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
             caller=self,
-            reply=lambda outcome: self._on_outcome(request, call, outcome, MAX_ROUNDS),
+            reply=partial(self._on_outcome, request, rounds),
             report=report(self._peer, request, token) if token is not None else None,
+            inputs=inputs,
         )
         request.cancel = self._gateway.submit(call)
 
-    def _on_outcome(self, request: Request, call: Call, outcome: Outcome, rounds: int) -> None:
+    def _on_outcome(self, request: Request, rounds: int, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
             self._peer.answer(request, _legacy_body(outcome))
         elif isinstance(outcome, WireError):
@@ -195,18 +199,15 @@ class FrontLegacy:
         elif rounds == 0:
             self._peer.refuse(request, MisbehavedError(f"it asked for input {MAX_ROUNDS} times; given up"))
         elif self._peer.is_open(request):
-            self._resolve(request, call, outcome, rounds)
+            self._resolve(request, rounds, outcome)
 
-    def _resolve(self, request: Request, call: Call, needed: InputRequired, rounds: int) -> None:
+    def _resolve(self, request: Request, rounds: int, needed: InputRequired) -> None:
         """Ask the client what a modern backend wants to know, then make the call again."""
 
         def again(responses: Fields) -> None:
-            repeated = jsonrpc.altered(
-                call,
-                inputs=Inputs(jsonrpc.encode(responses) if needed.requests is not None else None, needed.request_state),
-                reply=lambda outcome: self._on_outcome(request, call, outcome, rounds - 1),
-            )
-            request.cancel = self._gateway.submit(repeated)
+            answers = jsonrpc.encode(responses) if needed.requests is not None else None
+            inputs = Inputs(answers, needed.request_state)
+            self._call(request, *read_params(request.params), inputs, rounds - 1)
 
         def give_up(error: WireError) -> None:
             self._peer.refuse(request, error)
@@ -247,7 +248,7 @@ class FrontLegacy:
         method = names.ASK_METHOD[question.ask]
         message_id = self._peer.request_with_token(method, params_for, settle, question.report)
 
-        def cancel(reason: Raw | None) -> None:
+        def cancel(reason: Reason) -> None:
             self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
 
         return cancel
@@ -328,7 +329,7 @@ class _Round:
             return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
         return Question("", ask, urls.with_id(params), meta, answer=lambda _answer: None)
 
-    def cancel(self, reason: Raw | None) -> None:
+    def cancel(self, reason: Reason) -> None:
         self._over = True
         while self._cancels:
             self._cancels.popitem()[1](reason)

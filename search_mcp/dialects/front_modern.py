@@ -148,7 +148,7 @@ class FrontModern:
             state = responses = None  # the server asked in an error, and hears of the answer by being called again
         token = progress_token(meta)
         parked = self._parked.take(jsonrpc.string(state))
-        exchange = parked or Exchange(self, self._parked, request, token)
+        exchange = parked or Exchange(self, self._parked, request, token, action, target, params)
         call = Call(
             action=action,
             target=target,
@@ -169,7 +169,7 @@ class FrontModern:
 
     # To the client
 
-    def answer_call(self, request: Request, call: Call, outcome: Outcome) -> None:
+    def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
         """Write a call's outcome as a modern response."""
         if isinstance(outcome, WireError):
             self._peer.refuse(request, _modern_error(outcome))
@@ -181,7 +181,7 @@ class FrontModern:
                 body[names.REQUEST_STATE] = outcome.request_state
             self._answer(request, body, None, names.INPUT_REQUIRED)
         else:
-            freshness = Freshness() if call.action is Action.READ_RESOURCE else None
+            freshness = Freshness() if action is Action.READ_RESOURCE else None
             self._answer(request, outcome.fields(), freshness, outcome.type)
 
     def _answer(

@@ -4,6 +4,7 @@ from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import invalid_params
 from search_mcp.jsonrpc import Fields, Raw, UnsetType
+from search_mcp.model import Reason
 from search_mcp.peer import Peer
 
 
@@ -38,7 +39,7 @@ def with_meta(body: Fields, meta: Fields) -> Fields:
     return jsonrpc.without(body, names.META)
 
 
-def cancellation(message_id: int, reason: Raw | None) -> Raw:
+def cancellation(message_id: int, reason: Reason) -> Raw:
     """The parameters that cancel a request of ours."""
     params: dict[str, object] = {"requestId": message_id}
     if reason is not None:

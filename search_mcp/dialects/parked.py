@@ -14,7 +14,17 @@ from search_mcp.dialects.params import with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw, RequestId, Struct, field
-from search_mcp.model import Call, Cancel, InputRequired, Later, Outcome, Question, Result
+from search_mcp.model import (
+    Action,
+    Call,
+    Cancel,
+    InputRequired,
+    Later,
+    Outcome,
+    Question,
+    Reason,
+    Result,
+)
 
 PARKED_SECONDS = 600.0
 """How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
@@ -25,7 +35,7 @@ PARKED_CALLS = 256
 class Desk(Protocol):
     """Where the answers to a call's requests are written."""
 
-    def answer_call(self, request: Request, call: Call, outcome: Outcome) -> None: ...
+    def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None: ...
     def refuse(self, request: Request, error: WireError) -> None: ...
     def report(self, request: Request, token: RequestId, progress: Fields) -> None: ...
 
@@ -69,8 +79,10 @@ class Exchange(Struct, eq=False):
     """The request that waits for an answer now; `None` while the call is parked."""
     token: RequestId | None
     """The progress token of that request."""
-    _call: Call | None = None
-    _params: Fields = field(default_factory=dict)
+    action: Action
+    target: str
+    params: Fields
+    """What is called, as the first request had it. Not the `Call`: that leads back here."""
     _cancel_call: Cancel | None = None
     _questions: dict[str, Question] = field(default_factory=dict)
     _asked: frozenset[str] = frozenset()
@@ -81,7 +93,6 @@ class Exchange(Struct, eq=False):
 
     def start(self, call: Call, gateway: Gateway) -> None:
         """Have the call carried out for its first request."""
-        self._call, self._params = call, call.params
         if self.request is not None:
             self.request.cancel = self.cancel
         cancel_call = gateway.submit(call)
@@ -98,12 +109,13 @@ class Exchange(Struct, eq=False):
         self._cancel_call = None
         self._answer(outcome)
 
-    def cancel(self, reason: Raw | None) -> None:
+    def cancel(self, reason: Reason) -> None:
         """Give up: the client cancelled, or never came back."""
         self.parked.take(self._handle)
         self.request = None
-        if self._cancel_call is not None:
-            self._cancel_call(reason)
+        cancel_call, self._cancel_call = self._cancel_call, None
+        if cancel_call is not None:
+            cancel_call(reason)
         while self._questions:
             _, question = self._questions.popitem()
             question.answer(invalid_request("Invalid Request: the call this question belongs to is over"))
@@ -115,7 +127,7 @@ class Exchange(Struct, eq=False):
         self._questions[key] = question
         self._ask()
 
-        def withdraw(_reason: Raw | None) -> None:
+        def withdraw(_reason: Reason) -> None:
             self._questions.pop(key, None)
 
         return withdraw
@@ -139,12 +151,8 @@ class Exchange(Struct, eq=False):
             self._ask()
 
     def _is_same(self, call: Call) -> bool:
-        ours = self._call
-        return (
-            ours is not None
-            and (call.action, call.target) == (ours.action, ours.target)
-            and _values(call.params) == _values(self._params)
-        )
+        same_target = (call.action, call.target) == (self.action, self.target)
+        return same_target and _values(call.params) == _values(self.params)
 
     def _ask(self) -> None:
         if self.request is None:
@@ -159,8 +167,8 @@ class Exchange(Struct, eq=False):
 
     def _answer(self, outcome: Outcome) -> None:
         request, self.request = self.request, None
-        if request is not None and self._call is not None:
-            self.desk.answer_call(request, self._call, outcome)
+        if request is not None:
+            self.desk.answer_call(request, self.action, outcome)
 
 
 def _values(params: Fields) -> object:

@@ -1,0 +1,64 @@
+"""What a call that is over leaves behind: nothing that would have to be searched for."""
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from conversations.pair import Pair
+from conversations.words import accept, elicit, text
+from search_mcp.inflight import Request
+from search_mcp.model import Call
+
+
+@pytest.fixture(autouse=True)
+def no_collector() -> Iterator[None]:
+    gc.collect()  # other tests' calls
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def is_answered(pair: Pair) -> None:
+    pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns(text("x"))
+    pair.front.gets(text("x"))
+
+
+def is_refused(pair: Pair) -> None:
+    pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").fails(-1, "no")
+    pair.front.fails(-32000)
+
+
+def is_reported_on(pair: Pair) -> None:
+    pair.front.calls("alpha.echo", token="t")
+    served = pair.alpha.is_called("echo")
+    served.reports(1)
+    pair.front.hears("notifications/progress", progress=1, progressToken="t")
+    served.returns(text("x"))
+    pair.front.gets(text("x"))
+
+
+def is_cancelled(pair: Pair) -> None:
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    call.cancels()
+    served.is_cancelled()
+
+
+def asks_something(pair: Pair) -> None:
+    call = pair.front.calls("alpha.greet")
+    pair.alpha.is_called("greet")
+    pair.alpha.asks(who=elicit("Your name?"))
+    call.is_asked(elicit("Your name?")).answers(accept(name="Ada"))
+    pair.alpha.gets(who=accept(name="Ada"))
+    pair.alpha.returns(text("hello Ada"))
+    call.gets(text("hello Ada"))
+
+
+@pytest.mark.parametrize("happens", [is_answered, is_refused, is_reported_on, is_cancelled, asks_something])
+def test_a_call_that_is_over_is_gone(pair: Pair, happens: Callable[[Pair], None]) -> None:
+    pair.front.opens(elicitation={})
+    happens(pair)
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request)] == []
