@@ -1,8 +1,8 @@
 """Bytes on their way into a pipe: few large writes in place of many small ones.
 
 Decides when they leave, never whether: the order stays, and nothing waits longer than the turn of the
-event loop in which it was written. A write is a system call and wakes the reader up; under load that is
-half of what a message costs.
+event loop in which it was written. A write is a system call and wakes the reader up, who then takes the
+processor from us; under load that is half of what a message costs.
 """
 
 import asyncio
@@ -12,7 +12,10 @@ LARGE_BYTES = 1 << 16
 
 
 class Outlet:
-    """The first write of a turn leaves at once, so that nobody waits for it; the others leave together at its end."""
+    """What is written in a turn leaves together at its end.
+
+    Its first piece leaves at once, so that nobody waits for it, unless there were more of them the last time.
+    """
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
         self._transport = transport
@@ -20,13 +23,15 @@ class Outlet:
         self._waiting: list[bytes] = []
         self._size = 0  # of what waits
         self._gathers = False
+        self._hurries = True
 
     def write(self, data: bytes) -> None:
         if not self._gathers:
             self._gathers = True
             self._loop.call_soon(self._end_turn)
-            self._let_go(data)
-            return
+            if self._hurries:
+                self._let_go(data)
+                return
         self._waiting.append(data)
         self._size += len(data)
         if self._size > LARGE_BYTES:
@@ -54,6 +59,8 @@ class Outlet:
 
     def _end_turn(self) -> None:
         self._gathers = False
+        pieces = len(self._waiting) + self._hurries
+        self._hurries = pieces == 1
         self.flush()
 
     def _let_go(self, data: bytes) -> None:

@@ -46,8 +46,20 @@ async def test_the_first_write_of_a_turn_leaves_at_once_and_the_others_together(
     assert outlet.unwritten() == 3
     await turn()
     assert pipe.pieces == [b"a", b"bc"]
+
+
+async def test_where_many_came_the_first_of_the_next_turn_waits_too() -> None:
+    pipe = Pipe()
+    outlet = Outlet(pipe)
+    for expected in ([b"a", b"bc"], [b"a", b"bc", b"abc"]):
+        for data in (b"a", b"b", b"c"):
+            outlet.write(data)
+        await turn()
+        assert pipe.pieces == expected
     outlet.write(b"d")
-    assert pipe.pieces == [b"a", b"bc", b"d"]
+    await turn()
+    outlet.write(b"e")
+    assert pipe.pieces[3:] == [b"d", b"e"]
 
 
 async def test_what_waits_is_written_before_the_end_and_nothing_after_it() -> None:
