@@ -403,7 +403,7 @@ def canonical(raw: Raw) -> bytes:
 
 def request(message_id: RequestId, method: str, params: Raw | None) -> bytes:
     """Write a request as one line."""
-    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (encode(message_id), method.encode())
+    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (_encoder.encode(message_id), method.encode())
     return b'%b,"params":%b}\n' % (head, params) if params is not None else head + b"}\n"
 
 
@@ -415,7 +415,7 @@ def notification(method: str, params: Raw | None) -> bytes:
 
 def result(message_id: RequestId, payload: Raw) -> bytes:
     """Write a successful response as one line."""
-    return b"".join((b'{"jsonrpc":"2.0","id":', encode(message_id), b',"result":', payload, b"}\n"))
+    return b"".join((b'{"jsonrpc":"2.0","id":', _encoder.encode(message_id), b',"result":', payload, b"}\n"))
 
 
 def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:

@@ -111,6 +111,19 @@ class Trees(Protocol):
     def dismiss(self, pid: int) -> None: ...
 
 
+class _Straight(asyncio.Protocol):
+    """A child's stdout, acted on as it is read: asyncio's own protocol for it does so a turn of the loop later."""
+
+    def __init__(self, on_bytes: Callable[[bytes], None], own: asyncio.BaseProtocol) -> None:
+        self._on_bytes, self._own = on_bytes, own
+
+    def data_received(self, data: bytes) -> None:
+        self._on_bytes(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._own.connection_lost(exc)  # it counts the pipes that are open
+
+
 class ChildProcess(asyncio.SubprocessProtocol):
     """One child and its pipes."""
 
@@ -140,19 +153,24 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._transport = transport
         stdin, stdout = (transport.get_pipe_transport(fd) for fd in (0, 1))
         assert isinstance(stdin, asyncio.WriteTransport)
+        assert isinstance(stdout, asyncio.ReadTransport)
         self._stdin = Outlet(stdin)
         self._stdout: Any = stdout
+        self._stdout.set_protocol(_Straight(self._on_output, stdout.get_protocol()))
         self._trees.watch(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        if fd == 1:
-            # What is read at once is acted on at once, and a server that floods is not to hold up the others.
-            is_bulk = b"\n" not in data
-            self._floods = len(data) >= self._bite and not is_bulk
-            self._bite = self._stdout.max_size = BULK_BYTES if is_bulk else BITE_BYTES  # of a pipe on POSIX
-            self._on_stdout(bytes(data))  # Windows: a bytearray, always before Python 3.12 and after a pause since
+        if fd == 1:  # it was read before `connection_made`
+            self._on_output(data)
         else:
             self._journal.write(data)
+
+    def _on_output(self, data: bytes) -> None:
+        # What is read at once is acted on at once, and a server that floods is not to hold up the others.
+        is_bulk = b"\n" not in data
+        self._floods = len(data) >= self._bite and not is_bulk
+        self._bite = self._stdout.max_size = BULK_BYTES if is_bulk else BITE_BYTES  # of a pipe on POSIX
+        self._on_stdout(bytes(data))  # Windows: a bytearray, always before Python 3.12 and after a pause since
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)

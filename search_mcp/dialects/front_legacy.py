@@ -183,7 +183,7 @@ class FrontLegacy:
             action=action,
             target=target,
             params=params,
-            meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
+            meta=jsonrpc.without(meta, *names.REQUEST_KEYS) if meta else meta,
             caller=self,
             reply=partial(self._on_outcome, request, rounds),
             report=report(self._peer, request, token) if token is not None else None,

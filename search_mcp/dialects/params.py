@@ -36,7 +36,7 @@ def with_meta(body: Fields, meta: Fields) -> Fields:
     """Put `_meta` where it was, or at the end; an empty one goes."""
     if meta:
         return {**body, names.META: jsonrpc.encode(meta)}
-    return jsonrpc.without(body, names.META)
+    return jsonrpc.without(body, names.META) if names.META in body else body
 
 
 def cancellation(message_id: int, reason: Reason) -> Raw:
