@@ -8,16 +8,16 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, fields
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import typer
 
-from search_mcp import profiles
+from search_mcp import diagnosis, profiles
 from search_mcp.cli import app, schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import Entry, ServerDefaults, Settings, ToolFilter, camel
+from search_mcp.jsonrpc import Struct, declared
 
 PAGES = Path(__file__).parent
 _BLOCK = re.compile(r"<!-- BEGIN (?P<name>.*?) -->\n.*?<!-- END -->", re.DOTALL)
@@ -29,11 +29,11 @@ _LOCAL = (r"%USERPROFILE%\AppData\Local", "%LOCALAPPDATA%")
 
 def tables() -> Iterator[tuple[str, str]]:
     """Yield every table with its name."""
-    shared = {each.name for each in fields(ServerDefaults)}
-    yield "keys of a server", _keys([each for each in fields(Entry) if each.name not in shared])
-    yield "keys of tools", _keys(fields(ToolFilter))
-    yield "keys of both", _keys(fields(ServerDefaults))
-    yield "keys of settings", _keys([each for each in fields(Settings) if each.name not in shared])
+    shared = ServerDefaults.__struct_fields__
+    yield "keys of a server", _keys(Entry, without=shared)
+    yield "keys of tools", _keys(ToolFilter)
+    yield "keys of both", _keys(ServerDefaults)
+    yield "keys of settings", _keys(Settings, without=shared)
     commands = dict(_commands(typer.main.get_command(app.app)))
     counted = Counter(_option(each) for command in commands.values() for each in _options(command))
     common = [option for option, count in counted.items() if count >= _OFTEN]
@@ -44,20 +44,18 @@ def tables() -> Iterator[tuple[str, str]]:
         yield f"client {client.name}", _client(client)
 
 
-def _keys(declared: Sequence[Field[Any]]) -> str:
-    rows = [(f"`{camel(each.name)}`", _value(each), _default(each.default), _meaning(each)) for each in declared]
+def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
+    defaults = {camel(each.name): each.default for each in declared(model) if each.name not in without}
+    rows = [
+        (f"`{key}`", diagnosis.form(model, key)[0], _default(default), _meaning(key))
+        for key, default in defaults.items()
+    ]
     return _table(("Key", "Value", "Default", "Meaning"), rows)
 
 
-def _value(declared: Field[Any]) -> str:
-    if "description" in declared.metadata:
-        return str(declared.metadata["description"])
-    return "a string" if declared.name.endswith("url") else "a list of strings"
-
-
-def _meaning(declared: Field[Any]) -> str:
+def _meaning(key: str) -> str:
     """Leave out what several keys have in common, and the page says once."""
-    text, *placeholders = schema.ABOUT[camel(declared.name)].split(" ${VAR}")
+    text, *placeholders = schema.ABOUT[key].split(" ${VAR}")
     return f"{text} [Placeholders](#placeholders) are filled in." if placeholders else text
 
 

@@ -7,18 +7,17 @@ come from: all are passed in. A fault of one server is that server's `problem`, 
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePath
 from sys import float_info
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+from typing import Annotated, Any, Final, Literal
 
 from search_mcp import jsonc, jsonrpc, secrecy
 from search_mcp.errors import ConfigError
 from search_mcp.jsonc import Document, KeyPath
-from search_mcp.jsonrpc import Bounds
+from search_mcp.jsonrpc import Meta, Struct, field
 from search_mcp.placeholders import Complaint, Expansion, Places, at_home
 
 FILE_NAME = "mcp-servers.json"
@@ -49,45 +48,15 @@ _ROOTS_OF_OTHER_CLIENTS = {
 _SEPARATOR = "^(auto|[._-]{1,4})$"
 
 
-class _Bounded:
-    """The same bounds for pydantic, which asks for them in this way and need not be loaded for it."""
-
-    def __init__(self, **bounds: object) -> None:
-        self._bounds = bounds
-
-    def __get_pydantic_core_schema__(self, source: object, handler: Callable[[object], Any]) -> Any:
-        return {**handler(source), **self._bounds}
-
-
 _Strings = tuple[str, ...]
-_Seconds = Annotated[float, Bounds(gt=0, le=float_info.max), _Bounded(gt=0, le=float_info.max)]
-_Number = Annotated[int, Bounds(gt=0), _Bounded(gt=0)]
-_NameLength = Annotated[int, Bounds(ge=16), _Bounded(ge=16)]
-_Separator = Annotated[str, Bounds(pattern=_SEPARATOR), _Bounded(pattern=_SEPARATOR)]
-_Name = Annotated[str, Bounds(min_length=1), _Bounded(min_length=1)]
+_Seconds = Annotated[float, Meta(gt=0, le=float_info.max)]
+_Number = Annotated[int, Meta(gt=0)]
+_NameLength = Annotated[int, Meta(ge=16)]
+_Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
+_Name = Annotated[str, Meta(min_length=1)]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
-_Startup = Literal["eager", "lazy"]
-_Listing = Literal["auto", "light", "full", "search"]
-_Level = Literal["debug", "info", "warning", "error"]
 
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds"}
-_LIMIT = ("a positive number", "60 for a minute, or null for no limit")
-_STRINGS = ("a list of strings", '["one", "two"]')
-_TEXTS = ("an object of strings", '{"itsName": "yours"}')
-
-
-def _key(default: object, must_be: str, write: str) -> Any:
-    """Declare a key of the file: what its value must be, and what somebody who got it wrong should write."""
-    metadata = {"description": must_be, "examples": [write]}
-    if isinstance(default, dict):
-        return field(default_factory=dict, metadata=metadata)
-    return field(default=default, metadata=metadata)
-
-
-def _choice(default: str, kind: Any) -> Any:
-    """Declare a key whose value is one word of a `Literal`."""
-    *words, last = (f'"{word}"' for word in get_args(kind))
-    return _key(default, f"{', '.join(words)} or {last}", f'"{default}"')
 
 
 def camel(name: str) -> str:
@@ -95,40 +64,32 @@ def camel(name: str) -> str:
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
-_FOR_PYDANTIC: Final = {"alias_generator": camel, "strict": True, "hide_input_in_errors": True}
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServerDefaults:
+class ServerDefaults(Struct, frozen=True, kw_only=True):
     """What a server may say for itself and `settings` for all."""
 
-    __pydantic_config__: ClassVar = _FOR_PYDANTIC
-
-    startup: _Startup = _choice("eager", _Startup)
-    call_timeout_seconds: _Seconds | None = _key(None, *_LIMIT)
-    max_call_seconds: _Seconds | None = _key(None, *_LIMIT)
-    start_timeout_seconds: _Seconds = _key(60.0, "a positive number", "60 for a minute")
-    idle_stop_seconds: _Seconds | None = _key(None, *_LIMIT)
-    protocol: _Protocol = _choice("auto", _Protocol)
-    inherit_env: bool | _Strings = _key(False, "true, false or a list of names", '["SSH_AUTH_SOCK"]')
-    pin_tools: bool = _key(False, "true or false", "true without quotes")
+    startup: Literal["eager", "lazy"] = "eager"
+    call_timeout_seconds: _Seconds | None = None
+    max_call_seconds: _Seconds | None = None
+    start_timeout_seconds: _Seconds = 60.0
+    idle_stop_seconds: _Seconds | None = None
+    protocol: _Protocol = "auto"
+    inherit_env: bool | _Strings = False
+    pin_tools: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings(ServerDefaults):
+class Settings(ServerDefaults, frozen=True, kw_only=True):
     """The `settings` of the file; may also be built from Python, by field names."""
 
-    listing: _Listing = _choice("auto", _Listing)
-    separator: _Separator = _key("auto", '"auto" or one to four of the characters . _ -', '"__"')
-    max_name_length: Literal["auto"] | _NameLength = _key("auto", '"auto" or a whole number, 16 or more', "64")
-    description_length: _Number = _key(120, "a positive whole number", "120")
-    max_message_bytes: _Number = _key(64 * 1024 * 1024, "a positive whole number", "67108864 for 64 MiB")
-    log_level: _Level = _choice("info", _Level)
-    first_list_seconds: _Seconds = _key(5.0, "a positive number", "5")
+    listing: Literal["auto", "light", "full", "search"] = "auto"
+    separator: _Separator = "auto"
+    max_name_length: Literal["auto"] | _NameLength = "auto"
+    description_length: _Number = 120
+    max_message_bytes: _Number = 64 * 1024 * 1024
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    first_list_seconds: _Seconds = 5.0
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ServerConfig(ServerDefaults):
+class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
 
     name: str
@@ -156,15 +117,23 @@ class ServerConfig(ServerDefaults):
         return f"<ServerConfig {self.name}: {state}>"
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Struct, frozen=True, eq=False):
     """A whole file; `servers` in its order."""
 
     servers: tuple[ServerConfig, ...]
     settings: Settings
     warnings: tuple[str, ...]
-    problems: tuple[ConfigError, ...] = field(default=(), compare=False)
+    problems: tuple[ConfigError, ...] = ()
     """All that keeps enabled servers from being started, in their order."""
+
+    def __eq__(self, other: object) -> bool:  # the servers know of the problems
+        return isinstance(other, Config) and self._meaning == other._meaning
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _meaning(self) -> object:
+        return self.servers, self.settings, self.warnings
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -239,37 +208,31 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 # From JSON to models.
 
 
-@dataclass(frozen=True, kw_only=True)
-class ToolFilter:
+class ToolFilter(Struct, frozen=True, kw_only=True):
     """Globs over the names of a server's tools."""
-
-    __pydantic_config__: ClassVar = _FOR_PYDANTIC
 
     allow: _Strings | None = None
     deny: _Strings = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry(ServerDefaults):
+class Entry(ServerDefaults, frozen=True, kw_only=True):
     """What the file says of one server."""
 
-    command: str = _key("", "a string", '"npx", and what follows it in "args"')
-    args: _Strings = _key((), "a list of strings", '["-y", "pkg"]')
-    env: dict[str, str] = _key({}, "an object of strings", '{"NAME": "value"}, numbers in quotes too')
-    cwd: str = _key("", "a string", '"${home}/project"')
-    enabled: bool = _key(True, "true or false", "true without quotes")
-    disabled: bool = _key(False, "true or false", "true without quotes")
-    type: str = _key("", "a string", '"stdio"')
-    description: str | None = _key(None, "a string", '"What the server is for"')
-    tags: _Strings = _key((), *_STRINGS)
-    prefix: str | None = _key(None, "a string", '"fs", or "" for bare names')
-    tools: ToolFilter = _key(
-        ToolFilter(), "an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'
-    )
-    pinned: _Strings = _key((), *_STRINGS)
-    rename: dict[str, str] = _key({}, *_TEXTS)
-    describe: dict[str, str] = _key({}, *_TEXTS)
-    headers: dict[str, str] = _key({}, "an object of strings", '{"Name": "value"}')
+    command: str = ""
+    args: _Strings = ()
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    enabled: bool = True
+    disabled: bool = False
+    type: str = ""
+    description: str | None = None
+    tags: _Strings = ()
+    prefix: str | None = None
+    tools: ToolFilter = ToolFilter()
+    pinned: _Strings = ()
+    rename: dict[str, str] = field(default_factory=dict)
+    describe: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
     url: object = None
     server_url: object = None
     http_url: object = None
@@ -281,11 +244,8 @@ class Entry(ServerDefaults):
         return kind in _REMOTE_TYPES or (has_url and kind not in _LOCAL_TYPES)
 
 
-@dataclass(frozen=True, kw_only=True)
-class File:
+class File(Struct, frozen=True, kw_only=True):
     """A whole file, as it is written."""
-
-    __pydantic_config__: ClassVar = _FOR_PYDANTIC
 
     mcp_servers: dict[_Name, Entry]
     settings: Settings = Settings()
@@ -325,14 +285,12 @@ def _entry_in_our_words(entry: Any) -> Any:
     return entry
 
 
-def _renamed(value: Any, model: type) -> Any:
+def _renamed(value: Any, model: type[Struct]) -> Any:
     """Treat null as other clients do, as absent; only of a limit it says something: none, whatever the default."""
     if not isinstance(value, dict):
         return value
     known = keys(model)
-    return {
-        known[key].name: each for key, each in value.items() if key in known and (each is not None or key in _LIMITS)
-    }
+    return {known[key]: each for key, each in value.items() if key in known and (each is not None or key in _LIMITS)}
 
 
 def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigError:
@@ -344,9 +302,9 @@ def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigEr
 
 
 @cache
-def keys(model: type) -> Mapping[str, Field[Any]]:
-    """Give the fields of a model by their keys in the file."""
-    return {camel(each.name): each for each in fields(model)}
+def keys(model: type[Struct]) -> Mapping[str, str]:
+    """Give the names of a model's fields by their keys in the file."""
+    return {camel(name): name for name in model.__struct_fields__}
 
 
 SERVER_KEYS = frozenset(keys(Entry))
@@ -358,8 +316,7 @@ SERVER_KEYS = frozenset(keys(Entry))
 
 def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[str, Any]:
     """What an entry may leave to `settings`: whatever it did not say."""
-    names = [each.name for each in fields(ServerDefaults)]
-    return {name: getattr(entry if name in said else settings, name) for name in names}
+    return {name: getattr(entry if name in said else settings, name) for name in ServerDefaults.__struct_fields__}
 
 
 def _resolve(

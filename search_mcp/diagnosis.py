@@ -2,19 +2,63 @@
 
 Decides where the faults of a file are, what is said of each, and what is left of the file without them.
 Loaded for a file that is wrong, and by commands for people: pydantic takes longer to load than all that
-`serve` needs. What reads a file that is right is the JSON library, by the same models.
+`serve` needs. What reads a file that is right is the JSON library, by the models that pydantic's are made of here.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import Field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from functools import cache, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from search_mcp.config import Entry, File, Settings, camel, keys
 from search_mcp.jsonc import KeyPath
+from search_mcp.jsonrpc import NODEFAULT, Declared, Meta, Struct, declared
 from search_mcp.placeholders import Complaint
+
+_STRINGS = ("a list of strings", '["one", "two"]')
+_ADDRESS = ("a string", '"https://example.com/mcp"')
+_SWITCH = ("true or false", "true without quotes")
+_TEXTS = ("an object of strings", '{"itsName": "yours"}')
+_LIMIT = ("a positive number", "60 for a minute, or null for no limit")
+_FORMS: Final[Mapping[str, tuple[str, str]]] = {
+    "command": ("a string", '"npx", and what follows it in "args"'),
+    "args": ("a list of strings", '["-y", "pkg"]'),
+    "env": ("an object of strings", '{"NAME": "value"}, numbers in quotes too'),
+    "cwd": ("a string", '"${home}/project"'),
+    "enabled": _SWITCH,
+    "disabled": _SWITCH,
+    "type": ("a string", '"stdio"'),
+    "description": ("a string", '"What the server is for"'),
+    "tags": _STRINGS,
+    "prefix": ("a string", '"fs", or "" for bare names'),
+    "tools": ("an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
+    "allow": _STRINGS,
+    "deny": _STRINGS,
+    "pinned": _STRINGS,
+    "rename": _TEXTS,
+    "describe": _TEXTS,
+    "headers": ("an object of strings", '{"Name": "value"}'),
+    "url": _ADDRESS,
+    "serverUrl": _ADDRESS,
+    "httpUrl": _ADDRESS,
+    "callTimeoutSeconds": _LIMIT,
+    "maxCallSeconds": _LIMIT,
+    "idleStopSeconds": _LIMIT,
+    "startTimeoutSeconds": ("a positive number", "60 for a minute"),
+    "inheritEnv": ("true, false or a list of names", '["SSH_AUTH_SOCK"]'),
+    "pinTools": _SWITCH,
+    "separator": ('"auto" or one to four of the characters . _ -', '"__"'),
+    "maxNameLength": ('"auto" or a whole number, 16 or more', "64"),
+    "descriptionLength": ("a positive whole number", "120"),
+    "maxMessageBytes": ("a positive whole number", "67108864 for 64 MiB"),
+    "firstListSeconds": ("a positive number", "5"),
+}
+"""What the value of a key must be, and what somebody who got it wrong should write; of a choice its type says it."""
+_BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")
 
 
 def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
@@ -24,7 +68,7 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
     A value that may be of several kinds is complained about once for each.
     """
     try:
-        TypeAdapter(File).validate_json(json.dumps(decoded), by_alias=False, by_name=True)
+        as_pydantic(File).model_validate_json(json.dumps(decoded), by_alias=False, by_name=True)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_input=False, include_context=False)
         if errors[0]["type"] == "json_invalid":  # this parser goes less deep than the one that has read the file
@@ -34,9 +78,40 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
     raise AssertionError("pydantic finds no fault where there is one")
 
 
-def json_schema(model: type) -> dict[str, Any]:
+def json_schema() -> dict[str, Any]:
     """Describe a file to editors."""
-    return TypeAdapter(model).json_schema()
+    return as_pydantic(File).model_json_schema()
+
+
+@cache
+def as_pydantic(model: type[Struct]) -> type[BaseModel]:
+    """Make pydantic's twin of one of our models."""
+    config = ConfigDict(alias_generator=camel, strict=True, hide_input_in_errors=True)
+    twins: dict[str, Any] = {each.name: (_kind(each.type), _default(each)) for each in declared(model)}
+    return create_model(model.__name__, __config__=config, **twins)
+
+
+def _kind(kind: Any) -> Any:
+    """Write a type of our models as pydantic knows it."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return as_pydantic(kind)
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        bounds = [_bounds(each) for each in inner[1:] if isinstance(each, Meta)]
+        return Annotated[_kind(inner[0]), *bounds]
+    if origin in (Union, UnionType):
+        return reduce(or_, map(_kind, inner))
+    return kind if origin in (None, Literal) else origin[tuple(map(_kind, inner))]
+
+
+def _bounds(meta: Meta) -> Any:
+    return Field(**{bound: getattr(meta, bound) for bound in _BOUNDS if getattr(meta, bound) is not None})
+
+
+def _default(member: Declared) -> Any:
+    if member.default_factory is not NODEFAULT or isinstance(member.default, Struct):
+        return {}
+    return ... if member.required else member.default
 
 
 def _in_the_files_words(*path: str | int) -> KeyPath:
@@ -66,9 +141,9 @@ def _complaint(path: KeyPath) -> Complaint:
         case ("mcpServers", "", "[key]"):
             return path, "a server's name must not be empty", 'write a name, such as "files"'
         case ("mcpServers", _, str(key), *_):
-            return path, *_form(key, keys(Entry)[key])
+            return path, *_wrong(Entry, key)
         case ("settings", str(key), *_):
-            return path, *_form(key, keys(Settings)[key])
+            return path, *_wrong(Settings, key)
         case ("mcpServers", _):
             return path, "a server must be an object", 'write {"command": "npx", "args": ["-y", "pkg"]}'
         case (str(key),):
@@ -77,5 +152,17 @@ def _complaint(path: KeyPath) -> Complaint:
             return path, "the file must hold one object", 'write {"mcpServers": {}}'
 
 
-def _form(key: str, declared: Field[Any]) -> tuple[str, str]:
-    return f'"{key}" must be {declared.metadata["description"]}', f"write {declared.metadata['examples'][0]}"
+def _wrong(model: type[Struct], key: str) -> tuple[str, str]:
+    must_be, example = form(model, key)
+    return f'"{key}" must be {must_be}', f"write {example}"
+
+
+def form(model: type[Struct], key: str) -> tuple[str, str]:
+    """Say what the value of a model's key must be, and what to write for example."""
+    return _FORMS.get(key) or _choice(model, key)
+
+
+def _choice(model: type[Struct], key: str) -> tuple[str, str]:
+    (member,) = (each for each in declared(model) if each.name == keys(model)[key])
+    *words, last = (f'"{word}"' for word in get_args(member.type))
+    return f"{', '.join(words)} or {last}", f'"{member.default}"'

@@ -13,7 +13,9 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 import msgspec.structs
+from msgspec import NODEFAULT as NODEFAULT
 from msgspec import UNSET as UNSET
+from msgspec import Meta as Meta  # bounds of a value, in an annotation that `convert` reads
 from msgspec import Raw as Raw
 from msgspec import Struct as Struct  # what a dataclass is, but defined in a tenth of the time
 from msgspec import UnsetType as UnsetType
@@ -33,8 +35,9 @@ T = TypeVar("T")
 
 altered = msgspec.structs.replace
 """Copy a `Struct` with some of its fields changed."""
-Bounds = msgspec.Meta
-"""Of a value, in an annotation that `convert` reads."""
+Declared: TypeAlias = msgspec.structs.FieldInfo
+declared = msgspec.structs.fields
+"""Give the fields of a `Struct`: their names, types and defaults."""
 EMPTY = Raw(b"{}")
 CONTENT_LENGTH = b"content-length:"
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
@@ -387,7 +390,7 @@ def encode_bytes(payload: object) -> bytes:
 
 
 def convert(decoded: object, kind: type[T]) -> T:
-    """Read decoded JSON as a typed value, such as a dataclass; nothing is taken for what it is not.
+    """Read decoded JSON as a typed value, such as a `Struct`; nothing is taken for what it is not.
 
     Raises:
         ValueError: it does not fit.

@@ -6,18 +6,18 @@ import math
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from search_mcp import config
+from search_mcp import config, diagnosis
 from search_mcp.config import Config, FaultyFile, ServerConfig, Settings
 from search_mcp.errors import ConfigError
+from search_mcp.jsonrpc import altered
 
 SHIPPED = Path(__file__).parent.parent / "config" / "mcp-servers.json"
 VARIABLES = {"HOME": "/home/ada", "TOKEN": "s3cret-token"}
@@ -79,7 +79,7 @@ ENTRIES = [
 
 @pytest.mark.parametrize(("entry", "difference"), ENTRIES)
 def test_an_entry(entry: dict[str, Any], difference: dict[str, Any]) -> None:
-    assert server({"command": "c", **entry}) == replace(PLAIN, **difference)
+    assert server({"command": "c", **entry}) == altered(PLAIN, **difference)
 
 
 def test_settings_and_their_defaults() -> None:
@@ -111,7 +111,7 @@ DEFAULTS = [
 
 @pytest.mark.parametrize(("settings", "entry", "difference"), DEFAULTS)
 def test_a_server_has_the_last_word(settings: object, entry: dict[str, Any], difference: dict[str, Any]) -> None:
-    assert server({"command": "c", **entry}, settings) == replace(PLAIN, **difference)
+    assert server({"command": "c", **entry}, settings) == altered(PLAIN, **difference)
 
 
 def test_servers_keep_the_order_of_the_file() -> None:
@@ -557,7 +557,7 @@ VALUES = st.recursive(
 def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], settings: dict[str, object]) -> None:
     text = json.dumps({"mcpServers": {"s": entry}, "settings": settings}).replace("NaN", "1e999")
     try:
-        TypeAdapter(config.File).validate_json(text.replace("Infinity", "1e999"))
+        diagnosis.as_pydantic(config.File).model_validate_json(text.replace("Infinity", "1e999"))
     except ValidationError:
         with pytest.raises(ConfigError):
             parse(text.replace("Infinity", "1e999"))

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from search_mcp import diagnosis
-from search_mcp.config import File
 
 JsonSchema = dict[str, Any]
 
@@ -70,7 +69,7 @@ ABOUT: Final[Mapping[str, str]] = {
 
 def of_file() -> JsonSchema:
     """Write the schema of a whole file."""
-    generated = diagnosis.json_schema(File)
+    generated = diagnosis.json_schema()
     definitions = {name: _object(schema) for name, schema in generated["$defs"].items()}
     tools = definitions["Entry"]["properties"]["tools"]
     tools["anyOf"].insert(1, {"type": "array", "items": {"type": "string"}})
@@ -97,8 +96,8 @@ def _object(schema: JsonSchema) -> JsonSchema:
 
 
 def _described(key: str, schema: JsonSchema) -> JsonSchema:
-    """Say what a key means, in place of what its value must be, which the schema says."""
-    kept = {word: value for word, value in schema.items() if word not in ("title", "examples", "description")}
+    """Say what a key means."""
+    kept = {word: value for word, value in schema.items() if word != "title"}
     if not kept.get("default") or isinstance(kept["default"], dict):
         kept.pop("default", None)  # nothing, or something that is made of the others
     return {"description": ABOUT[key], **kept}

@@ -7,7 +7,7 @@ remembered for one command is good for the next.
 
 import signal
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -245,10 +245,10 @@ def recall(config: Config, profile: Profile | None, look: Callable[[Session], _A
 
 def _assemble(config: Config, profile: Profile | None, believe: Callable[[Path], Memory]) -> tuple[Session, Aggregate]:
     memory = believe(cache_folder())
-    adapted = replace(
+    adapted = altered(
         config,
-        settings=replace(config.settings, first_list_seconds=_patience(config)),
-        servers=tuple(replace(server, startup=memory.startup) for server in config.servers),
+        settings=altered(config.settings, first_list_seconds=_patience(config)),
+        servers=tuple(altered(server, startup=memory.startup) for server in config.servers),
     )
     patient = altered(profile or profiles.CANONICAL, patience_seconds=float("inf"))
     surroundings = Surroundings(
@@ -307,8 +307,8 @@ async def _listen(
 
 def only(config: Config, servers: Collection[str]) -> Config:
     """Leave all other servers alone."""
-    narrowed = [server if server.name in servers else replace(server, enabled=False) for server in config.servers]
-    return replace(config, servers=tuple(narrowed))
+    narrowed = [server if server.name in servers else altered(server, enabled=False) for server in config.servers]
+    return altered(config, servers=tuple(narrowed))
 
 
 def needed(config: Config, tools: Sequence[str]) -> Config:

@@ -1,6 +1,5 @@
 """`check --accept`, where nothing can be written; the rest of it is in `processes/test_trust.py`."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +27,6 @@ def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
         locked(tmp_path / "tools.lock", 0),
         pytest.raises(Problem, match="bank: what is accepted cannot be remembered"),
     ):
-        accept(["bank.pay"], replace(NOTHING, servers=(BANK,)), store, Terminal())
+        accept(["bank.pay"], jsonrpc.altered(NOTHING, servers=(BANK,)), store, Terminal())
     assert store.changed(BANK) == {"pay"}
     assert "accepted pay" not in capsys.readouterr().err
