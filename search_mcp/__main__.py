@@ -14,6 +14,9 @@ OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-com
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 """How a shell says that it wants a line completed, instead of run."""
 
+NEW_OBJECTS = 10_000
+"""How many are made before cycles are looked for: 64 calls under way are more than Python's 700, and have none."""
+
 WAITING = (
     "search-mcp waits for an MCP client on stdin, and Ctrl-C ends it; "
     "search-mcp install registers it in a client, search-mcp --help shows the commands for people.\n"
@@ -62,6 +65,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
     server = import_module("search_mcp.server")
     gc.freeze()
+    gc.set_threshold(NEW_OBJECTS)
     gc.enable()
     code = server.run(options.config, profile, options.log_level)
     return code  # noqa: RET504  # it has a type here

@@ -38,7 +38,7 @@ REAP_SECONDS = 1.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _CREATE_NO_WINDOW = 0x08000000
 """Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
-BITE_BYTES = 1 << 11
+BITE_BYTES = 1 << 10
 BULK_BYTES = 1 << 16
 """How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
 REST_SECONDS = 0.001
