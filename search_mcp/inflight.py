@@ -39,6 +39,8 @@ class Request(Struct, eq=False):
     """Takes the one line that answers it: the connection's own writer, or a batch's."""
     cancel: Cancel | None = None
     """What stops the work; set by whoever does it."""
+    size: int = 0
+    """Bytes of its parameters; set where it is registered."""
 
 
 class Inflight(Struct):
@@ -71,7 +73,8 @@ class Inflight(Struct):
         key = (type(request.id), request.id)
         if self._received.setdefault(key, request) is not request:
             return False
-        self._received_bytes += _size(request)
+        request.size = len(memoryview(request.params)) if request.params is not UNSET else 0
+        self._received_bytes += request.size
         return True
 
     def is_full(self) -> bool:
@@ -103,7 +106,7 @@ class Inflight(Struct):
         if not self.is_open(request):
             raise RuntimeError(f"request {request.id!r} retired twice")
         del self._received[type(request.id), request.id]
-        self._received_bytes -= _size(request)
+        self._received_bytes -= request.size
 
     def drain_sent(self) -> Iterator[Sent]:
         """Retire every request of ours, for a connection that ended."""
@@ -120,7 +123,3 @@ class Inflight(Struct):
                 if self.is_open(request):
                     self.retire(request)
                     yield request
-
-
-def _size(request: Request) -> int:
-    return len(memoryview(request.params)) if request.params is not UNSET else 0
