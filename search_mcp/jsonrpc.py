@@ -93,6 +93,7 @@ _message = msgspec.json.Decoder(Message)
 _fields = msgspec.json.Decoder(dict[str, Raw])
 _items = msgspec.json.Decoder(list[Raw])
 _error = msgspec.json.Decoder(ErrorObject)
+_string = msgspec.json.Decoder(str)
 _id = msgspec.json.Decoder(int | str)
 _anything = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
@@ -163,6 +164,9 @@ class LineDecoder:
 
     def _complete(self, line: bytes) -> Line | None:
         """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
+        if line[:1] == b"{" and not self._size and not self._expected and len(line) <= self._limit:
+            self._at_start = False
+            return line.removesuffix(b"\r")  # as nearly all are
         at_start, self._at_start = self._at_start, False
         if self._size or len(line) > self._limit:
             self._keep(line)
@@ -343,8 +347,10 @@ def value(raw: Raw | bytes) -> Any:
 
 def string(raw: Raw | None) -> str | None:
     """Decode a JSON string; `None` for anything else, absence included."""
-    text = value(raw) if raw is not None else None
-    return text if isinstance(text, str) else None
+    try:
+        return _string.decode(raw) if raw is not None else None
+    except _UNREADABLE:
+        return None
 
 
 def request_id(raw: Raw | None) -> RequestId | None:

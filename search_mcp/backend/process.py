@@ -138,6 +138,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._last_bytes: asyncio.TimerHandle | None = None
         self._reported = False
         self._is_deaf = False  # it closed its stdin, or we did
+        self._is_congested = False
         self._surplus = 0  # bytes written while it was congested: no calls, but answers to what it asks
         self._bite = BITE_BYTES
         self._floods = False  # it had more short messages to say than were taken in
@@ -154,6 +155,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         stdin, stdout = (transport.get_pipe_transport(fd) for fd in (0, 1))
         assert isinstance(stdin, asyncio.WriteTransport)
         assert isinstance(stdout, asyncio.ReadTransport)
+        stdin.set_write_buffer_limits(WRITE_LIMIT_BYTES, WRITE_LIMIT_BYTES)
         self._stdin = Outlet(stdin)
         self._stdout: Any = stdout
         self._stdout.set_protocol(_Straight(self._on_output, stdout.get_protocol()))
@@ -171,6 +173,12 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._floods = len(data) >= self._bite and not is_bulk
         self._bite = self._stdout.max_size = BULK_BYTES if is_bulk else BITE_BYTES  # of a pipe on POSIX
         self._on_stdout(bytes(data))  # Windows: a bytearray, always before Python 3.12 and after a pause since
+
+    def pause_writing(self) -> None:
+        self._is_congested = True
+
+    def resume_writing(self) -> None:
+        self._is_congested = False
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
@@ -218,7 +226,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def write(self, data: bytes) -> None:
         self._stdin.write(data)
-        self._surplus = self._surplus + len(data) if self.is_congested() else 0
+        self._surplus = self._surplus + len(data) if self._is_congested else 0
         if self._surplus > WRITE_LIMIT_BYTES:
             self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
             self.signal_tree(_KILL)
@@ -226,7 +234,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def is_congested(self) -> bool:
         """Whether the child left too much unread to be given more."""
-        return self._stdin.unwritten() > WRITE_LIMIT_BYTES
+        return self._is_congested
 
     def rest(self) -> None:
         if self._floods and self._stdout.is_reading():
