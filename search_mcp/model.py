@@ -76,7 +76,7 @@ class Ask(_Word):
 
 
 Reason: TypeAlias = Raw | None
-"""Why somebody gave up, as a JSON string, if he said so."""
+"""Why somebody gave up, as a JSON string; `None` where nothing was said."""
 Cancel: TypeAlias = Callable[[Reason], None]
 """Give up on something under way. Late calls do nothing."""
 
