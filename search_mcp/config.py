@@ -116,6 +116,9 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
         state = "disabled" if not self.enabled else self.problem or "enabled"
         return f"<ServerConfig {self.name}: {state}>"
 
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # a struct's own shows everything
+        return [("name", self.name)]
+
 
 class Config(Struct, frozen=True, eq=False):
     """A whole file; `servers` in its order."""

@@ -14,15 +14,7 @@ from functools import partial
 from search_mcp import jsonrpc
 from search_mcp.dialects.task_ids import renamed
 from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import (
-    Backend,
-    Call,
-    Cancel,
-    Newest,
-    Outcome,
-    Reason,
-    Result,
-)
+from search_mcp.model import Backend, Call, Cancel, Newest, Outcome, Reason, Result
 
 log = logging.getLogger(__name__)
 

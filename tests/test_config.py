@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from rich.pretty import pretty_repr
 
 from search_mcp import config, diagnosis
 from search_mcp.config import Config, FaultyFile, ServerConfig, Settings
@@ -219,6 +220,10 @@ REPRESENTATIONS = [
 @pytest.mark.parametrize(("entry", "representation"), REPRESENTATIONS)
 def test_a_server_shows_no_secret(entry: object, representation: str) -> None:
     assert repr(server(entry)) == representation
+
+
+def test_a_pretty_printer_is_shown_no_secret_either() -> None:
+    assert "s3cret" not in pretty_repr(server({"command": "c", "args": ["--token=s3cret"], "env": {"TOKEN": "s3cret"}}))
 
 
 REDACTIONS = [

@@ -62,6 +62,9 @@ class Command(Struct, frozen=True):
     def __repr__(self) -> str:
         return f"<Command {self.program}>"  # the rest may hold secrets
 
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("program", self.program)]
+
 
 class Child(Protocol):
     """A running process, as its supervisor uses it."""

@@ -14,17 +14,7 @@ from search_mcp.dialects.params import with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw, RequestId, Struct, field
-from search_mcp.model import (
-    Action,
-    Call,
-    Cancel,
-    InputRequired,
-    Later,
-    Outcome,
-    Question,
-    Reason,
-    Result,
-)
+from search_mcp.model import Action, Call, Cancel, InputRequired, Later, Outcome, Question, Reason, Result
 
 PARKED_SECONDS = 600.0
 """How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
