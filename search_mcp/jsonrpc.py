@@ -164,9 +164,6 @@ class LineDecoder:
 
     def _complete(self, line: bytes) -> Line | None:
         """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
-        if line[:1] == b"{" and not self._size and not self._expected and len(line) <= self._limit:
-            self._at_start = False
-            return line.removesuffix(b"\r")  # as nearly all are
         at_start, self._at_start = self._at_start, False
         if self._size or len(line) > self._limit:
             self._keep(line)
