@@ -19,7 +19,7 @@ LONGEST_URI = 4096
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)[^{}/+#?&;]*\}")
 _DELIMITER = re.compile(r"[/?#]")
-_MENTION = re.compile(rb'"type"\s*:\s*"resource(?:_link)?"')
+_MENTION = re.compile(rb'"resource(?:_link)?"')
 _APP_MENTION = re.compile(rb'resourceUri"')
 
 
@@ -44,21 +44,20 @@ class ResourceMap:
     def note(self, server: str, result: Raw | Fields) -> None:
         """Remember the URIs that a server's tool result links to or embeds."""
         content = result.get("content") if isinstance(result, dict) else result
-        if content is None or not _MENTION.search(memoryview(content)):
+        if content is None or not _MENTION.search(content):
             return
         if not isinstance(result, dict):
             content = object_or_empty(result).get("content", content)  # not what stands beside it
         blocks = value(content)
         for block in blocks if isinstance(blocks, list) else ():
-            mentioned = block.get("resource", block) if isinstance(block, dict) else {}
-            uri = mentioned.get("uri") if isinstance(mentioned, dict) else None
-            if isinstance(uri, str):
-                self._see(uri, server)
+            match block:
+                case {"type": "resource_link", "uri": str(uri)} | {"type": "resource", "resource": {"uri": str(uri)}}:
+                    self._see(uri, server)
 
     def note_app(self, server: str, result: Raw | Fields) -> None:
         """Remember the URI of the app that shows a server's tool result, where that says so itself."""
         if not isinstance(result, dict):
-            result = object_or_empty(result) if _APP_MENTION.search(memoryview(result)) else {}
+            result = object_or_empty(result) if _APP_MENTION.search(result) else {}
         for uri in app_uris(result):
             self._see(uri, server)
 

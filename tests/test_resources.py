@@ -97,6 +97,8 @@ MENTIONS = [
     ),
     pytest.param(content({"type": "text", "text": "x://1"}), False, id="in a text"),
     pytest.param(content({"type": "text", "uri": "x://1"}), False, id="of another type"),
+    pytest.param(content({"type": "text", "uri": "x://1"}, link("x://0")), False, id="of another type, beside a link"),
+    pytest.param(content({"type": "text", "text": "", "resource": {"uri": "x://1"}}), False, id="inside of a text"),
     pytest.param({"structuredContent": jsonrpc.encode([link("x://1")])}, False, id="in structured content"),
     pytest.param(
         content(link(5), link(None), {"type": "resource"}, {"type": "resource", "resource": 5}, 5), False, id="odd"
