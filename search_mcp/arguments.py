@@ -30,7 +30,7 @@ def with_object(call: Call) -> Fields:
         ProtocolError: they are not an object.
     """
     raw = call.params.get("arguments")
-    if raw is None:
+    if raw is None or _PLAIN.match(raw):
         return call.params
     first = memoryview(raw)[0]
     if first == ord("{"):
@@ -46,12 +46,13 @@ def with_object(call: Call) -> Fields:
     raise invalid_params("Invalid params: arguments must be an object")
 
 
-_WRAPPED = re.compile(rb'\s*\{\s*"(?:name|arguments)"')
+_PLAIN = re.compile(rb'\{(?!\s*"(?:name|arguments)")')
+"""The beginning of an object that wraps nothing."""
 
 
 def _unwrapped(target: str, raw: Raw) -> Raw | None:
     """The inner arguments of `{"name": the tool's own, "arguments": {...}}`, which says the same twice."""
-    if target in OWN_NAMES or not _WRAPPED.match(memoryview(raw)):
+    if target in OWN_NAMES:
         return None
     wrapped = jsonrpc.object_or_empty(raw)
     if wrapped.keys() == {"name", "arguments"} and jsonrpc.string(wrapped["name"]) == target:

@@ -2,7 +2,7 @@
 
 The only record of what is in flight: the requests we sent, by the ids we minted, and the requests we
 received, by the ids the other side chose. Each is registered before anything is written and retired
-exactly once; retiring twice is a bug and raises. It knows no method and writes nothing.
+exactly once. It knows no method and writes nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ class Inflight(Struct):
     """Both directions of one connection."""
 
     _sent: dict[int, Sent] = field(default_factory=dict)
-    _received: dict[tuple[type, RequestId], Request] = field(default_factory=dict)  # 1 and "1" differ
+    _received: dict[RequestId, Request] = field(default_factory=dict)  # 1 and "1" differ
     _received_bytes: int = 0  # of the parameters of those: they are kept until the answer
     _last_id: int = 0
 
@@ -70,8 +70,7 @@ class Inflight(Struct):
 
     def receive(self, request: Request) -> bool:
         """Register a request of theirs; false if its id is already in use."""
-        key = (type(request.id), request.id)
-        if self._received.setdefault(key, request) is not request:
+        if self._received.setdefault(request.id, request) is not request:
             return False
         request.size = len(memoryview(request.params)) if request.params is not UNSET else 0
         self._received_bytes += request.size
@@ -87,11 +86,11 @@ class Inflight(Struct):
 
     def received(self, message_id: RequestId | None) -> Request | None:
         """The unanswered request of theirs with this id."""
-        return self._received.get((type(message_id), message_id)) if message_id is not None else None
+        return self._received.get(message_id) if message_id is not None else None
 
     def is_open(self, request: Request) -> bool:
         """Whether this request still wants its answer."""
-        return self._received.get((type(request.id), request.id)) is request
+        return self._received.get(request.id) is request
 
     def owes(self) -> bool:
         """Whether any request of theirs is open."""
@@ -101,12 +100,13 @@ class Inflight(Struct):
         """Every request of theirs that is not answered."""
         return list(self._received.values())
 
-    def retire(self, request: Request) -> None:
-        """Close a request of theirs: it is answered now, or never."""
-        if not self.is_open(request):
-            raise RuntimeError(f"request {request.id!r} retired twice")
-        del self._received[type(request.id), request.id]
+    def retire(self, request: Request) -> bool:
+        """Close a request of theirs: it is answered now, or never. False if it was closed before."""
+        if self._received.get(request.id) is not request:
+            return False
+        del self._received[request.id]
         self._received_bytes -= request.size
+        return True
 
     def drain_sent(self) -> Iterator[Sent]:
         """Retire every request of ours, for a connection that ended."""
@@ -120,6 +120,5 @@ class Inflight(Struct):
         """Retire every request of theirs, for a connection that ended."""
         while self._received:
             for request in self.open_requests():
-                if self.is_open(request):
-                    self.retire(request)
+                if self.retire(request):
                     yield request

@@ -30,6 +30,8 @@ INTERNAL_ERROR = -32603
 RequestId: TypeAlias = int | str
 Fields: TypeAlias = dict[str, Raw]
 """A JSON object one level deep: its keys in order, its values untouched."""
+Params: TypeAlias = Mapping[str, object] | Raw | None
+"""What a message of ours says, for the encoder; `None` where it says nothing."""
 
 T = TypeVar("T")
 
@@ -164,7 +166,6 @@ class LineDecoder:
 
     def _complete(self, line: bytes) -> Line | None:
         """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
-        at_start, self._at_start = self._at_start, False
         if self._size or len(line) > self._limit:
             self._keep(line)
             size, pending, self._pending, self._size = self._size, self._pending, [], 0
@@ -173,14 +174,16 @@ class LineDecoder:
                 self._head = self._tail = b""
                 return oversize
             line = b"".join(pending)
-        if at_start:
+        if self._at_start:
+            self._at_start = False
             line = line.removeprefix(codecs.BOM_UTF8)
+        if line.startswith((b"{", b"[")):
+            self._expected = 0  # after a header, but with no blank line: whatever wrote that does not frame by it
+            return line.removesuffix(b"\r")
         if self._header is not None and line[: len(self._header)].lower() == self._header:
             digits = line[len(self._header) :].strip()
             self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0
             return None
-        if self._expected and line[:1] in (b"{", b"["):
-            self._expected = 0  # no blank line: whatever wrote that header does not frame by it
         if self._expected:
             if not line.strip():  # the blank line behind the headers
                 self.speaks_headers = True
@@ -223,9 +226,10 @@ def _decode_one(line: bytes) -> Message | Invalid:
     except RecursionError:
         # It may well be JSON, so whoever sent it waits under its id.
         return altered(glimpsed(line), message="Parse error: nested too deeply")
-    if message.method is UNSET and message.result is UNSET and message.error is UNSET:
-        return _invalid("Invalid Request: no method, result or error", line)
-    if message.method is not UNSET and message.id is None:
+    if message.method is UNSET:
+        if message.result is UNSET and message.error is UNSET:
+            return _invalid("Invalid Request: no method, result or error", line)
+    elif message.id is None:
         # "Unlike base JSON-RPC, the ID MUST NOT be null."
         return Invalid(INVALID_REQUEST, "Invalid Request: id must be a string or an integer, not null")
     return message
@@ -368,10 +372,7 @@ def error_object(raw: Raw) -> ErrorObject:
 
 def encode(payload: object) -> Raw:
     """Encode anything, `Raw` included, compactly and in the order given."""
-    try:
-        return Raw(_encoder.encode(payload))
-    except UnicodeEncodeError:
-        return Raw(_encoder.encode(_without_surrogates(payload)))
+    return Raw(encode_bytes(payload))
 
 
 def _without_surrogates(payload: object) -> object:
@@ -389,7 +390,10 @@ def _without_surrogates(payload: object) -> object:
 
 def encode_bytes(payload: object) -> bytes:
     """Encode anything, as plain bytes."""
-    return bytes(encode(payload))
+    try:
+        return _encoder.encode(payload)
+    except UnicodeEncodeError:
+        return _encoder.encode(_without_surrogates(payload))
 
 
 def convert(decoded: object, kind: type[T]) -> T:
@@ -407,16 +411,20 @@ def canonical(raw: Raw) -> bytes:
     return bytes(raw) if decoded is None else _sorting_encoder.encode(decoded)
 
 
-def request(message_id: RequestId, method: str, params: Raw | None) -> bytes:
+def _params_member(params: Params) -> tuple[bytes, ...]:
+    """What stands behind a method, to the end of the line."""
+    return (b'","params":', encode_bytes(params), b"}\n") if params is not None else (b'"}\n',)
+
+
+def request(message_id: RequestId, method: str, params: Params) -> bytes:
     """Write a request as one line."""
-    head = b'{"jsonrpc":"2.0","id":%b,"method":"%b"' % (_encoder.encode(message_id), method.encode())
-    return b'%b,"params":%b}\n' % (head, params) if params is not None else head + b"}\n"
+    head = b'{"jsonrpc":"2.0","id":', _encoder.encode(message_id), b',"method":"', method.encode()
+    return b"".join((*head, *_params_member(params)))
 
 
-def notification(method: str, params: Raw | None) -> bytes:
+def notification(method: str, params: Params) -> bytes:
     """Write a notification as one line."""
-    head = b'{"jsonrpc":"2.0","method":"%b"' % method.encode()
-    return b'%b,"params":%b}\n' % (head, params) if params is not None else head + b"}\n"
+    return b"".join((b'{"jsonrpc":"2.0","method":"', method.encode(), *_params_member(params)))
 
 
 def result(message_id: RequestId, payload: Raw) -> bytes:
@@ -434,7 +442,7 @@ def framed(line: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])
 
 
-def without(payload: Mapping[str, Raw], *keys: str) -> Fields:
+def without(payload: Mapping[str, T], *keys: str) -> dict[str, T]:
     """Copy a shallow object without some of its keys."""
     rest = dict(payload)
     for key in keys:

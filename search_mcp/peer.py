@@ -14,8 +14,8 @@ from typing import Protocol
 from search_mcp import jsonrpc
 from search_mcp.errors import BACKEND_ERROR, BackendAnswered, InternalError, ProtocolError, WireError, invalid_request
 from search_mcp.inflight import Answer, Inflight, Request, Sent
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, Message, Raw, RequestId, UnsetType
-from search_mcp.model import Cancel, Reason
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, Message, Params, Raw, RequestId, UnsetType
+from search_mcp.model import Reason
 
 log = logging.getLogger(__name__)
 
@@ -123,32 +123,29 @@ class Peer:
 
     # Our requests
 
-    def request(self, method: str, params: Raw | None, settle: Callable[[Answer], None]) -> int:
+    def request(self, method: str, params: Params, settle: Callable[[Answer], None]) -> int:
         """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
-        return self._send(method, lambda _message_id: params, Sent(settle))
+        return self.request_with_token(method, lambda _message_id: params, settle, None)
 
     def request_with_token(
         self,
         method: str,
-        params_for: Callable[[int], Raw],
+        params_for: Callable[[int], Params],
         settle: Callable[[Answer], None],
         report: Callable[[Fields], None] | None,
     ) -> int:
         """Send a request whose parameters carry its own id, as a progress token."""
-        return self._send(method, params_for, Sent(settle, report))
-
-    def _send(self, method: str, params_for: Callable[[int], Raw | None], sent: Sent) -> int:
         if self._ended or self._half_closed:
-            sent.settle(None)
+            settle(None)
             return 0
         if self._inflight.is_waiting_for_many():
-            sent.settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
+            settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
             return 0
-        message_id = self._inflight.send(sent)
+        message_id = self._inflight.send(Sent(settle, report))
         self._write(jsonrpc.request(message_id, method, params_for(message_id)))
         return message_id
 
-    async def ask(self, method: str, params: Raw | None) -> Raw:
+    async def ask(self, method: str, params: Params) -> Raw:
         """Send a request and wait for its result; giving up forgets it.
 
         Raises:
@@ -176,7 +173,7 @@ class Peer:
             raise BackendAnswered(answer)
         return answer
 
-    def abandon(self, message_id: int, method: str, params: Raw) -> bool:
+    def abandon(self, message_id: int, method: str, params: Params) -> bool:
         """Stop waiting for a request of ours and say so; false if it is over anyway."""
         if self._inflight.settle(message_id) is None:
             return False
@@ -189,7 +186,7 @@ class Peer:
         for sent in self._inflight.drain_sent():
             self._guarded(sent.settle, None)
 
-    def notify(self, method: str, params: Raw | None) -> None:
+    def notify(self, method: str, params: Params) -> None:
         """Send a notification."""
         if self._half_closed:
             return
@@ -214,20 +211,18 @@ class Peer:
 
     def answer(self, request: Request, result: Raw) -> None:
         """Answer a request; one that was cancelled meanwhile gets no response."""
-        if self._inflight.is_open(request):
-            self._retire(request)
+        if self._retire(request):
             request.write(jsonrpc.result(request.id, result))
 
     def refuse(self, request: Request, error: WireError) -> None:
         """Answer a request with an error; one that was cancelled meanwhile gets no response."""
-        if self._inflight.is_open(request):
-            self._retire(request)
+        if self._retire(request):
             request.write(jsonrpc.failure(request.id, error.error_object()))
 
     def drop(self, request: Request) -> None:
         """Close a request without an answer, where the protocol wants none written."""
-        if self._inflight.is_open(request):
-            self._retire_unanswered(request)
+        if self._retire(request) and isinstance(request.write, _Batched):
+            request.write.skip()
 
     async def answered(self) -> None:
         """Wait until no request of theirs waits for its answer."""
@@ -236,19 +231,14 @@ class Peer:
                 self._all_answered = asyncio.Event()
             await self._all_answered.wait()
 
-    def _retire(self, request: Request) -> Cancel | None:
-        """Close a request of theirs; return what stops its work, if any is under way."""
-        self._inflight.retire(request)
+    def _retire(self, request: Request) -> bool:
+        """Close a request of theirs; false if it was closed before."""
+        if not self._inflight.retire(request):
+            return False
         self._tell_if_all_answered()
         # It leads back to the request: kept, each call would be garbage that only a search for cycles finds.
-        cancel, request.cancel = request.cancel, None
-        return cancel
-
-    def _retire_unanswered(self, request: Request) -> Cancel | None:
-        cancel = self._retire(request)
-        if isinstance(request.write, _Batched):
-            request.write.skip()
-        return cancel
+        request.cancel = None
+        return True
 
     def _tell_if_all_answered(self) -> None:
         if self._all_answered is not None and not self._owes():
@@ -270,9 +260,11 @@ class Peer:
     def cancelled(self, message_id: RequestId | None, reason: Reason) -> None:
         """Take note that the other side gave up on a request; on anything not in flight, ignore it."""
         request = self._inflight.received(message_id)
-        cancel = self._retire_unanswered(request) if request is not None else None
-        if cancel is not None:
-            cancel(reason)
+        if request is not None:
+            cancel = request.cancel
+            self.drop(request)
+            if cancel is not None:
+                cancel(reason)
 
     # Messages
 
@@ -288,12 +280,14 @@ class Peer:
         if self._is_traced:
             log.debug("< %s %s", self._name, _shown(line))
         decoded = jsonrpc.decode(line)
-        if isinstance(decoded, list):
+        if isinstance(decoded, Message):
+            self._on_message(decoded, self._write)
+        elif isinstance(decoded, list):
             self._on_batch(decoded, line)
-            return
-        self._on_message(decoded, line, self._write)
-        if isinstance(decoded, Invalid) and decoded.code == jsonrpc.PARSE_ERROR:
-            self._give_up_on(jsonrpc.glimpsed(line), decoded.message)
+        else:
+            self._on_invalid(decoded, line, self._write)
+            if decoded.code == jsonrpc.PARSE_ERROR:
+                self._give_up_on(jsonrpc.glimpsed(line), decoded.message)
 
     def _give_up_on(self, invalid: Invalid, message: str) -> None:
         """Let nobody wait for ever for an answer that came and could not be read."""
@@ -307,21 +301,19 @@ class Peer:
         requests = 0
         for element in elements:
             if isinstance(element, Invalid):
-                self._on_message(element, line, batch.slot())
+                self._on_invalid(element, line, batch.slot())
             elif element.method is UNSET or element.id is UNSET:
-                self._on_message(element, line, self._write)
+                self._on_message(element, self._write)
             elif requests < BATCH_REQUESTS:
                 requests += 1
-                self._on_message(element, line, batch.slot())
+                self._on_message(element, batch.slot())
             else:
                 error = invalid_request(f"Invalid Request: behind {BATCH_REQUESTS} others in its batch")
                 batch.slot()(jsonrpc.failure(element.id, error.error_object()))
         batch.close()
 
-    def _on_message(self, message: Message | Invalid, line: Line, write: Callable[[bytes], None]) -> None:
-        if isinstance(message, Invalid):
-            self._on_invalid(message, line, write)
-        elif message.method is UNSET:
+    def _on_message(self, message: Message, write: Callable[[bytes], None]) -> None:
+        if message.method is UNSET:
             self._on_response(message)
         elif message.id is UNSET or message.id is None:
             self.hear(message.method, message.params)

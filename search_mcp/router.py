@@ -236,15 +236,15 @@ class Router:
 
         def on_outcome(outcome: Outcome) -> None:
             try:
-                if isinstance(outcome, BackendAnswered):
-                    error = arguments.redacted(outcome.error, secrets)
-                    outcome = arguments.tool_error(server, item.key, error, params, item.input_schema)
-                elif isinstance(outcome, Result):
+                if isinstance(outcome, Result):
                     self._resources.note(server, outcome.body)
                     if item.is_of_app:
                         self._resources.note_app(server, outcome.body)
                     if outcome.type != "complete" and "task" not in params:  # a task made unasked
                         outcome = self._tasks.translate_outcome(server, outcome)
+                elif isinstance(outcome, BackendAnswered):
+                    error = arguments.redacted(outcome.error, secrets)
+                    outcome = arguments.tool_error(server, item.key, error, params, item.input_schema)
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
                 log.exception("! bug while reading the answer of %s", item.name)
                 outcome = InternalError()

@@ -175,8 +175,9 @@ class Supervisor:
 
     def _pass_on(self, call: Call, target: str) -> Cancel:
         """Give a call to the backend now, or hold it until there is one."""
-        if self._dialect is not None:
-            return self._start(self._dialect, call, target)
+        dialect = self._dialect
+        if dialect is not None:
+            return self._start(dialect, call, target)
         held = _Held(call, target)
         if len(self._held) >= SENT_REQUESTS:
             call.reply(NotRunning(self.name, self._state.value, f"{SENT_REQUESTS} calls wait for it already"))

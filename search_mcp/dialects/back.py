@@ -19,16 +19,16 @@ MAX_PAGES = 1000
 """A backend that never stops giving cursors is cut off here."""
 
 
-def targeted(call: Call, target: str) -> Fields:
+def targeted(call: Call, target: str) -> dict[str, object]:
     """Write a call's parameters with the backend's own name in its place."""
     method = names.METHOD[call.action]
     if method == names.TASKS_LIST:
-        return call.params
+        return {**call.params}
     if method == names.COMPLETE:
         key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
-        reference = {**jsonrpc.fields(call.params["ref"]), key: jsonrpc.encode(target)}
-        return {**call.params, "ref": jsonrpc.encode(reference)}
-    return {**call.params, names.TARGETED[method][1]: jsonrpc.encode(target)}
+        reference = {**jsonrpc.fields(call.params["ref"]), key: target}
+        return {**call.params, "ref": reference}
+    return {**call.params, names.TARGETED[method][1]: target}
 
 
 def outcome(answer: Raw | ErrorObject) -> Outcome:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_token
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, Fields, Params, Raw, UnsetType
 from search_mcp.model import (
     NOTHING,
     Call,
@@ -53,11 +53,11 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
         ValueError: its answer is no `initialize` result.
     """
     params = {
-        "protocolVersion": jsonrpc.encode(revision),
-        "capabilities": jsonrpc.encode(_mirrored(opening)),
-        "clientInfo": opening.info if opening.info is not None else jsonrpc.encode(names.CLIENT_INFO),
+        "protocolVersion": revision,
+        "capabilities": _mirrored(opening),
+        "clientInfo": opening.info if opening.info is not None else names.CLIENT_INFO,
     }
-    result = jsonrpc.fields(await peer.ask(names.INITIALIZE, jsonrpc.encode(params)))
+    result = jsonrpc.fields(await peer.ask(names.INITIALIZE, params))
     agreed = jsonrpc.string(result.get("protocolVersion"))
     if agreed is None:
         raise ValueError("its answer to initialize has no protocolVersion")
@@ -116,9 +116,8 @@ class BackLegacy:
         if self.offer.logging:
             self._set_level_for(call.caller.log_level)
 
-        def params_for(token: int) -> Raw:
-            meta = call.meta if call.report is None else {**call.meta, names.PROGRESS_TOKEN: jsonrpc.encode(token)}
-            return jsonrpc.encode(with_meta(targeted(call, target), meta))
+        def params_for(token: int) -> Params:
+            return with_token(targeted(call, target), call.meta, token if call.report is not None else None)
 
         def settle(answer: Answer) -> None:
             self._forget(call)
@@ -171,7 +170,7 @@ class BackLegacy:
         """
 
         async def ask(method: str, params: Fields) -> Raw:
-            return await self._peer.ask(method, jsonrpc.encode(params) if params else None)
+            return await self._peer.ask(method, params or None)
 
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
@@ -188,7 +187,7 @@ class BackLegacy:
     def set_log_level(self, level: str) -> None:
         if self.offer.logging:
             self._level = level
-            self._peer.request(names.SET_LEVEL, jsonrpc.encode({"level": level}), lambda _answer: None)
+            self._peer.request(names.SET_LEVEL, {"level": level}, lambda _answer: None)
 
     def roots_changed(self) -> None:
         self._peer.notify(names.ROOTS_CHANGED, None)
@@ -220,10 +219,10 @@ class BackLegacy:
 
         def report(progress: Fields) -> None:
             if self._peer.is_open(request):
-                self._peer.notify(names.PROGRESS, jsonrpc.encode({**progress, names.PROGRESS_TOKEN: token}))
+                self._peer.notify(names.PROGRESS, {**progress, names.PROGRESS_TOKEN: token})
 
         def follow(change: Fields) -> None:
-            self._peer.notify(names.TASK_STATUS, jsonrpc.encode(change))
+            self._peer.notify(names.TASK_STATUS, change)
 
         question = Question(
             self._server,

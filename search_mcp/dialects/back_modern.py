@@ -12,10 +12,10 @@ import anyio
 from search_mcp import jsonrpc
 from search_mcp.dialects import detect, names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
-from search_mcp.dialects.params import cancellation, with_meta
+from search_mcp.dialects.params import cancellation, with_meta, with_token
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import ErrorObject, Fields, Params, Raw, UnsetType
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -53,9 +53,9 @@ async def discover(peer: Peer, opening: Opening) -> Offer | None:
         ConnectionEndedError: it went away.
         ValueError: it is modern, and speaks none of our revisions.
     """
-    params = with_meta({}, _meta(names.MODERN[0], opening.capabilities, opening.info))
+    params = {names.META: _meta(names.MODERN[0], opening.capabilities, opening.info)}
     try:
-        result = await peer.ask(names.DISCOVER, jsonrpc.encode(params))
+        result = await peer.ask(names.DISCOVER, params)
     except BackendAnswered as refused:
         if refused.code == names.UNSUPPORTED_VERSION:
             _refuse_foreign_revisions(refused)
@@ -115,17 +115,14 @@ class BackModern:
             return NOTHING
         self._calls[call] = None
 
-        def params_for(token: int) -> Raw:
+        def params_for(token: int) -> Params:
             params = targeted(call, target)
             if call.inputs is not None:
                 if call.inputs.responses is not None:
                     params[names.INPUT_RESPONSES] = call.inputs.responses
                 if call.inputs.request_state is not None:
                     params[names.REQUEST_STATE] = call.inputs.request_state
-            meta = self._stamped(call)
-            if call.report is not None:
-                meta[names.PROGRESS_TOKEN] = jsonrpc.encode(token)
-            return jsonrpc.encode(with_meta(params, meta))
+            return with_token(params, self._stamped(call), token if call.report is not None else None)
 
         def settle(answer: Answer) -> None:
             self._calls.pop(call, None)
@@ -139,7 +136,7 @@ class BackModern:
 
         return cancel
 
-    def _stamped(self, call: Call) -> Fields:
+    def _stamped(self, call: Call) -> dict[str, object]:
         meta = _meta(self.offer.revision, call.caller.capabilities, call.caller.info)
         level = call.caller.log_level
         if level is None and self._opening.era is Era.LEGACY:
@@ -147,7 +144,7 @@ class BackModern:
             # to send automatically": without a level it may send none, with the lowest it decides.
             level = names.LOG_LEVELS[0]
         if level is not None:  # also to servers that log without declaring it: many do
-            meta[names.LOG_LEVEL_KEY] = jsonrpc.encode(level)
+            meta[names.LOG_LEVEL_KEY] = level
         return {**call.meta, **meta}
 
     def _outcome(self, answer: Answer) -> Outcome:
@@ -178,7 +175,7 @@ class BackModern:
         meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
 
         async def ask(method: str, params: Fields) -> Raw:
-            return await self._peer.ask(method, jsonrpc.encode(with_meta(params, meta)))
+            return await self._peer.ask(method, {**params, names.META: meta})
 
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
@@ -208,10 +205,10 @@ class BackModern:
         if tasks := sorted(+self._tasks):
             wanted[names.LISTEN_TASKS] = tasks
         meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
-        params = with_meta({"notifications": jsonrpc.encode(wanted)}, meta)
+        params = {"notifications": wanted, names.META: meta}
         previous = self._listening
         self._acknowledged = self._ended = False
-        self._listening = self._peer.request(names.LISTEN, jsonrpc.encode(params), self._on_end) if wanted else None
+        self._listening = self._peer.request(names.LISTEN, params, self._on_end) if wanted else None
         if previous is not None:
             self._peer.abandon(previous, names.CANCELLED, cancellation(previous, None))
 
@@ -273,9 +270,9 @@ class BackModern:
                 log.debug("= %s: notification %s ignored", self._server, method)
 
 
-def _meta(revision: str, capabilities: Fields, info: Raw | None) -> Fields:
+def _meta(revision: str, capabilities: Fields, info: Raw | None) -> dict[str, object]:
     return {
-        names.VERSION_KEY: jsonrpc.encode(revision),
-        names.CLIENT_INFO_KEY: info if info is not None else jsonrpc.encode(names.CLIENT_INFO),
-        names.CAPABILITIES_KEY: jsonrpc.encode(capabilities),
+        names.VERSION_KEY: revision,
+        names.CLIENT_INFO_KEY: info if info is not None else names.CLIENT_INFO,
+        names.CAPABILITIES_KEY: capabilities,
     }

@@ -46,15 +46,15 @@ def read_target(method: str, params: Fields) -> tuple[Action, str]:
     Raises:
         ProtocolError: the method is not one of these, or the parameter that names the target is wrong.
     """
+    if method in names.TARGETED:
+        action, key = names.TARGETED[method]
+        return action, _required_string(params, key)
     if method == names.COMPLETE:
         return _read_reference(params)
     if method == names.TASKS_LIST:
         refuse_cursor(params)
         return Action.LIST_TASKS, ""
-    if method not in names.TARGETED:
-        raise method_not_found(method)
-    action, key = names.TARGETED[method]
-    return action, _required_string(params, key)
+    raise method_not_found(method)
 
 
 def _read_reference(params: Fields) -> tuple[Action, str]:
@@ -114,8 +114,7 @@ class ProgressReport:
             self._pass_on(params)
 
     def _pass_on(self, params: Fields) -> None:
-        body = {**params, names.PROGRESS_TOKEN: jsonrpc.encode(self._token)}
-        self._peer.notify(names.PROGRESS, jsonrpc.encode(body))
+        self._peer.notify(names.PROGRESS, {**params, names.PROGRESS_TOKEN: self._token})
 
 
 class TaskProgressReport(ProgressReport):

@@ -21,7 +21,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_meta
+from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_token
 from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.errors import (
     BackendAnswered,
@@ -33,7 +33,7 @@ from search_mcp.errors import (
     invalid_request,
 )
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Params, Raw, UnsetType
 from search_mcp.model import (
     NOTHING,
     Call,
@@ -229,11 +229,8 @@ class FrontLegacy:
     def put(self, question: Question) -> Cancel:
         """Send a question to the client, with an id of our own."""
 
-        def params_for(token: int) -> Raw:
-            meta = question.meta
-            if question.report is not None:
-                meta = {**meta, names.PROGRESS_TOKEN: jsonrpc.encode(token)}
-            return jsonrpc.encode(with_meta(question.params, meta))
+        def params_for(token: int) -> Params:
+            return with_token(question.params, question.meta, token if question.report is not None else None)
 
         def settle(answer: Answer) -> None:
             if answer is None:
@@ -268,13 +265,13 @@ class FrontLegacy:
                 for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds}):
                     self._peer.notify(method, None)
             case LogMessage(params=params):
-                self._peer.notify(names.MESSAGE, jsonrpc.encode(params))
+                self._peer.notify(names.MESSAGE, params)
             case ResourceUpdated(params=params):
-                self._peer.notify(names.UPDATED, jsonrpc.encode(params))
+                self._peer.notify(names.UPDATED, params)
             case ElicitationComplete(params=params):
-                self._peer.notify(names.ELICITATION_COMPLETE, jsonrpc.encode(params))
+                self._peer.notify(names.ELICITATION_COMPLETE, params)
             case TaskChanged(params=params):
-                self._peer.notify(names.TASK_STATUS, jsonrpc.encode(params))
+                self._peer.notify(names.TASK_STATUS, params)
             case _:
                 pass  # a backend's state is no client's business; its lists are
 

@@ -217,7 +217,7 @@ class FrontModern:
                     subscription.on_task_changed(params)
             case LogMessage(params=params, call=call):
                 if call is not None and isinstance(call.caller, Sender) and is_wanted(params, call.caller.log_level):
-                    self._peer.notify(names.MESSAGE, jsonrpc.encode(params))
+                    self._peer.notify(names.MESSAGE, params)
             case _:
                 pass  # a modern client learns the rest by asking again
 

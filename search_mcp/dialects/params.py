@@ -1,9 +1,11 @@
 """What all four dialects read and write alike: `params`, the `_meta` in them, cancellations."""
 
+from collections.abc import Mapping
+
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import invalid_params
-from search_mcp.jsonrpc import Fields, Raw, UnsetType
+from search_mcp.jsonrpc import Fields, Params, Raw, UnsetType
 from search_mcp.model import Reason
 from search_mcp.peer import Peer
 
@@ -39,12 +41,19 @@ def with_meta(body: Fields, meta: Fields) -> Fields:
     return jsonrpc.without(body, names.META) if names.META in body else body
 
 
-def cancellation(message_id: int, reason: Reason) -> Raw:
+def with_token(params: Mapping[str, object], meta: Mapping[str, object], token: int | None) -> Params:
+    """Give a request of ours its `_meta`, with the token under which we want to hear of progress, if we do."""
+    if token is not None:
+        meta = {**meta, names.PROGRESS_TOKEN: token}
+    return {**params, names.META: meta} if meta else params
+
+
+def cancellation(message_id: int, reason: Reason) -> Params:
     """The parameters that cancel a request of ours."""
     params: dict[str, object] = {"requestId": message_id}
     if reason is not None:
         params["reason"] = reason
-    return jsonrpc.encode(params)
+    return params
 
 
 def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import Offered, names
-from search_mcp.dialects.params import extensions, with_meta
+from search_mcp.dialects.params import extensions
 from search_mcp.errors import ProtocolError, invalid_params
 from search_mcp.inflight import Request
 from search_mcp.jsonrpc import Fields, Raw, Struct
@@ -67,7 +67,7 @@ class Subscription(Struct, eq=False):
 
     def _notify(self, method: str, params: Fields) -> None:
         meta = {**jsonrpc.object_or_empty(params.get(names.META)), **self.meta()}
-        self.peer.notify(method, jsonrpc.encode(with_meta(params, meta)))
+        self.peer.notify(method, {**params, names.META: meta})
 
 
 def read_filter(params: Fields, offered: Offered, can_subscribe: Callable[[str], bool], capabilities: Fields) -> Filter:
