@@ -8,13 +8,13 @@ exactly once. It knows no method and writes nothing.
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, field
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, field
 from search_mcp.model import Cancel
 
 RECEIVED_REQUESTS = 65_536
 """How many requests of the other side may be open at once: an open call costs some 3 kB."""
 RECEIVED_BYTES = 256 << 20
-"""How long the parameters of all of them may be; the last of them may exceed it."""
+"""How long all of them may be; the last of them may exceed it."""
 SENT_REQUESTS = 16_384
 """How many requests of ours may be unanswered at once: one server that never answers leaves room for others."""
 
@@ -37,10 +37,10 @@ class Request(Struct, eq=False):
     params: Raw | UnsetType
     write: Callable[[bytes], None]
     """Takes the one line that answers it: the connection's own writer, or a batch's."""
+    size: int
+    """Bytes of the line it came in, or its share of them, which are kept with its parameters."""
     cancel: Cancel | None = None
     """What stops the work; set by whoever does it."""
-    size: int = 0
-    """Bytes of its parameters; set where it is registered."""
 
 
 class Inflight(Struct):
@@ -48,7 +48,7 @@ class Inflight(Struct):
 
     _sent: dict[int, Sent] = field(default_factory=dict)
     _received: dict[RequestId, Request] = field(default_factory=dict)  # 1 and "1" differ
-    _received_bytes: int = 0  # of the parameters of those: they are kept until the answer
+    _received_bytes: int = 0  # of those
     _last_id: int = 0
 
     def __len__(self) -> int:
@@ -72,7 +72,6 @@ class Inflight(Struct):
         """Register a request of theirs; false if its id is already in use."""
         if self._received.setdefault(request.id, request) is not request:
             return False
-        request.size = len(memoryview(request.params)) if request.params is not UNSET else 0
         self._received_bytes += request.size
         return True
 

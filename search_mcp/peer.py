@@ -281,7 +281,7 @@ class Peer:
             log.debug("< %s %s", self._name, _shown(line))
         decoded = jsonrpc.decode(line)
         if isinstance(decoded, Message):
-            self._on_message(decoded, self._write)
+            self._on_message(decoded, self._write, len(line))
         elif isinstance(decoded, list):
             self._on_batch(decoded, line)
         else:
@@ -296,29 +296,30 @@ class Peer:
             error = ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {message}")
             self._guarded(lost.settle, error)
 
-    def _on_batch(self, elements: list[Message | Invalid], line: Line) -> None:
+    def _on_batch(self, elements: list[Message | Invalid], line: bytes) -> None:
         batch = _Batch(self._write)
+        size = len(line) // len(elements)
         requests = 0
         for element in elements:
             if isinstance(element, Invalid):
                 self._on_invalid(element, line, batch.slot())
             elif element.method is UNSET or element.id is UNSET:
-                self._on_message(element, self._write)
+                self._on_message(element, self._write, size)
             elif requests < BATCH_REQUESTS:
                 requests += 1
-                self._on_message(element, batch.slot())
+                self._on_message(element, batch.slot(), size)
             else:
                 error = invalid_request(f"Invalid Request: behind {BATCH_REQUESTS} others in its batch")
                 batch.slot()(jsonrpc.failure(element.id, error.error_object()))
         batch.close()
 
-    def _on_message(self, message: Message, write: Callable[[bytes], None]) -> None:
+    def _on_message(self, message: Message, write: Callable[[bytes], None], size: int) -> None:
         if message.method is UNSET:
             self._on_response(message)
         elif message.id is UNSET or message.id is None:
             self.hear(message.method, message.params)
         else:
-            self._on_request(Request(message.id, message.method, message.params, write))
+            self._on_request(Request(message.id, message.method, message.params, write, size))
 
     def _on_invalid(self, invalid: Invalid, line: Line, write: Callable[[bytes], None]) -> None:
         if invalid.is_answer and self._inflight.waiting(invalid.id) is not None:

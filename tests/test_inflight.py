@@ -21,7 +21,7 @@ def nobody(_: object) -> None:
 
 
 def asked(message_id: RequestId) -> Request:
-    return Request(message_id, "m", UNSET, nobody)
+    return Request(message_id, "m", UNSET, nobody, 0)
 
 
 # Our requests
@@ -136,12 +136,12 @@ def test_many_requests_of_theirs_are_too_many() -> None:
 
 
 def test_long_requests_of_theirs_are_too_many_sooner() -> None:
-    inflight, params = Inflight(), Raw(b"x" * (RECEIVED_BYTES // 2))
-    requests = [Request(number, "m", params, nobody) for number in range(2)]
+    inflight, size = Inflight(), RECEIVED_BYTES // 2
+    requests = [Request(number, "m", UNSET, nobody, size) for number in range(2)]
     for request in requests:
         assert not inflight.is_full()
         inflight.receive(request)
-        assert not inflight.receive(Request(request.id, "m", params, nobody))  # in use already: not counted
+        assert not inflight.receive(Request(request.id, "m", UNSET, nobody, size))  # in use already: not counted
     assert inflight.is_full()
     inflight.retire(requests[0])
     assert not inflight.is_full()

@@ -547,6 +547,17 @@ def test_more_requests_than_can_be_kept_are_refused_until_some_are_answered(talk
     assert talk.owner.requests[-1].id == "again"
 
 
+def test_long_requests_are_too_many_sooner(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("search_mcp.inflight.RECEIVED_BYTES", 2 * LIMIT)
+    long = {"text": "x" * (LIMIT - 200)}
+    talk.hears(call(1, params=long), [call(2, params=long)], call(3, params=long), call("too long"))
+    (refusal,) = talk.said()
+    assert (refusal["id"], refusal["error"]["code"]) == ("too long", -32000)
+    talk.peer.answer(talk.owner.requests[1], OK)
+    talk.hears(call("again"))
+    assert talk.owner.requests[-1].id == "again"
+
+
 def test_whoever_answers_nothing_is_asked_no_more(talk: Conversation) -> None:
     for _ in range(SENT_REQUESTS):
         _, answers = talk.asks()

@@ -182,6 +182,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def resume_writing(self) -> None:
         self._is_congested = False
+        self._surplus = 0
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
@@ -229,7 +230,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def write(self, data: bytes) -> None:
         self._stdin.write(data)
-        self._surplus = self._surplus + len(data) if self._is_congested else 0
+        if not self._is_congested:
+            return
+        self._surplus += len(data)
         if self._surplus > WRITE_LIMIT_BYTES:
             self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
             self.signal_tree(_KILL)

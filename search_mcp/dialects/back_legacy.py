@@ -105,7 +105,8 @@ class BackLegacy:
     # To the backend
 
     def submit(self, call: Call, target: str) -> Cancel:
-        if call.action not in names.METHOD:
+        method = names.METHOD.get(call.action)
+        if method is None:
             call.reply(method_not_found(call.action.value))  # the experimental tasks are told of unasked
             return NOTHING
         if call.inputs is not None and call.inputs.request_state is not None:
@@ -125,7 +126,7 @@ class BackLegacy:
                 self._report_on(task_made(jsonrpc.object_or_empty(answer)), message_id, call.report)
             call.reply(self._lost() if answer is None else outcome(answer))
 
-        message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
+        message_id = self._peer.request_with_token(method, params_for, settle, call.report)
 
         def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):

@@ -82,7 +82,7 @@ def _required_string(params: Fields, key: str) -> str:
 
 
 def progress_token(meta: Fields) -> RequestId | None:
-    return jsonrpc.request_id(meta.get(names.PROGRESS_TOKEN))
+    return jsonrpc.request_id(meta[names.PROGRESS_TOKEN]) if names.PROGRESS_TOKEN in meta else None
 
 
 def refuse_cursor(params: Fields) -> None:
