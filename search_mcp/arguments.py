@@ -30,7 +30,7 @@ def with_object(call: Call) -> Fields:
         ProtocolError: they are not an object.
     """
     raw = call.params.get("arguments")
-    if raw is None or _PLAIN.match(raw):
+    if raw is None or not _ODD.match(raw):
         return call.params
     first = memoryview(raw)[0]
     if first == ord("{"):
@@ -46,8 +46,8 @@ def with_object(call: Call) -> Fields:
     raise invalid_params("Invalid params: arguments must be an object")
 
 
-_PLAIN = re.compile(rb'\{(?!\s*"(?:name|arguments)")')
-"""The beginning of an object that wraps nothing."""
+_ODD = re.compile(rb'[^{]|\{\s*"(?:name|arguments)"')
+"""The beginning of what is no object, or may wrap another."""
 
 
 def _unwrapped(target: str, raw: Raw) -> Raw | None:

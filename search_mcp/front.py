@@ -4,7 +4,7 @@ Decides per message, because one process may be served both ways. What is answer
 business.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from search_mcp.dialects import CatalogChanged, Gateway, detect
 from search_mcp.dialects.front_legacy import FrontLegacy
@@ -24,12 +24,12 @@ class Front:
         self.peer = Peer("client", write, self, max_message_bytes)
         self._legacy = FrontLegacy(self.peer, gateway)
         self._modern = FrontModern(self.peer, gateway)
+        self._dialects: Mapping[Era, FrontLegacy | FrontModern] = {Era.LEGACY: self._legacy, Era.MODERN: self._modern}
 
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)
         era = detect.era_of_request(request.method, meta, opened=self._legacy.opened)
-        dialect = self._modern if era is Era.MODERN else self._legacy
-        dialect.on_request(request, params, meta)
+        self._dialects[era].on_request(request, params, meta)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         # Notifications carry no era. A cancellation names its request whichever dialect served it, and

@@ -177,7 +177,7 @@ class LineDecoder:
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(codecs.BOM_UTF8)
-        if line.startswith((b"{", b"[")):
+        if line[:1] in (b"{", b"["):
             self._expected = 0  # after a header, but with no blank line: whatever wrote that does not frame by it
             return line.removesuffix(b"\r")
         if self._header is not None and line[: len(self._header)].lower() == self._header:

@@ -220,11 +220,10 @@ class Router:
         item = self._find(Kind.TOOLS, call)
         if item is None:
             return self._call_unlisted(call, Kind.TOOLS, ToolNotFound)
-        return self._forward(call, item)
+        return self._call_listed(call, item)
 
-    def _forward(self, call: Call, item: Item) -> Cancel:
-        if call.action is not Action.CALL_TOOL:
-            return self._submit_to(item.server, call, item.key)
+    def _call_listed(self, call: Call, item: Item) -> Cancel:
+        """Give a tool call to its server, and make of its error what a model can act on."""
         server, secrets = item.server, self._configs[item.server].secrets
         if "task" in call.params:
             call = self._tasks.translate_call(server, call)
@@ -323,7 +322,7 @@ class Router:
         item = self._find(Kind.PROMPTS, call)
         if item is None:
             return self._call_unlisted(call, Kind.PROMPTS, PromptNotFound)
-        return self._forward(call, item)
+        return self._submit_to(item.server, call, item.key)
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
         item = self._spellings.of(kind, self._presentation.audience(call.caller.viewer).profile).find(call.target)
@@ -343,7 +342,9 @@ class Router:
             is_known = self._catalog.is_known(server, kind)
             if self._catalog.is_unlistable(server, kind) or (status.state == FAILED and not is_known):
                 # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
-                return self._forward(call, Item(server, own, server, own, {}))
+                if kind is Kind.TOOLS:
+                    return self._call_listed(call, Item(server, own, server, own, {}))
+                return self._submit_to(server, call, own)
             if not is_known:
                 return self._submit_when_settled(call, frozenset({kind}), [server])
             # Its list is known and does not hold this name; that of a server whose name begins alike may.

@@ -21,14 +21,13 @@ MAX_PAGES = 1000
 
 def targeted(call: Call, target: str) -> dict[str, object]:
     """Write a call's parameters with the backend's own name in its place."""
-    method = names.METHOD[call.action]
-    if method == names.TASKS_LIST:
+    if call.action in names.TARGET_KEY:
+        return {**call.params, names.TARGET_KEY[call.action]: target}
+    if call.action is Action.LIST_TASKS:
         return {**call.params}
-    if method == names.COMPLETE:
-        key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
-        reference = {**jsonrpc.fields(call.params["ref"]), key: target}
-        return {**call.params, "ref": reference}
-    return {**call.params, names.TARGETED[method][1]: target}
+    key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
+    reference = {**jsonrpc.fields(call.params["ref"]), key: target}
+    return {**call.params, "ref": reference}
 
 
 def outcome(answer: Raw | ErrorObject) -> Outcome:

@@ -74,8 +74,8 @@ class FrontLegacy:
         self._peer = peer
         self._gateway = gateway
         self.viewer = Viewer(None, object_output_only=True)
-        self._opened = False
-        self._log_level: str | None = None
+        self.opened = False  # `initialize` was answered
+        self.log_level: str | None = None  # legacy clients set one for all, if they set one
         self._tasks: Newest[str, Callable[[Fields], None]] = Newest(
             REMEMBERED_TASKS
         )  # whoever hears of each task of the client's
@@ -86,16 +86,6 @@ class FrontLegacy:
             names.PING: lambda request, _params: self._peer.answer(request, EMPTY),
             names.SET_LEVEL: self._set_level,
         }
-
-    @property
-    def opened(self) -> bool:
-        """Whether `initialize` was answered."""
-        return self._opened
-
-    @property
-    def log_level(self) -> str | None:
-        """Legacy clients set one level for all, if they set one."""
-        return self._log_level
 
     # From the client
 
@@ -141,7 +131,7 @@ class FrontLegacy:
         client_name = jsonrpc.string(jsonrpc.object_or_empty(self.info).get("name"))
         shows_apps = names.APPS_EXTENSION in extensions(self.capabilities)
         self.viewer = Viewer(client_name, object_output_only=True, shows_apps=shows_apps)
-        self._opened = True
+        self.opened = True
         speaks = names.LEGACY[0] if revision == names.NOTES else revision
         self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))
         answer = {
@@ -158,7 +148,7 @@ class FrontLegacy:
             raise invalid_params(f"Invalid params: level must be one of {', '.join(names.LOG_LEVELS)}")
         if not self._gateway.offered().logging:
             raise ProtocolError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {names.SET_LEVEL} (no server logs)")
-        self._log_level = level
+        self.log_level = level
         self._gateway.set_log_level(level)
         self._peer.answer(request, EMPTY)
 
@@ -258,7 +248,7 @@ class FrontLegacy:
 
     def tell(self, news: News | CatalogChanged) -> None:
         """Pass on what a backend says unasked."""
-        if not self._opened:
+        if not self.opened:
             return
         match news:
             case CatalogChanged(kinds):

@@ -108,6 +108,7 @@ TARGETED: Final = {
     "tasks/cancel": (Action.CANCEL_TASK, "taskId"),
 }
 """Methods whose target is one parameter; `completion/complete` hides its target in `ref`."""
+TARGET_KEY: Final = dict(TARGETED.values())
 REFERENCES: Final = {
     "ref/prompt": (Action.COMPLETE_PROMPT, "name"),
     "ref/resource": (Action.COMPLETE_RESOURCE, "uri"),
