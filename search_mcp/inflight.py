@@ -49,16 +49,18 @@ class Inflight(Struct):
     _sent: dict[int, Sent] = field(default_factory=dict)
     _received: dict[RequestId, Request] = field(default_factory=dict)  # 1 and "1" differ
     _received_bytes: int = 0  # of those
-    _last_id: int = 0
+    next_id: int = 1
+    """The id of the next request of ours, which doubles as its progress token."""
 
     def __len__(self) -> int:
         return len(self._sent)
 
     def send(self, sent: Sent) -> int:
-        """Register a request of ours; its id doubles as its progress token."""
-        self._last_id += 1
-        self._sent[self._last_id] = sent
-        return self._last_id
+        """Register a request of ours; return its id."""
+        message_id = self.next_id
+        self._sent[message_id] = sent
+        self.next_id = message_id + 1
+        return message_id
 
     def waiting(self, message_id: object) -> Sent | None:
         """The request of ours with this id or progress token, if it still waits."""

@@ -123,18 +123,19 @@ class Peer:
 
     # Our requests
 
-    def request(self, method: str, params: Params, settle: Callable[[Answer], None]) -> int:
-        """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
-        return self.request_with_token(method, lambda _message_id: params, settle, None)
+    @property
+    def next_id(self) -> int:
+        """The id that the next request of ours will have; as a progress token in it, it brings reports."""
+        return self._inflight.next_id
 
-    def request_with_token(
+    def request(
         self,
         method: str,
-        params_for: Callable[[int], Params],
+        params: Params,
         settle: Callable[[Answer], None],
-        report: Callable[[Fields], None] | None,
+        report: Callable[[Fields], None] | None = None,
     ) -> int:
-        """Send a request whose parameters carry its own id, as a progress token."""
+        """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
         if self._ended or self._half_closed:
             settle(None)
             return 0
@@ -142,7 +143,7 @@ class Peer:
             settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
             return 0
         message_id = self._inflight.send(Sent(settle, report))
-        self._write(jsonrpc.request(message_id, method, params_for(message_id)))
+        self._write(jsonrpc.request(message_id, method, params))
         return message_id
 
     async def ask(self, method: str, params: Params) -> Raw:

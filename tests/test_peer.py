@@ -336,12 +336,11 @@ def test_progress_reaches_the_request_it_concerns(talk: Conversation) -> None:
     reports: list[Fields] = []
     body: Fields = {"progress": Raw(b"1")}
 
-    def params(token: int) -> Raw:
-        return Raw(b'{"token":%d}' % token)
-
-    token = talk.peer.request_with_token("m", params, lambda answer: None, reports.append)
-    deaf = talk.peer.request_with_token("m", params, lambda answer: None, None)
-    assert talk.said() == [call(token, params={"token": token}), call(deaf, params={"token": deaf})]
+    expected = talk.peer.next_id
+    token = talk.peer.request("m", {"token": expected}, lambda answer: None, reports.append)
+    assert token == expected
+    deaf = talk.peer.request("m", None, lambda answer: None)
+    assert talk.said() == [call(token, params={"token": token}), call(deaf)]
     for other in (str(token), token + 100, deaf, None):
         talk.peer.report(other, body)
     assert reports == []
@@ -603,9 +602,7 @@ def test_the_end_acts_on_the_last_line_first(talk: Conversation) -> None:
 def test_a_request_after_the_end_waits_for_nothing(talk: Conversation) -> None:
     talk.peer.end()
     _, answers = talk.asks()
-    token_answers: list[Answer] = []
-    talk.peer.request_with_token("m", lambda token: OK, token_answers.append, None)
-    assert answers == token_answers == [None]
+    assert answers == [None]
     assert talk.peer.is_idle()
     assert talk.said() == []
 

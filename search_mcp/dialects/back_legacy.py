@@ -15,7 +15,7 @@ from search_mcp.dialects.params import cancellation, on_cancelled, read_params, 
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, Fields, Params, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType
 from search_mcp.model import (
     NOTHING,
     Call,
@@ -117,16 +117,15 @@ class BackLegacy:
         if self.offer.logging:
             self._set_level_for(call.caller.log_level)
 
-        def params_for(token: int) -> Params:
-            return with_token(targeted(call, target), call.meta, token if call.report is not None else None)
-
         def settle(answer: Answer) -> None:
             self._forget(call)
             if "task" in call.params and call.report is not None and isinstance(answer, Raw):
                 self._report_on(task_made(jsonrpc.object_or_empty(answer)), message_id, call.report)
             call.reply(self._lost() if answer is None else outcome(answer))
 
-        message_id = self._peer.request_with_token(method, params_for, settle, call.report)
+        token = self._peer.next_id if call.report is not None else None
+        params = with_token(targeted(call, target), call.meta, token)
+        message_id = self._peer.request(method, params, settle, call.report)
 
         def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):

@@ -15,7 +15,7 @@ from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to,
 from search_mcp.dialects.params import cancellation, with_meta, with_token
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Params, Raw, UnsetType
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -115,20 +115,19 @@ class BackModern:
             return NOTHING
         self._calls[call] = None
 
-        def params_for(token: int) -> Params:
-            params = targeted(call, target)
-            if call.inputs is not None:
-                if call.inputs.responses is not None:
-                    params[names.INPUT_RESPONSES] = call.inputs.responses
-                if call.inputs.request_state is not None:
-                    params[names.REQUEST_STATE] = call.inputs.request_state
-            return with_token(params, self._stamped(call), token if call.report is not None else None)
-
         def settle(answer: Answer) -> None:
             self._calls.pop(call, None)
             call.reply(self._outcome(answer))
 
-        message_id = self._peer.request_with_token(names.METHOD[call.action], params_for, settle, call.report)
+        params = targeted(call, target)
+        if call.inputs is not None:
+            if call.inputs.responses is not None:
+                params[names.INPUT_RESPONSES] = call.inputs.responses
+            if call.inputs.request_state is not None:
+                params[names.REQUEST_STATE] = call.inputs.request_state
+        token = self._peer.next_id if call.report is not None else None
+        stamped = with_token(params, self._stamped(call), token)
+        message_id = self._peer.request(names.METHOD[call.action], stamped, settle, call.report)
 
         def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):

@@ -33,7 +33,7 @@ from search_mcp.errors import (
     invalid_request,
 )
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Params, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
 from search_mcp.model import (
     NOTHING,
     Call,
@@ -219,9 +219,6 @@ class FrontLegacy:
     def put(self, question: Question) -> Cancel:
         """Send a question to the client, with an id of our own."""
 
-        def params_for(token: int) -> Params:
-            return with_token(question.params, question.meta, token if question.report is not None else None)
-
         def settle(answer: Answer) -> None:
             if answer is None:
                 question.answer(invalid_request("Invalid Request: the client is gone"))
@@ -233,7 +230,9 @@ class FrontLegacy:
                 question.answer(Result(answer))
 
         method = names.ASK_METHOD[question.ask]
-        message_id = self._peer.request_with_token(method, params_for, settle, question.report)
+        token = self._peer.next_id if question.report is not None else None
+        params = with_token(question.params, question.meta, token)
+        message_id = self._peer.request(method, params, settle, question.report)
 
         def cancel(reason: Reason) -> None:
             self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
