@@ -235,3 +235,21 @@ async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
         await whole.wait()
         await child.stop()
     assert said == FLOODED
+
+
+async def test_a_child_that_reads_nothing_of_all_it_asked_for_is_killed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("search_mcp.backend.process.WRITE_LIMIT_BYTES", 1 << 16)
+    unhandled: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unhandled.append(context))
+    ended = anyio.Event()
+    with anyio.fail_after(SECONDS):
+        child = await Spawner()(python("import time; time.sleep(600)"), lambda data: None, ended.set)
+        for _ in range(40):  # more than pipes hold; what it wrote before its end is still answered
+            child.write(b"x" * (1 << 16))
+        await ended.wait()
+        child.write(b"x" * (1 << 20))
+        await child.stop()
+    assert child.last_words().count("reads nothing of all it asked for") == 1
+    assert unhandled == []

@@ -230,13 +230,14 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def write(self, data: bytes) -> None:
         self._stdin.write(data)
-        if not self._is_congested:
+        if not self._is_congested or self._is_deaf:
             return
         self._surplus += len(data)
         if self._surplus > WRITE_LIMIT_BYTES:
             self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
             self.signal_tree(_KILL)
             self._stdin.abort()
+            self._is_deaf = True
 
     def is_congested(self) -> bool:
         """Whether the child left too much unread to be given more."""

@@ -157,7 +157,7 @@ class Supervisor:
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
         self._world.last_call.note()
-        if self._life is not None and self._life.child.is_congested():
+        if self._life is not None and self._life.dialect is not None and self._life.child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
             return NOTHING
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds

@@ -109,6 +109,7 @@ TARGETED: Final = {
 }
 """Methods whose target is one parameter; `completion/complete` hides its target in `ref`."""
 TARGET_KEY: Final = dict(TARGETED.values())
+"""The parameter that names the target of an action."""
 REFERENCES: Final = {
     "ref/prompt": (Action.COMPLETE_PROMPT, "name"),
     "ref/resource": (Action.COMPLETE_RESOURCE, "uri"),

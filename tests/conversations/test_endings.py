@@ -122,6 +122,17 @@ def test_a_backend_that_leaves_too_much_unread_is_not_given_more(pair: Pair) -> 
     pair.alpha.hears_nothing()
 
 
+def test_what_a_dead_backend_left_unread_keeps_no_call_from_its_next_life(pair: Pair) -> None:
+    pair.front.opens()
+    pair.alpha.life.congested = True
+    pair.alpha.life.stop_seconds = 1
+    pair.alpha.exits(1)
+    call = pair.front.calls("alpha.echo")
+    pair.after(10)
+    pair.alpha.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
+
+
 def test_nonsense_on_a_backends_stdout_is_skipped_and_logged(pair: Pair) -> None:
     pair.front.opens()
     call = pair.front.calls("alpha.echo", token="t")
