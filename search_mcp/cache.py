@@ -177,7 +177,6 @@ def _offer(fields: Fields) -> Offer:
 
 def _page(raw: Raw) -> Page:
     fields = jsonrpc.fields(raw)
-    pairs = [jsonrpc.items(pair) for pair in jsonrpc.items(fields["entries"])]
-    entries = tuple(Entry(str(jsonrpc.value(key)), jsonrpc.fields(definition)) for key, definition in pairs)
+    entries = tuple(Entry(key, definition) for key, definition in jsonrpc.named_fields(fields["entries"]))
     # Remembered lists may be stale: no client is told to keep them.
     return Page(entries, rejected=tuple(jsonrpc.value(fields["rejected"])))

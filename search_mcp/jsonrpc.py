@@ -94,6 +94,7 @@ _UNREADABLE = (msgspec.DecodeError, RecursionError)
 _message = msgspec.json.Decoder(Message)
 _fields = msgspec.json.Decoder(dict[str, Raw])
 _items = msgspec.json.Decoder(list[Raw])
+_named_fields = msgspec.json.Decoder(list[tuple[str, dict[str, Raw]]])
 _error = msgspec.json.Decoder(ErrorObject)
 _string = msgspec.json.Decoder(str)
 _id = msgspec.json.Decoder(int | str)
@@ -334,6 +335,18 @@ def items(raw: Raw) -> list[Raw]:
     """
     try:
         return _items.decode(raw)
+    except _UNREADABLE as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def named_fields(raw: Raw) -> list[tuple[str, Fields]]:
+    """Open a JSON array of pairs, each of a string and an object that is opened one level.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    try:
+        return _named_fields.decode(raw)
     except _UNREADABLE as exc:
         raise ValueError(str(exc)) from exc
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import fold
@@ -161,14 +161,4 @@ def _decode(data: bytes) -> _Record:
     body: Any = jsonrpc.value(Raw(data))
     if not isinstance(body, dict) or body.get("version") != VERSION:
         raise ValueError("it is damaged, or of another version")
-    accepted, changed = body.get("accepted"), body.get("changed")
-    if not _is_digests(accepted) or not _is_digests(changed):
-        raise ValueError("it is damaged")
-    return _Record(accepted, changed)
-
-
-def _is_digests(part: Any) -> TypeGuard[Digests]:
-    return isinstance(part, dict) and all(
-        isinstance(by_variant, dict) and all(isinstance(each, str) for each in by_variant.values())
-        for by_variant in part.values()
-    )
+    return _Record(jsonrpc.convert(body.get("accepted"), Digests), jsonrpc.convert(body.get("changed"), Digests))
