@@ -455,7 +455,7 @@ def framed(line: bytes) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])
 
 
-def without(payload: Mapping[str, T], *keys: str) -> dict[str, T]:
+def without(payload: Mapping[str, Raw], *keys: str) -> Fields:
     """Copy a shallow object without some of its keys."""
     rest = dict(payload)
     for key in keys:
