@@ -11,7 +11,7 @@ from collections.abc import Callable
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_token
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
@@ -124,7 +124,7 @@ class BackLegacy:
             call.reply(self._lost() if answer is None else outcome(answer))
 
         token = self._peer.next_id if call.report is not None else None
-        params = with_token(targeted(call, target), call.meta, token)
+        params = with_meta_and_token(targeted(call, target), call.meta, token)
         message_id = self._peer.request(method, params, settle, call.report)
 
         def cancel(reason: Reason) -> None:

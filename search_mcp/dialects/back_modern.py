@@ -12,7 +12,7 @@ import anyio
 from search_mcp import jsonrpc
 from search_mcp.dialects import detect, names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
-from search_mcp.dialects.params import cancellation, with_meta, with_token
+from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
 from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
@@ -126,7 +126,7 @@ class BackModern:
             if call.inputs.request_state is not None:
                 params[names.REQUEST_STATE] = call.inputs.request_state
         token = self._peer.next_id if call.report is not None else None
-        stamped = with_token(params, self._stamped(call), token)
+        stamped = with_meta_and_token(params, self._stamped(call), token)
         message_id = self._peer.request(names.METHOD[call.action], stamped, settle, call.report)
 
         def cancel(reason: Reason) -> None:

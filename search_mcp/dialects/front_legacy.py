@@ -21,7 +21,7 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_token
+from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.errors import (
     BackendAnswered,
@@ -231,7 +231,7 @@ class FrontLegacy:
 
         method = names.ASK_METHOD[question.ask]
         token = self._peer.next_id if question.report is not None else None
-        params = with_token(question.params, question.meta, token)
+        params = with_meta_and_token(question.params, question.meta, token)
         message_id = self._peer.request(method, params, settle, question.report)
 
         def cancel(reason: Reason) -> None:

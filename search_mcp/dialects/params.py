@@ -41,7 +41,7 @@ def with_meta(body: Fields, meta: Fields) -> Fields:
     return jsonrpc.without(body, names.META) if names.META in body else body
 
 
-def with_token(params: Mapping[str, object], meta: Mapping[str, object], token: int | None) -> Params:
+def with_meta_and_token(params: Mapping[str, object], meta: Mapping[str, object], token: int | None) -> Params:
     """Give a request of ours its `_meta`, with the token under which we want to hear of progress, if we do."""
     if token is not None:
         meta = {**meta, names.PROGRESS_TOKEN: token}
