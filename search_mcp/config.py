@@ -393,19 +393,31 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
 
 
 def _warnings(document: Document, file: File) -> Iterator[str]:
-    known: dict[KeyPath, set[str]] = {(): {"$schema", *keys(File)}, ("settings",): {*keys(Settings)}}
-    for path in document.lines:
-        if len(path) == 2 and path[0] == "mcpServers":
-            known[path] = {*keys(Entry)}
-            known[*path, "tools"] = {*keys(ToolFilter)}
-    for path in document.lines:
-        parent, key = path[:-1], str(path[-1])
-        if parent in known and key not in known[parent]:
-            yield str(document.error(path, *_about_unknown(key, known[parent])))
+    unknown = [
+        document.error((*path, key), *_about_unknown(key, known))
+        for path, found, known in _objects(document.value)
+        if isinstance(found, dict)
+        for key in found
+        if key not in known
+    ]
+    yield from map(str, sorted(unknown, key=lambda error: error.line or 0))
     for name, entry in file.mcp_servers.items():
         if entry.type and not entry.is_remote and entry.type.lower() not in _LOCAL_TYPES:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, taken for stdio", 'write "stdio" or remove it'))
+
+
+def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:
+    """Give the objects of a file whose keys mean something, with the keys that do."""
+    if not isinstance(root, dict):
+        return
+    yield (), root, {"$schema", *keys(File)}
+    yield ("settings",), root.get("settings"), keys(Settings)
+    servers = root["mcpServers"]
+    for name, entry in servers.items() if isinstance(servers, dict) else ():
+        yield ("mcpServers", name), entry, SERVER_KEYS
+        if isinstance(entry, dict):
+            yield ("mcpServers", name, "tools"), entry.get("tools"), keys(ToolFilter)
 
 
 def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:

@@ -2,26 +2,29 @@
 
 What is forgiven is blanked to spaces, so the standard parser sees strict JSON of the same length, and every
 position it reports is one in the file. Beside the value stands the line of every key. This module must not
-know what keys mean.
+know what keys mean. It is part of every start, most often of a file that needs nothing of it: patterns are
+compiled when the first text needs them, and lines are counted when the first is asked for.
 """
 
 import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from search_mcp.errors import ConfigError
+from search_mcp.jsonrpc import Struct
 
 KeyPath = tuple[str | int, ...]
 """Object keys and array indexes from the root down to a value."""
 
 # A string ends at its quote or, when that is missing, with its line: the parser is to report that very line.
 _STRING = r'"(?:[^"\\\n]|\\[^\n])*"?'
-_COMMENTS = re.compile(rf"{_STRING}|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<unclosed>/\*)", re.DOTALL)
+_COMMENTS = rf"{_STRING}|(?P<comment>//[^\n]*|/\*(?s:.*?)\*/)|(?P<unclosed>/\*)"
 # Only a comma that follows a value is forgiven: `[,]` and `[1,,]` stay as they are, hence wrong.
-_COMMAS = re.compile(rf"{_STRING}|[\[{{,]\s*,|(?P<trailing>,)(?=\s*[}}\]])")
-_STRUCTURE = re.compile(rf"(?P<string>{_STRING})(?P<colon>\s*:)?|[{{}}\[\],]")
+_COMMAS = rf"{_STRING}|[\[{{,]\s*,|(?P<trailing>,)(?=\s*[}}\]])"
+_STRUCTURE = rf"(?P<string>{_STRING})(?P<colon>\s*:)?|[{{}}\[\],]"
 
 _REMEDIES = {  # by the beginning of the standard parser's message
     "Invalid \\escape": r'write "\\" or "/" where a Windows path has a backslash',
@@ -34,13 +37,17 @@ _REMEDIES = {  # by the beginning of the standard parser's message
 }
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(Struct, frozen=True, dict=True):
     """The value of a file, and where in the file its keys are."""
 
     source: str
+    plain: str
+    """Its text as strict JSON."""
     value: object
-    lines: Mapping[KeyPath, int]
+
+    @cached_property
+    def lines(self) -> Mapping[KeyPath, int]:
+        return dict(_keys(self.plain))
 
     def error(self, path: KeyPath, problem: str, remedy: str) -> ConfigError:
         """Build the error about `path`, placed at the innermost key on it that the file has."""
@@ -55,10 +62,21 @@ def parse(text: str | bytes, *, source: str) -> Document:
     Raises:
         ConfigError: it is not UTF-8 or not JSON, or an object has the same key twice.
     """
-    decoded = decode(text, source) if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    plain = decode(text, source) if isinstance(text, bytes) else text.removeprefix("\ufeff")
+    repeated = 0
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal repeated
+        read = dict(pairs)
+        repeated += len(pairs) - len(read)
+        return read
+
     try:
-        plain = blank(decoded)
-        value: object = json.loads(plain) if plain.strip() else {}
+        try:
+            value = json.loads(plain, object_pairs_hook=read)
+        except ValueError:
+            plain = blank(plain)
+            value = json.loads(plain, object_pairs_hook=read) if plain.strip() else {}
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as exc:
         problem = f"not valid JSON: {exc.msg.removesuffix(' at')} at column {exc.colno}"
@@ -69,7 +87,9 @@ def parse(text: str | bytes, *, source: str) -> Document:
     except (RecursionError, ValueError) as exc:  # ValueError: int() refuses thousands of digits
         problem, remedy = "nested too deeply, or a number with too many digits", "simplify the file"
         raise ConfigError(source, problem, remedy) from exc
-    return Document(source, value, _lines(plain, source))
+    if repeated:
+        raise _repeated(plain, source)
+    return Document(source, plain, value)
 
 
 def decode(data: bytes, source: str) -> str:
@@ -94,7 +114,7 @@ def blank(text: str) -> str:
     Raises:
         json.JSONDecodeError: a comment is never closed.
     """
-    return _COMMAS.sub(lambda match: " " if match["trailing"] else match[0], without_comments(text))
+    return re.sub(_COMMAS, lambda match: " " if match["trailing"] else match[0], without_comments(text))
 
 
 def without_comments(text: str) -> str:
@@ -109,7 +129,7 @@ def without_comments(text: str) -> str:
             raise json.JSONDecodeError("Comment is never closed", text, match.start())
         return re.sub(r"[^\r\n]", " ", match[0]) if match["comment"] else match[0]
 
-    return _COMMENTS.sub(blanked, text)
+    return re.sub(_COMMENTS, blanked, text)
 
 
 def _remedy(message: str) -> str:
@@ -117,21 +137,22 @@ def _remedy(message: str) -> str:
     return next(fitting, "look for a missing quote, comma or brace there or on the line above")
 
 
-def _lines(plain: str, source: str) -> dict[KeyPath, int]:
+def _repeated(plain: str, source: str) -> ConfigError:
+    """Build the error about the first key of valid JSON that its object had before."""
     lines: dict[KeyPath, int] = {}
-    for path, line in _keys(plain):
+    for path, line in _keys(plain):  # where it ends is what is wanted
         if path in lines:
-            problem, remedy = f"this key is already on line {lines[path]}", "rename or remove one of the two"
-            raise ConfigError(source, problem, remedy, line=line, key=_dotted(path))
+            break
         lines[path] = line
-    return lines
+    problem, remedy = f"this key is already on line {lines[path]}", "rename or remove one of the two"
+    return ConfigError(source, problem, remedy, line=line, key=_dotted(path))
 
 
 def _keys(plain: str) -> Iterator[tuple[KeyPath, int]]:
     """Yield the path and the line of every key of valid JSON, in the order of the text."""
     path: list[str | int] = []  # one item an open bracket: the key, or the index, it has come to
     line, counted = 1, 0
-    for token in _STRUCTURE.finditer(plain):
+    for token in re.finditer(_STRUCTURE, plain):
         if token["colon"]:
             line, counted = line + plain.count("\n", counted, token.start()), token.start()
             path[-1] = json.loads(token["string"])

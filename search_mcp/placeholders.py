@@ -6,10 +6,10 @@ It must not know where variables and folders come from: both are passed in.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from search_mcp.jsonc import KeyPath
+from search_mcp.jsonrpc import Struct
 from search_mcp.secrecy import is_secret
 
 Complaint: TypeAlias = tuple[KeyPath, str, str]
@@ -17,7 +17,7 @@ Complaint: TypeAlias = tuple[KeyPath, str, str]
 
 _TILDE = r"\A~(?=[/\\]|\Z)"
 # Other things in braces, such as `${name%.*}` in a shell's script, are no placeholders and stay.
-_PLACEHOLDER = re.compile(_TILDE + r"|\$\{((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?\}")
+_PLACEHOLDER = _TILDE + r"|\$\{((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?\}"
 
 _NO_VARIABLES = ("home", "userHome", "configDir", "python")
 """Placeholders that search-mcp itself knows; `userHome` is Cursor's word for `home`."""
@@ -25,7 +25,7 @@ _NO_VARIABLES = ("home", "userHome", "configDir", "python")
 
 def references(text: str) -> Iterator[str]:
     """Yield the environment variables that the placeholders of a text name, and need."""
-    for match in _PLACEHOLDER.finditer(text):
+    for match in re.finditer(_PLACEHOLDER, text):
         if match["name"] is not None and match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
             yield match["name"]
 
@@ -35,8 +35,7 @@ def at_home(path: str, home: str) -> str:
     return re.sub(_TILDE, lambda _: home, path)
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Struct, frozen=True):
     """Where the values of placeholders come from."""
 
     variables: Mapping[str, str]
@@ -58,7 +57,9 @@ class Expansion:
 
     def expand(self, text: str, *path: str) -> str:
         """Fill in the placeholders of a text, which stands at a path in the entry."""
-        return _PLACEHOLDER.sub(lambda match: self._value(match, path), text)
+        if "${" not in text and not text.startswith("~"):
+            return text
+        return re.sub(_PLACEHOLDER, lambda match: self._value(match, path), text)
 
     def _value(self, match: re.Match[str], path: tuple[str, ...]) -> str:
         scheme, name, default = match["scheme"], match["name"], match["default"]
