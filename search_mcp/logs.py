@@ -22,7 +22,7 @@ LAST_LINES_SECONDS = 0.5
 """How long the end waits for the last lines to be written."""
 
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]"
 
 
 class _Clean(logging.Formatter):
@@ -34,7 +34,9 @@ class _Clean(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
         message = redact(record.message, self._secrets())  # while what they hold of controls is unescaped
-        record.message = _CONTROLS.sub(lambda found: repr(found[0])[1:-1], message)
+        if not message.isprintable():
+            message = re.sub(_CONTROLS, lambda found: repr(found[0])[1:-1], message)
+        record.message = message
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:

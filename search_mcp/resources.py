@@ -17,7 +17,7 @@ SEEN_URIS = 10_000
 LONGEST_URI = 4096
 """Characters; a longer URI is matched with no template."""
 
-_EXPRESSION = re.compile(r"\{([+#./;?&]?)[^{}/+#?&;]*\}")
+_EXPRESSION = r"\{([+#./;?&]?)[^{}/+#?&;]*\}"
 _DELIMITER = re.compile(r"[/?#]")
 _MENTION = re.compile(rb'"resource(?:_link)?"')
 _APP_MENTION = re.compile(rb'resourceUri"')
@@ -89,7 +89,7 @@ class UriTemplate:
     """
 
     def __init__(self, template: str) -> None:
-        pieces = _EXPRESSION.split(template)  # literal, operator, literal, operator, ...
+        pieces = re.split(_EXPRESSION, template)  # literal, operator, literal, operator, ...
         self._literals, self._operators = pieces[::2], pieces[1::2]
 
     def matches(self, uri: str) -> bool:
