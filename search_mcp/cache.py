@@ -11,17 +11,17 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
-from search_mcp.jsonrpc import Fields, Raw, Struct, field
-from search_mcp.model import Entry, Era, Kind, Offer, Opening, Page
+from search_mcp.jsonrpc import Struct, field
+from search_mcp.model import Era, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
 
-VERSION = 2
+VERSION = 3
+"""Of what a record says, and how: it is part of its name."""
 VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
 KEPT_SECONDS = 180 * 86_400.0
@@ -56,7 +56,7 @@ class CatalogCache:
     def load(self, key: str) -> Record | None:
         """Read a record; `None` if there is none that can be used."""
         try:
-            return decode(self._path(key).read_bytes())
+            return jsonrpc.typed(self._path(key).read_bytes(), Record)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as exc:
@@ -72,14 +72,16 @@ class CatalogCache:
 
     def store(self, key: str, record: Record) -> None:
         """Write a record; a folder that cannot be written costs the cache and nothing else."""
-        data = encode(record)
+        # Remembered lists may be stale: no client is told to keep them.
+        pages = {kind: Page(page.entries, rejected=page.rejected) for kind, page in record.pages.items()}
+        record = Record(record.offer, pages)
         path = self._path(key)
-        with contextlib.suppress(OSError):
-            if path.read_bytes() == data:
+        with contextlib.suppress(OSError, ValueError):
+            if jsonrpc.typed(path.read_bytes(), Record) == record:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
                     path.touch()  # the verdict was found out anew
                 return
-        self._write(path, data)
+        self._write(path, jsonrpc.encode_bytes(record))
         with contextlib.suppress(OSError):  # there mostly is none
             self._silence(key).unlink()
 
@@ -109,74 +111,3 @@ class CatalogCache:
 
     def _silence(self, key: str) -> Path:
         return self._folder / f"{key}.silent"
-
-
-def encode(record: Record) -> bytes:
-    """Write a record as JSON; definitions keep their bytes."""
-    offer = record.offer
-    body = {
-        "version": VERSION,
-        "offer": {
-            "revision": offer.revision,
-            "modern": offer.era is Era.MODERN,
-            "kinds": [kind.value for kind in Kind if kind in offer.kinds],
-            "logging": offer.logging,
-            "completions": offer.completions,
-            "subscribe": offer.subscribe,
-            "instructions": offer.instructions,
-            "title": offer.title,
-            "extensions": offer.extensions,
-            "tasks": offer.tasks,
-            "hasTasks": offer.has_tasks,
-            "notifies": [kind.value for kind in Kind if kind in offer.notifies],
-        },
-        "lists": {
-            kind.value: {"entries": [[entry.key, entry.fields] for entry in page.entries], "rejected": page.rejected}
-            for kind, page in record.pages.items()
-        },
-    }
-    return jsonrpc.encode_bytes(body)
-
-
-def decode(data: bytes) -> Record:
-    """Read a record.
-
-    Raises:
-        ValueError: it is damaged, or of another version.
-    """
-    try:
-        body = jsonrpc.fields(Raw(data))
-        if jsonrpc.value(body["version"]) != VERSION:
-            raise ValueError("it is of another version")
-        offer = jsonrpc.fields(body["offer"])
-        lists = jsonrpc.fields(body["lists"])
-        return Record(_offer(offer), {Kind(name): _page(raw) for name, raw in lists.items()})
-    except (KeyError, TypeError) as exc:
-        raise ValueError(f"it is damaged: {exc!r}") from exc
-
-
-def _offer(fields: Fields) -> Offer:
-    plain: dict[str, Any] = {name: jsonrpc.value(raw) for name, raw in fields.items()}
-    if not all(isinstance(plain[name], str) for name in ("revision", "instructions", "title")):
-        raise ValueError("it is damaged")
-    return Offer(
-        revision=plain["revision"],
-        era=Era.MODERN if plain["modern"] else Era.LEGACY,
-        kinds=frozenset(map(Kind, plain["kinds"])),
-        logging=plain["logging"],
-        completions=plain["completions"],
-        subscribe=plain["subscribe"],
-        instructions=plain["instructions"],
-        title=plain["title"],
-        extensions=jsonrpc.fields(fields["extensions"]),
-        has_tasks=plain["hasTasks"],
-        tasks=fields["tasks"] if plain["tasks"] is not None else None,
-        notifies=frozenset(map(Kind, plain["notifies"])),
-    )
-
-
-def _page(raw: Raw) -> Page:
-    fields = jsonrpc.fields(raw)
-    entries = tuple(Entry(key, definition) for key, definition in jsonrpc.named_fields(fields["entries"]))
-    # Remembered lists may be stale: no client is told to keep them.
-    return Page(entries, rejected=tuple(jsonrpc.value(fields["rejected"])))

@@ -94,7 +94,6 @@ _UNREADABLE = (msgspec.DecodeError, RecursionError)
 _message = msgspec.json.Decoder(Message)
 _fields = msgspec.json.Decoder(dict[str, Raw])
 _items = msgspec.json.Decoder(list[Raw])
-_named_fields = msgspec.json.Decoder(list[tuple[str, dict[str, Raw]]])
 _error = msgspec.json.Decoder(ErrorObject)
 _string = msgspec.json.Decoder(str)
 _id = msgspec.json.Decoder(int | str)
@@ -243,7 +242,7 @@ def _check_utf8(line: bytes) -> None:
     check.decode(b"", final=True)
 
 
-_ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
+_ESCAPE = rb"(?s)\\(?:u([0-9a-fA-F]{4})|.)"
 
 
 def _repaired(line: bytes) -> bytes:
@@ -263,7 +262,7 @@ def _repaired(line: bytes) -> bytes:
         pieces.extend((line[done : escape.start()], rb"\ufffd"))
         done = escape.end()
 
-    for escape in _ESCAPE.finditer(line):
+    for escape in re.finditer(_ESCAPE, line):
         code = int(escape[1], 16) if escape[1] else 0
         if high is not None:
             if 0xDC00 <= code <= 0xDFFF and escape.start() == high.end():
@@ -290,18 +289,18 @@ def _invalid(message: str, line: bytes) -> Invalid:
     return Invalid(INVALID_REQUEST, message, request_id(members.get("id")), "method" not in members)
 
 
-_ID_AT_AN_END = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*[,}]')
-_FIRST_MEMBER = re.compile(rb'"(result|error|method|params)"\s*:')
+_ID_AT_AN_END = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*[,}]'
+_FIRST_MEMBER = rb'"(result|error|method|params)"\s*:'
 
 
 def glimpsed(line: Line) -> Invalid:
     """Tell what a line that could not be read may have been: look for an id near its ends."""
     head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:_GLIMPSE], line[-_GLIMPSE:])
-    first = _FIRST_MEMBER.search(head)
+    first = re.search(_FIRST_MEMBER, head)
     is_answer = first is None or first[1] in (b"result", b"error")
-    found = _ID_AT_AN_END.search(head)
+    found = re.search(_ID_AT_AN_END, head)
     if found is None:
-        *_, found = [None, *_ID_AT_AN_END.finditer(tail)]
+        *_, found = [None, *re.finditer(_ID_AT_AN_END, tail)]
     return Invalid(PARSE_ERROR, "Parse error", request_id(Raw(found[1])) if found else None, is_answer)
 
 
@@ -335,18 +334,6 @@ def items(raw: Raw) -> list[Raw]:
     """
     try:
         return _items.decode(raw)
-    except _UNREADABLE as exc:
-        raise ValueError(str(exc)) from exc
-
-
-def named_fields(raw: Raw) -> list[tuple[str, Fields]]:
-    """Open a JSON array of pairs, each of a string and an object that is opened one level.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    try:
-        return _named_fields.decode(raw)
     except _UNREADABLE as exc:
         raise ValueError(str(exc)) from exc
 
@@ -409,8 +396,20 @@ def encode_bytes(payload: object) -> bytes:
         return _encoder.encode(_without_surrogates(payload))
 
 
+def typed(data: bytes, kind: type[T]) -> T:
+    """Read JSON as a typed value, such as a `Struct`; nothing is taken for what it is not, and `Raw` stays as it is.
+
+    Raises:
+        ValueError: it does not fit, or is not JSON.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except _UNREADABLE as exc:
+        raise ValueError(str(exc)) from exc
+
+
 def convert(decoded: object, kind: type[T]) -> T:
-    """Read decoded JSON as a typed value, such as a `Struct`; nothing is taken for what it is not.
+    """Read what was decoded as `typed` reads JSON.
 
     Raises:
         ValueError: it does not fit.

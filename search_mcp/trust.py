@@ -11,18 +11,17 @@ import logging
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig
 from search_mcp.files import locked, write_whole
-from search_mcp.jsonrpc import Fields, Raw, Struct, field
+from search_mcp.jsonrpc import Fields, Struct
 from search_mcp.model import Page
 
 log = logging.getLogger(__name__)
 
-VERSION = 1
 MOST_TOOLS = 10_000
 """How many tools of one server are remembered: a server that invents names without end fills no disk."""
 PATIENCE_SECONDS = 5.0
@@ -33,8 +32,13 @@ Digests = dict[str, dict[str, str]]
 
 
 class _Record(Struct, frozen=True):
-    accepted: Digests = field(default_factory=dict)
-    changed: Digests = field(default_factory=dict)
+    version: Literal[1]
+    accepted: Digests
+    changed: Digests
+
+
+def _no_record() -> _Record:
+    return _Record(1, {}, {})
 
 
 _Change = Callable[[_Record], None]
@@ -87,7 +91,7 @@ class TrustStore:
             return None
         except ValueError as exc:
             log.warning("! what %s's tools were when first seen is not known any more: %s: %s", config.name, path, exc)
-            return _Record()
+            return _no_record()
 
     def _revise(self, config: ServerConfig, change: _Change) -> _Record:
         """Change a record as it is now, whatever it was when somebody looked; return it.
@@ -100,9 +104,9 @@ class TrustStore:
             try:
                 record = _read(path)
             except ValueError:  # which was said when it was looked at
-                record = _Record()
+                record = _no_record()
             if _changes(change, record):
-                write_whole(path, _encode(record))
+                write_whole(path, jsonrpc.encode_bytes(record))
         return record
 
 
@@ -125,9 +129,9 @@ def _accept(record: _Record, tools: Collection[str]) -> None:
 
 def _changes(change: _Change, record: _Record) -> bool:
     """Change a record; tell whether it is another one now."""
-    before = _encode(record)
+    before = jsonrpc.encode_bytes(record)
     change(record)
-    return _encode(record) != before
+    return jsonrpc.encode_bytes(record) != before
 
 
 def digest(definition: Fields) -> str:
@@ -146,19 +150,8 @@ def _forget(digests: Digests, tool: str, variant: str) -> None:
         digests.pop(tool, None)
 
 
-def _encode(record: _Record) -> bytes:
-    return jsonrpc.encode_bytes({"version": VERSION, "accepted": record.accepted, "changed": record.changed})
-
-
 def _read(path: Path) -> _Record:
     try:
-        return _decode(path.read_bytes())
+        return jsonrpc.typed(path.read_bytes(), _Record)
     except (FileNotFoundError, NotADirectoryError):
-        return _Record()
-
-
-def _decode(data: bytes) -> _Record:
-    body: Any = jsonrpc.value(Raw(data))
-    if not isinstance(body, dict) or body.get("version") != VERSION:
-        raise ValueError("it is damaged, or of another version")
-    return _Record(jsonrpc.convert(body.get("accepted"), Digests), jsonrpc.convert(body.get("changed"), Digests))
+        return _no_record()

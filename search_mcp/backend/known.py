@@ -6,8 +6,8 @@ business, how it is asked for the dialects'.
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable
-from pathlib import Path
 
 import anyio
 
@@ -59,7 +59,7 @@ class Known:
         if cache is None:
             return
         try:
-            state = Path(program).stat()
+            state = os.stat(program)  # noqa: PTH116  # a string is what there is
         except OSError:
             return
         key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
@@ -72,8 +72,7 @@ class Known:
                 self._tell_of_all()
             return
         self.offer = record.offer
-        verdict_holds = cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS
-        if record.offer.era is opening.era or verdict_holds:
+        if record.offer.era is opening.era or cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS:
             self.era = record.offer.era
         if not record.pages:
             return  # none could be had then, and one may now
@@ -189,4 +188,7 @@ class Known:
 
 
 def _marked(page: Page, changed: frozenset[str]) -> Page:
-    return altered(page, changed=changed & {entry.key for entry in page.entries})
+    """Mark the tools of a page that are not what they were."""
+    if changed:
+        changed &= {entry.key for entry in page.entries}
+    return page if changed == page.changed else altered(page, changed=changed)

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
@@ -148,7 +148,7 @@ class Supervisor:
         """Tell what is remembered of it, as it was for such a client; nothing is started."""
         if self._config.problem is None:
             with contextlib.suppress(EndedError):  # it cannot be started, so what it once offered cannot be had either
-                self._known.recall(opening, self._command().program)
+                self._known.recall(opening, self._program(self._environment()))
 
     def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
@@ -353,15 +353,27 @@ class Supervisor:
 
     def _command(self) -> Command:
         config, world = self._config, self._world
-        environment = child_environment(sys.platform, world.variables, config.env, config.inherit_env, world.home)
-        program = find_program(sys.platform, config.command, environment, config.cwd, is_program)
-        if program is None:
-            named = Path(config.command).name == config.command
-            where = f"in {environment.get('PATH', '')}" if named else "there"
-            remedy = "install it, or write its full path into the configuration"
-            raise EndedError(f"command {config.command!r} was not found {where}; {remedy}")
+        environment = self._environment()
         log_file = world.log_folder / file_name(self.name) if world.log_folder is not None else None
-        return Command(program, config.args, environment, config.cwd, log_file, config.secrets)
+        return Command(self._program(environment), config.args, environment, config.cwd, log_file, config.secrets)
+
+    def _environment(self) -> Mapping[str, str]:
+        world, config = self._world, self._config
+        return child_environment(sys.platform, world.variables, config.env, config.inherit_env, world.home)
+
+    def _program(self, environment: Mapping[str, str]) -> str:
+        """Find what is to be run.
+
+        Raises:
+            EndedError: it is not there.
+        """
+        command = self._config.command
+        program = find_program(sys.platform, command, environment, self._config.cwd, is_program)
+        if program is None:
+            where = f"in {environment.get('PATH', '')}" if Path(command).name == command else "there"
+            remedy = "install it, or write its full path into the configuration"
+            raise EndedError(f"command {command!r} was not found {where}; {remedy}")
+        return program
 
     async def _serve(self, life: Life, opening: Opening, offer: Offer) -> None:
         def lost() -> WireError:

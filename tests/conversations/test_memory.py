@@ -8,7 +8,6 @@ from conversations.eras import legacy_client, modern_client, modern_legacy
 from conversations.pair import Pair
 from conversations.test_lists import NOTE
 from conversations.words import ECHO, GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, Json, names, text
-from search_mcp.cache import VERSION
 
 # The catalogue
 
@@ -56,8 +55,8 @@ def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
     pair.was_here_before(tmp_path)
     (file,) = tmp_path.iterdir()
     sound = json.loads(file.read_bytes())
-    lists: Json = {"tools": {"entries": [["greet"]], "rejected": []}}
-    changes: list[Json] = [{"version": VERSION + 1}, {"offer": {}}, {"lists": []}, {"lists": lists}]
+    pages: Json = {"tools": {"entries": [{"key": "greet"}]}}
+    changes: list[Json] = [{"offer": {}}, {"pages": []}, {"pages": pages}]
     changes += [{"offer": {**sound["offer"], key: 5}} for key in sound["offer"]]
     for damage in (b"", b"{", b"{}", b"\xff", *(json.dumps({**sound, **change}).encode() for change in changes)):
         file.write_bytes(damage)
