@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from search_mcp import jsonrpc
@@ -87,11 +87,19 @@ def app_uris(shown: Fields) -> Sequence[str]:
 
 
 _FOLDED = re.compile(r"[^A-Za-z0-9]")
+_REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
 
 
+@lru_cache(maxsize=10_000)  # each name is looked up several times a list, and lists are made again and again
 def fold(name: str) -> str:
     """Spell a name as the clients do that know only letters, digits and underscores."""
     return _FOLDED.sub("_", name)
+
+
+@lru_cache(maxsize=10_000)
+def _accepted(name: str) -> str:
+    """Spell a name with the characters that a name may have."""
+    return _REFUSED.sub("_", name)
 
 
 def stable_suffix(*parts: str) -> str:
@@ -272,13 +280,13 @@ class Catalog:
 
 
 _NOT_ASKED = Page(())
-_REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def is_allowed(config: ServerConfig, tool: str) -> bool:
     """Whether a server's `allow` and `deny` globs let a tool through; `deny` has the last word."""
-    allowed = not config.allow or any(fnmatchcase(tool, glob) for glob in config.allow)
-    return allowed and not any(fnmatchcase(tool, glob) for glob in config.deny)
+    if config.allow and not any(fnmatchcase(tool, glob) for glob in config.allow):
+        return False
+    return not (config.deny and any(fnmatchcase(tool, glob) for glob in config.deny))
 
 
 class NamedItems(Sequence[Item]):
@@ -295,8 +303,8 @@ class NamedItems(Sequence[Item]):
             self._add(config, key, shown, fields)
 
     def _add(self, config: ServerConfig, key: str, shown: str, fields: Fields) -> None:
-        prefix = _REFUSED.sub("_", config.name if config.prefix is None else config.prefix)
-        own = _REFUSED.sub("_", shown)
+        prefix = _accepted(config.name if config.prefix is None else config.prefix)
+        own = _accepted(shown)
         pinned = key in config.pinned or shown in config.pinned
         item = Item(config.name, key, prefix, own, fields, pinned)
         same = self._by_name.get(item.name)

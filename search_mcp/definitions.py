@@ -44,6 +44,7 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "arguments": _LIST,
 }
 """With what the value of a key must begin; for an object, what is in it."""
+_SCHEMA_SHAPES: Final[Mapping[str, Shape]] = {"properties": _OBJECT, "required": _LIST}
 _TASK_SUPPORT: Final = ("required", "optional", "forbidden")
 
 
@@ -69,19 +70,21 @@ def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
 
 def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: list[str]) -> Fields:
     """Leave out what has the wrong shape; the rest keeps its bytes."""
-    for key, shape in shapes.items():
-        if key not in fields:
+    fitted = fields
+    for key, raw in fields.items():
+        shape = shapes.get(key)
+        if shape is None:
             continue
-        first = memoryview(fields[key])[0]
+        first = memoryview(raw)[0]
         if first not in (shape if isinstance(shape, bytes) else _OBJECT):
-            fields = jsonrpc.without(fields, key)
+            fitted = jsonrpc.without(fitted, key)
             remarks.append(f"{where}{key} has the wrong type and is left out")
         elif not isinstance(shape, bytes):
-            inside = jsonrpc.object_or_empty(fields[key])  # one that is too deep to be read is let through
-            fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
-            if fitted is not inside:
-                fields = {**fields, key: jsonrpc.encode(fitted)}
-    return fields
+            inside = jsonrpc.object_or_empty(raw)  # one that is too deep to be read is let through
+            inside_fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
+            if inside_fitted is not inside:
+                fitted = {**fitted, key: jsonrpc.encode(inside_fitted)}
+    return fitted
 
 
 def _without(fields: Fields, key: str, why: str, remarks: list[str]) -> Fields:
@@ -116,7 +119,7 @@ def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
     elif jsonrpc.string(schema["type"]) != "object":
         remarks.append(LEFT_OUT)
         return fields
-    mended = _fitted(mended, {"properties": _OBJECT, "required": _LIST}, "its inputSchema.", remarks)
+    mended = _fitted(mended, _SCHEMA_SHAPES, "its inputSchema.", remarks)
     properties = jsonrpc.object_or_empty(mended.get("properties"))
     vague = [key for key, raw in properties.items() if memoryview(raw)[0] != ord("{")]
     if vague:

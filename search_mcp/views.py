@@ -187,16 +187,18 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
     return fields
 
 
-_SENTENCE_END = re.compile(r"[。！？｡]|[.!?](?=[\s\"')\]]|$)|\n\s*\n")
-_ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$", re.IGNORECASE)
+# Patterns are compiled for the first list, which comes after the start.
+_SENTENCE_END = r"[。！？｡]|[.!?](?=[\s\"')\]]|$)|\n\s*\n"
+_ABBREVIATION = r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$"
 _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))  # Korean has spaces
 
 
 def brief(description: str, limit: int) -> str:
     """Cut a description down to its first sentence or so, never inside a word."""
     text = description.strip()[:LONGEST_DESCRIPTION]
-    for end in _SENTENCE_END.finditer(text):
-        if not _ABBREVIATION.search(text, max(0, end.end() - LONGEST_ABBREVIATION), end.end()):
+    for end in re.finditer(_SENTENCE_END, text):
+        before = max(0, end.end() - LONGEST_ABBREVIATION)
+        if not re.compile(_ABBREVIATION).search(text, before, end.end()):
             text = text[: end.end()]
             break
     text = " ".join(text.split())
