@@ -4,11 +4,11 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from search_mcp import __version__, profiles
+from search_mcp import __version__
 
 OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
@@ -58,11 +58,12 @@ def _run(arguments: Sequence[str] | None) -> int:
     if not serves or COMPLETION_VARIABLE in os.environ:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
-    options = _serve_parser().parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
+    gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
+    profiles = import_module("search_mcp.profiles").BY_NAME
+    options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
     if os.isatty(0):
         sys.stderr.write(WAITING)
-    profile = profiles.BY_NAME[options.client] if options.client else None
-    gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
+    profile = profiles[options.client] if options.client else None
     server = import_module("search_mcp.server")
     gc.freeze()
     gc.set_threshold(NEW_OBJECTS)
@@ -77,10 +78,10 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"error: {message}; search-mcp --help shows the commands, whose options stand behind them\n")
 
 
-def _serve_parser() -> argparse.ArgumentParser:
+def _serve_parser(clients: Iterable[str]) -> argparse.ArgumentParser:
     parser = _Parser("search-mcp serve", description="Serve one MCP client on stdin and stdout.")
     parser.add_argument("--config", metavar="PATH", help="the configuration (default: see the README)")
-    parser.add_argument("--client", choices=sorted(profiles.BY_NAME), help="the AI client it is registered in")
+    parser.add_argument("--client", choices=sorted(clients), help="the AI client it is registered in")
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"])
     parser.add_argument("--version", action="version", version=f"search-mcp {__version__}")
     return parser

@@ -65,18 +65,18 @@ def parse(text: str | bytes, *, source: str) -> Document:
     plain = decode(text, source) if isinstance(text, bytes) else text.removeprefix("\ufeff")
     repeated = 0
 
-    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def counted(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal repeated
-        read = dict(pairs)
-        repeated += len(pairs) - len(read)
-        return read
+        members = dict(pairs)
+        repeated += len(pairs) - len(members)
+        return members
 
     try:
         try:
-            value = json.loads(plain, object_pairs_hook=read)
+            value = json.loads(plain, object_pairs_hook=counted)
         except ValueError:
             plain = blank(plain)
-            value = json.loads(plain, object_pairs_hook=read) if plain.strip() else {}
+            value = json.loads(plain, object_pairs_hook=counted) if plain.strip() else {}
         json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as exc:
         problem = f"not valid JSON: {exc.msg.removesuffix(' at')} at column {exc.colno}"
