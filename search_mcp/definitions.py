@@ -5,10 +5,10 @@ shape goes, or is filled in; what cannot be mended is left out alone. Pure.
 """
 
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from search_mcp import jsonrpc
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Entry, Kind
 
 OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
@@ -107,7 +107,17 @@ def _task_support(execution: Raw) -> str | None:
     return jsonrpc.string(jsonrpc.object_or_empty(execution).get("taskSupport"))
 
 
+class _SoundSchema(Struct):
+    """What is shown as it is: one look at it tells, and most are so."""
+
+    type: Literal["object"]
+    properties: dict[str, Fields] = field(default_factory=dict)
+    required: list[Raw] = field(default_factory=list)
+
+
 def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
+    if jsonrpc.fits(fields.get("inputSchema"), _SoundSchema):
+        return fields
     schema = jsonrpc.object_or_empty(fields.get("inputSchema"))
     if not schema:
         remarks.append("it has no inputSchema; any arguments are let through")

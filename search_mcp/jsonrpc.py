@@ -408,6 +408,17 @@ def typed(data: bytes, kind: type[T]) -> T:
         raise ValueError(str(exc)) from exc
 
 
+def fits(raw: Raw | None, kind: type[T]) -> bool:
+    """Whether a payload can be read as such a value."""
+    if raw is None:
+        return False
+    try:
+        msgspec.json.decode(raw, type=kind)
+    except _UNREADABLE:
+        return False
+    return True
+
+
 def convert(decoded: object, kind: type[T]) -> T:
     """Read what was decoded as `typed` reads JSON.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias, TypeVar
 
 from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, Raw, Struct, encode, field, object_or_empty
+from search_mcp.jsonrpc import UNSET, Fields, Raw, Struct, UnsetType, encode, field, object_or_empty
 from search_mcp.profiles import Profile
 
 K = TypeVar("K")
@@ -225,7 +225,7 @@ class Offer(Struct, frozen=True):
     instructions: str = ""
     title: str = ""
     extensions: Fields = field(default_factory=dict)
-    tasks: Raw | None = None
+    tasks: Raw | UnsetType = UNSET
     """Its capability for the experimental tasks of 2025-11-25."""
     has_tasks: bool = False
     """Whether it has tasks of any kind, the extension's included."""
@@ -234,7 +234,7 @@ class Offer(Struct, frozen=True):
     @property
     def lists_tasks(self) -> bool:
         """Whether it can be asked for a list of its tasks: the extension has none."""
-        return self.era is Era.LEGACY and "list" in object_or_empty(self.tasks)
+        return self.era is Era.LEGACY and isinstance(self.tasks, Raw) and "list" in object_or_empty(self.tasks)
 
 
 class Freshness(Struct, frozen=True):

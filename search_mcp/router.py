@@ -26,7 +26,7 @@ from search_mcp.errors import (
     invalid_params,
     method_not_found,
 )
-from search_mcp.jsonrpc import EMPTY
+from search_mcp.jsonrpc import EMPTY, Raw
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -164,7 +164,7 @@ class Router:
             completions=hopeful or any(offer.completions for offer in known),
             subscribe=hopeful or any(offer.subscribe for offer in known),
             extensions={name: raw for offer in known for name, raw in offer.extensions.items()},
-            tasks=tuple(offer.tasks for offer in known if offer.tasks is not None),
+            tasks=tuple(offer.tasks for offer in known if isinstance(offer.tasks, Raw)),
         )
 
     def instructions(self) -> str:

@@ -5,6 +5,7 @@ Decides spelling, brevity and who is said to call what, never what exists or who
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from search_mcp import jsonrpc
@@ -187,8 +188,10 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
     return fields
 
 
-# Patterns are compiled for the first list, which comes after the start.
-_SENTENCE_END = r"[。！？｡]|[.!?](?=[\s\"')\]]|$)|\n\s*\n"
+_compiled = cache(re.compile)  # for the first list, which comes after the start
+_SENTENCE_END = "|".join(  # alternatives that begin with a letter each are looked for at once
+    ("。", "！", "？", "｡", *(rf"\{end}(?=[\s\"')\]]|$)" for end in ".!?"), r"\n\s*\n")
+)
 _ABBREVIATION = r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$"
 _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))  # Korean has spaces
 
@@ -196,9 +199,9 @@ _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff")) 
 def brief(description: str, limit: int) -> str:
     """Cut a description down to its first sentence or so, never inside a word."""
     text = description.strip()[:LONGEST_DESCRIPTION]
-    for end in re.finditer(_SENTENCE_END, text):
+    for end in _compiled(_SENTENCE_END).finditer(text):
         before = max(0, end.end() - LONGEST_ABBREVIATION)
-        if not re.compile(_ABBREVIATION).search(text, before, end.end()):
+        if not _compiled(_ABBREVIATION).search(text, before, end.end()):
             text = text[: end.end()]
             break
     text = " ".join(text.split())

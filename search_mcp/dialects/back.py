@@ -10,7 +10,7 @@ from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.dialects.params import extensions, is_wanted
 from search_mcp.errors import BackendAnswered
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw
+from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw
 from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, Offer, Opening, Outcome, Page, Result
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
         instructions=jsonrpc.string(result.get("instructions")) or "",
         title=jsonrpc.string(about.get("title")) or jsonrpc.string(about.get("name")) or "",
         extensions=nested.get("extensions", {}),
-        tasks=capabilities.get("tasks"),
+        tasks=capabilities.get("tasks", UNSET),
         has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
         notifies=frozenset(
             kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
