@@ -59,15 +59,17 @@ def _run(arguments: Sequence[str] | None) -> int:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
     gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
-    profiles = import_module("search_mcp.profiles").BY_NAME
-    options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
-    if os.isatty(0):
-        sys.stderr.write(WAITING)
-    profile = profiles[options.client] if options.client else None
-    server = import_module("search_mcp.server")
-    gc.freeze()
+    try:
+        profiles = import_module("search_mcp.profiles").BY_NAME
+        options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
+        if os.isatty(0):
+            sys.stderr.write(WAITING)
+        server = import_module("search_mcp.server")
+        gc.freeze()
+    finally:
+        gc.enable()
     gc.set_threshold(NEW_OBJECTS)
-    gc.enable()
+    profile = profiles[options.client] if options.client else None
     code = server.run(options.config, profile, options.log_level)
     return code  # noqa: RET504  # it has a type here
 

@@ -16,12 +16,12 @@ from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
 from search_mcp.jsonrpc import Struct, field
-from search_mcp.model import Era, Kind, Offer, Opening, Page
+from search_mcp.model import Entry, Era, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
 
 VERSION = 3
-"""Of what a record says, and how: it is part of its name."""
+"""Of what a file says, and how, the model's structs in it included: it is part of its name."""
 VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
 KEPT_SECONDS = 180 * 86_400.0
@@ -33,6 +33,20 @@ class Record(Struct, frozen=True):
 
     offer: Offer
     pages: Mapping[Kind, Page] = field(default_factory=dict)
+
+
+class _WrittenPage(Struct, frozen=True):
+    """A list without what is true for a time only: no client is told to keep one that may be stale."""
+
+    entries: tuple[Entry, ...]
+    rejected: tuple[str, ...]
+
+
+class _Written(Struct, frozen=True):
+    """A record as its file has it."""
+
+    offer: Offer
+    pages: dict[str, _WrittenPage]
 
 
 def fingerprint(config: ServerConfig, program: str, opening: Opening) -> str:
@@ -56,7 +70,9 @@ class CatalogCache:
     def load(self, key: str) -> Record | None:
         """Read a record; `None` if there is none that can be used."""
         try:
-            return jsonrpc.typed(self._path(key).read_bytes(), Record)
+            written = jsonrpc.typed(self._path(key).read_bytes(), _Written)
+            pages = {Kind(name): Page(page.entries, rejected=page.rejected) for name, page in written.pages.items()}
+            return Record(written.offer, pages)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as exc:
@@ -72,16 +88,15 @@ class CatalogCache:
 
     def store(self, key: str, record: Record) -> None:
         """Write a record; a folder that cannot be written costs the cache and nothing else."""
-        # Remembered lists may be stale: no client is told to keep them.
-        pages = {kind: Page(page.entries, rejected=page.rejected) for kind, page in record.pages.items()}
-        record = Record(record.offer, pages)
+        pages = {kind.value: _WrittenPage(page.entries, page.rejected) for kind, page in record.pages.items()}
+        written = _Written(record.offer, pages)
         path = self._path(key)
         with contextlib.suppress(OSError, ValueError):
-            if jsonrpc.typed(path.read_bytes(), Record) == record:
+            if jsonrpc.typed(path.read_bytes(), _Written) == written:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
                     path.touch()  # the verdict was found out anew
                 return
-        self._write(path, jsonrpc.encode_bytes(record))
+        self._write(path, jsonrpc.encode_bytes(written))
         with contextlib.suppress(OSError):  # there mostly is none
             self._silence(key).unlink()
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from search_mcp import jsonrpc
@@ -90,16 +90,9 @@ _FOLDED = re.compile(r"[^A-Za-z0-9]")
 _REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
 
 
-@lru_cache(maxsize=10_000)  # each name is looked up several times a list, and lists are made again and again
 def fold(name: str) -> str:
     """Spell a name as the clients do that know only letters, digits and underscores."""
     return _FOLDED.sub("_", name)
-
-
-@lru_cache(maxsize=10_000)
-def _accepted(name: str) -> str:
-    """Spell a name with the characters that a name may have."""
-    return _REFUSED.sub("_", name)
 
 
 def stable_suffix(*parts: str) -> str:
@@ -303,8 +296,8 @@ class NamedItems(Sequence[Item]):
             self._add(config, key, shown, fields)
 
     def _add(self, config: ServerConfig, key: str, shown: str, fields: Fields) -> None:
-        prefix = _accepted(config.name if config.prefix is None else config.prefix)
-        own = _accepted(shown)
+        prefix = _REFUSED.sub("_", config.name if config.prefix is None else config.prefix)
+        own = _REFUSED.sub("_", shown)
         pinned = key in config.pinned or shown in config.pinned
         item = Item(config.name, key, prefix, own, fields, pinned)
         same = self._by_name.get(item.name)
@@ -313,7 +306,7 @@ class NamedItems(Sequence[Item]):
             self.collisions.append((config.name, problem))
             return
         attempt = 0
-        while fold(item.name) in self._by_fold:
+        while (folded := fold(item.name)) in self._by_fold:
             item = altered(item, own=f"{own}_{stable_suffix(config.name, key, str(attempt))}")
             attempt += 1
         self._items.append(item)
@@ -322,7 +315,7 @@ class NamedItems(Sequence[Item]):
         # By the server's own name too, whatever `prefix` says, unless that means something else.
         for spelling in (double, f"{config.name}.{item.own}"):
             self._by_other.setdefault(spelling, item)
-        for spelling in {fold(item.name), fold(double)}:
+        for spelling in {folded, fold(double)}:
             self._by_fold[spelling] = None if spelling in self._by_fold else item
 
     def __getitem__(self, index: Any) -> Any:

@@ -393,14 +393,16 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
 
 
 def _warnings(document: Document, file: File) -> Iterator[str]:
-    unknown = [
-        document.error((*path, key), *_about_unknown(key, known))
+    unknown = {
+        (*path, key): known
         for path, found, known in _objects(document.value)
         if isinstance(found, dict)
         for key in found
         if key not in known
-    ]
-    yield from map(str, sorted(unknown, key=lambda error: error.line or 0))
+    }
+    for path in document.lines if unknown else ():  # in the order of the text
+        if path in unknown:
+            yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
     for name, entry in file.mcp_servers.items():
         if entry.type and not entry.is_remote and entry.type.lower() not in _LOCAL_TYPES:
             path = ("mcpServers", name, "type")

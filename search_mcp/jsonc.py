@@ -42,7 +42,7 @@ class Document(Struct, frozen=True, dict=True):
 
     source: str
     plain: str
-    """Its text as strict JSON."""
+    """Its text, with what strict JSON has not blanked."""
     value: object
 
     @cached_property
@@ -88,7 +88,7 @@ def parse(text: str | bytes, *, source: str) -> Document:
         problem, remedy = "nested too deeply, or a number with too many digits", "simplify the file"
         raise ConfigError(source, problem, remedy) from exc
     if repeated:
-        raise _repeated(plain, source)
+        _refuse_repeated(plain, source)
     return Document(source, plain, value)
 
 
@@ -137,15 +137,14 @@ def _remedy(message: str) -> str:
     return next(fitting, "look for a missing quote, comma or brace there or on the line above")
 
 
-def _repeated(plain: str, source: str) -> ConfigError:
-    """Build the error about the first key of valid JSON that its object had before."""
+def _refuse_repeated(plain: str, source: str) -> None:
+    """Raise the error about the first key of valid JSON that its object had before."""
     lines: dict[KeyPath, int] = {}
-    for path, line in _keys(plain):  # where it ends is what is wanted
+    for path, line in _keys(plain):
         if path in lines:
-            break
+            problem, remedy = f"this key is already on line {lines[path]}", "rename or remove one of the two"
+            raise ConfigError(source, problem, remedy, line=line, key=_dotted(path))
         lines[path] = line
-    problem, remedy = f"this key is already on line {lines[path]}", "rename or remove one of the two"
-    return ConfigError(source, problem, remedy, line=line, key=_dotted(path))
 
 
 def _keys(plain: str) -> Iterator[tuple[KeyPath, int]]:

@@ -396,7 +396,7 @@ def encode_bytes(payload: object) -> bytes:
         return _encoder.encode(_without_surrogates(payload))
 
 
-def typed(data: bytes, kind: type[T]) -> T:
+def typed(data: bytes | Raw, kind: type[T]) -> T:
     """Read JSON as a typed value, such as a `Struct`; nothing is taken for what it is not, and `Raw` stays as it is.
 
     Raises:
@@ -409,18 +409,18 @@ def typed(data: bytes, kind: type[T]) -> T:
 
 
 def fits(raw: Raw | None, kind: type[T]) -> bool:
-    """Whether a payload can be read as such a value."""
+    """Whether a payload is there and can be read as such a value."""
     if raw is None:
         return False
     try:
-        msgspec.json.decode(raw, type=kind)
-    except _UNREADABLE:
+        typed(raw, kind)
+    except ValueError:
         return False
     return True
 
 
 def convert(decoded: object, kind: type[T]) -> T:
-    """Read what was decoded as `typed` reads JSON.
+    """Read JSON that is decoded already as a typed value, as strictly as `typed` does.
 
     Raises:
         ValueError: it does not fit.

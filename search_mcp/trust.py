@@ -155,3 +155,5 @@ def _read(path: Path) -> _Record:
         return jsonrpc.typed(path.read_bytes(), _Record)
     except (FileNotFoundError, NotADirectoryError):
         return _no_record()
+    except ValueError as exc:
+        raise ValueError(f"it is damaged, or of another version: {exc}") from exc

@@ -41,10 +41,10 @@ class ShownNames:
         for item in items:
             name = shown_name(item, profile)
             attempt = 0
-            while fold(name) in folded or canonical.get(name, item) is not item:
+            while (spelling := fold(name)) in folded or canonical.get(name, item) is not item:
                 name = _shortened(shown_name(item, profile), profile.max_length, item, attempt)
                 attempt += 1
-            folded.add(fold(name))
+            folded.add(spelling)
             self._shown[item.name] = name
             self._by_shown[name] = item
 
@@ -189,7 +189,7 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
 
 
 _compiled = cache(re.compile)  # for the first list, which comes after the start
-_SENTENCE_END = "|".join(  # alternatives that begin with a letter each are looked for at once
+_SENTENCE_END = "|".join(  # where each begins with one character, all are looked for at once
     ("。", "！", "？", "｡", *(rf"\{end}(?=[\s\"')\]]|$)" for end in ".!?"), r"\n\s*\n")
 )
 _ABBREVIATION = r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$"

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from search_mcp import jsonrpc
-from search_mcp.cache import KEPT_SECONDS, CatalogCache, Record
+from search_mcp.cache import KEPT_SECONDS, VERSION, CatalogCache, Record
 from search_mcp.jsonrpc import Raw, altered
 from search_mcp.model import Entry, Era, Freshness, Kind, Offer, Page
 
@@ -33,11 +33,32 @@ FULL = Record(
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     CatalogCache(tmp_path).store("full", FULL)
     read = CatalogCache(tmp_path).load("full")
+    assert read is not None
     assert read == FULL
     (entry,) = read.pages[Kind.TOOLS].entries
     assert {key: bytes(raw) for key, raw in entry.fields.items()} == {
         key: bytes(raw) for key, raw in TOOL.fields.items()
     }
+
+
+WRITTEN = (
+    b'{"offer":{"revision":"2025-11-25","era":"legacy","kinds":["tools"],"logging":true,"completions":true,'
+    b'"subscribe":true,"instructions":"Use it.","title":"Echo","extensions":{"x/y":{}},"tasks":{"list":{}},'
+    b'"has_tasks":true,"notifies":["tools"]},'
+    b'"pages":{"tools":{"entries":[{"key":"echo","fields":{"name":"echo"}}],"rejected":["a tool without a name"]}}}'
+)
+
+
+def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
+    """If this fails, raise `VERSION`: a file of another form is not to be found."""
+    assert VERSION == 3
+    cache, file = CatalogCache(tmp_path), tmp_path / "one.json"
+    file.write_bytes(WRITTEN)
+    record = cache.load("one")
+    assert record is not None
+    file.unlink()
+    cache.store("one", record)
+    assert file.read_bytes() == WRITTEN
 
 
 def test_how_fresh_a_list_was_and_what_had_changed_in_it_is_not_remembered(tmp_path: Path) -> None:

@@ -102,7 +102,15 @@ def test_a_record_that_cannot_be_read_is_not_forgotten(
 
 
 @pytest.mark.parametrize(
-    "damage", [b"", b"{", b"[]", b'{"version":1}', b'{"version":1,"accepted":{"a":1},"changed":{}}']
+    "damage",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"version":1}',
+        b'{"version":2,"accepted":{},"changed":{}}',
+        b'{"version":1,"accepted":{"a":1},"changed":{}}',
+    ],
 )
 def test_a_damaged_record_is_said_to_be_and_starts_anew(
     store: TrustStore, damage: bytes, caplog: pytest.LogCaptureFixture
@@ -111,7 +119,8 @@ def test_a_damaged_record_is_said_to_be_and_starts_anew(
     (file,) = store.folder.iterdir()
     file.write_bytes(damage)
     assert store.examine(CONFIG, "2025-11-25", page({**STATUS, "description": "x"})) == set()
-    assert f"what git's tools were when first seen is not known any more: {file}" in caplog.text
+    said = f"what git's tools were when first seen is not known any more: {file}: it is damaged, or of another version"
+    assert said in caplog.text
 
 
 def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -56,7 +56,12 @@ def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
     (file,) = tmp_path.iterdir()
     sound = json.loads(file.read_bytes())
     pages: Json = {"tools": {"entries": [{"key": "greet"}]}}
-    changes: list[Json] = [{"offer": {}}, {"pages": []}, {"pages": pages}]
+    changes: list[Json] = [
+        {"offer": {}},
+        {"pages": []},
+        {"pages": pages},
+        {"pages": {"other": sound["pages"]["tools"]}},
+    ]
     changes += [{"offer": {**sound["offer"], key: 5}} for key in sound["offer"]]
     for damage in (b"", b"{", b"{}", b"\xff", *(json.dumps({**sound, **change}).encode() for change in changes)):
         file.write_bytes(damage)
