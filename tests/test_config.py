@@ -503,6 +503,14 @@ def test_warnings_about_the_root_and_the_settings() -> None:
     )
 
 
+def test_warnings_come_in_the_order_of_the_text() -> None:
+    text = '{"mcpServers": {"s": {"command": "c", "zebra": 1}}, "inputs": []}'
+    assert parse(text).warnings == (
+        "f:1: mcpServers.s.zebra: unknown key, ignored; remove it",
+        "f:1: inputs: unknown key, ignored; remove it",
+    )
+
+
 def test_free_names_are_no_unknown_keys() -> None:
     entry = '{"command": "c", "env": {"COMAND": "x"}, "rename": {"comand": "x"}, "headers": {"X": "y"}}'
     assert parse('{"mcpServers": {"tools": ' + entry + "}}").warnings == ()
