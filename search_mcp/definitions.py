@@ -44,7 +44,6 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "arguments": _LIST,
 }
 """With what the value of a key must begin; for an object, what is in it."""
-_SCHEMA_SHAPES: Final[Mapping[str, Shape]] = {"properties": _OBJECT, "required": _LIST}
 _TASK_SUPPORT: Final = ("required", "optional", "forbidden")
 
 
@@ -108,7 +107,7 @@ def _task_support(execution: Raw) -> str | None:
 
 
 class _SoundSchema(Struct):
-    """What is shown as it is: one look at it tells, and most are so."""
+    """A schema that needs no mending, as most do not: one look at it tells."""
 
     type: Literal["object"]
     properties: dict[str, Fields] = field(default_factory=dict)
@@ -129,7 +128,7 @@ def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
     elif jsonrpc.string(schema["type"]) != "object":
         remarks.append(LEFT_OUT)
         return fields
-    mended = _fitted(mended, _SCHEMA_SHAPES, "its inputSchema.", remarks)
+    mended = _fitted(mended, {"properties": _OBJECT, "required": _LIST}, "its inputSchema.", remarks)
     properties = jsonrpc.object_or_empty(mended.get("properties"))
     vague = [key for key, raw in properties.items() if memoryview(raw)[0] != ord("{")]
     if vague:

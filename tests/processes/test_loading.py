@@ -1,12 +1,16 @@
 """What is loaded when: for the first answer next to nothing, the search for the first search."""
 
+import gc
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from processes.conftest import Serve
 from processes.run import server
+from search_mcp.__main__ import main
 
 LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
 """What runs the backends, follows edits, finds mistyped words and explains wrong files."""
@@ -39,3 +43,9 @@ def test_who_never_searches_has_no_index(serve: Serve) -> None:
         run.opens()
         assert "one.echo" in run.calls("search_tools", query="echo")
     assert b"search_mcp.search" in run.stderr
+
+
+def test_a_wrong_command_line_leaves_the_collector_on() -> None:
+    with pytest.raises(SystemExit):
+        main(["--nonsense"])
+    assert gc.isenabled()
