@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 import platformdirs
 
+from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.supervisor import Supervisor
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.cache import CatalogCache
@@ -101,6 +102,7 @@ class Aggregate:
             max_message_bytes=config.settings.max_message_bytes,
             cache=CatalogCache(cache_folder()),
             trust=TrustStore(trust_folder()),
+            last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
         )
         self.router = Router(config.servers, config.settings, profile, later, self._on_news)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from search_mcp.jsonrpc import Struct
 from search_mcp.model import NOTHING, Cancel, Kind, Later, Reason
+from search_mcp.profiles import Patience
 
 log = logging.getLogger(__name__)
 
@@ -17,16 +18,27 @@ class _Waiting(Struct, eq=False):
     kinds: frozenset[Kind]
     servers: Sequence[str]
     act: Callable[[], None]
-    patience: float | None
-    """Seconds; `None` waits for as long as it takes, also for lists that others gave up on."""
+    patience: Patience | None
+    """`None` waits for as long as it takes, also for lists that others gave up on."""
+    takes_part: bool = False
+    """Whether a part of what it waits for is enough by now."""
     stop_timer: Callable[[], None] = lambda: None
 
 
 class AwaitedLists:
-    """Everything that waits. `may_come` tells of one server's list whether it is unknown and may still be known."""
+    """Everything that waits for lists.
 
-    def __init__(self, may_come: Callable[[str, Kind], bool], later: Later) -> None:
-        self._may_come, self._later = may_come, later
+    `may_come` tells of one server's list whether it is unknown and may still be known, `has_entries` whether any
+    list of these kinds has something in it.
+    """
+
+    def __init__(
+        self,
+        may_come: Callable[[str, Kind], bool],
+        has_entries: Callable[[frozenset[Kind]], bool],
+        later: Later,
+    ) -> None:
+        self._may_come, self._has_entries, self._later = may_come, has_entries, later
         self._waiting: dict[_Waiting, None] = {}  # in order
         self._overdue: set[tuple[str, Kind]] = set()
 
@@ -35,7 +47,7 @@ class AwaitedLists:
         return not self._missing(kinds, servers) - self._overdue
 
     def when_settled(
-        self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: float | None
+        self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: Patience | None
     ) -> Cancel:
         """Act once these lists are settled, or patience ends; at once if they are."""
         waiting = _Waiting(kinds, servers, act, patience)
@@ -44,7 +56,7 @@ class AwaitedLists:
             return NOTHING
         self._waiting[waiting] = None
         if patience is not None:
-            waiting.stop_timer = self._later(patience, lambda: self._lose_patience(waiting))
+            waiting.stop_timer = self._later(patience.partial, lambda: self._take_part(waiting))
 
         def cancel(_reason: Reason) -> None:
             self._forget(waiting)
@@ -54,6 +66,10 @@ class AwaitedLists:
     def came(self, server: str, kind: Kind) -> None:
         """Take note that there is news of a list."""
         self._overdue.discard((server, kind))
+
+    def expect_nothing(self, server: str) -> None:
+        """Do not wait for a server's lists until there is news of them."""
+        self._overdue |= {(server, kind) for kind in Kind}
 
     def look(self) -> None:
         """Let go of whatever has nothing to wait for any more."""
@@ -65,6 +81,8 @@ class AwaitedLists:
 
     def _is_done(self, waiting: _Waiting) -> bool:
         missing = self._missing(waiting.kinds, waiting.servers)
+        if waiting.takes_part and self._has_entries(waiting.kinds):
+            return True
         return not (missing if waiting.patience is None else missing - self._overdue)
 
     def _forget(self, waiting: _Waiting) -> None:
@@ -72,11 +90,19 @@ class AwaitedLists:
             del self._waiting[waiting]
             waiting.stop_timer()
 
-    def _lose_patience(self, waiting: _Waiting) -> None:
-        self._overdue |= self._missing(waiting.kinds, waiting.servers)
-        self._release(waiting)
+    def _take_part(self, waiting: _Waiting) -> None:
+        """Be content with a part from now on; with nothing, when all patience is at an end."""
+        assert waiting.patience is not None
+        rest = waiting.patience.most - waiting.patience.partial
+        if rest <= 0 or self._has_entries(waiting.kinds):
+            self._release(waiting)
+            return
+        waiting.takes_part = True
+        waiting.stop_timer = self._later(rest, lambda: self._release(waiting))
 
     def _release(self, waiting: _Waiting) -> None:
+        if waiting.patience is not None:
+            self._overdue |= self._missing(waiting.kinds, waiting.servers)
         self._forget(waiting)
         try:
             waiting.act()

@@ -1,13 +1,15 @@
-"""What is remembered of a backend between two starts: what it offers, its lists, its era.
+"""Disk cache of each backend's capabilities and lists, and of its last failure to start.
 
-Decides what a record holds and when it is to be believed: never when damaged, of another version or of
-a backend that is started differently now. Written whole or not at all, so that several processes may
-share the folder; the last to write is believed, and what it did not see is asked for again.
+A backend has one record for each kind of client that opened it (era and capabilities), because servers may
+list different tools to different clients. Until a client of one kind has a record of its own, it is served
+the newest record of the same program. A damaged record, or one of another version, counts as none.
+Files are replaced whole, so several processes can share the folder: the last writer wins.
 """
 
 import contextlib
 import hashlib
 import logging
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,12 +22,16 @@ from search_mcp.model import Entry, Era, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
 
-VERSION = 3
-"""Of what a file says, and how, the model's structs in it included: it is part of its name."""
+VERSION = 4
+"""Version of the file format, the model's structs in it included; it is part of every file's name."""
 VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
+RENEWAL_SECONDS = 7 * 86_400.0
+"""Age at which a record no longer spares a start: servers that are started by `npx` or `uvx` change under it."""
+SILENCE_SECONDS = 600.0
+"""How long clients do not wait for a server that did not answer in time (DESIGN section 7: ten minutes)."""
 KEPT_SECONDS = 180 * 86_400.0
-"""How long a record is kept that nothing has changed since; then it is made anew, if anybody still needs it."""
+"""Age at which an unused file is deleted."""
 
 
 class Record(Struct, frozen=True):
@@ -35,8 +41,21 @@ class Record(Struct, frozen=True):
     pages: Mapping[Kind, Page] = field(default_factory=dict)
 
 
+class Failure(Struct, frozen=True):
+    """The last attempt to start a backend, which failed."""
+
+    reason: str
+    is_silence: bool
+    """It did not answer in time, so a client that waits for it waits in vain."""
+    at: float
+    """Seconds since the epoch."""
+    salt: str
+    entry: str
+    """Salted digest of the configuration entry: any edit of it ends the failure."""
+
+
 class _WrittenPage(Struct, frozen=True):
-    """A list without what is true for a time only: no client is told to keep one that may be stale."""
+    """A list as its file has it: without its freshness, which has run out when the file is read."""
 
     entries: tuple[Entry, ...]
     rejected: tuple[str, ...]
@@ -49,16 +68,44 @@ class _Written(Struct, frozen=True):
     pages: dict[str, _WrittenPage]
 
 
-def fingerprint(config: ServerConfig, program: str, opening: Opening) -> str:
-    """Name the record of a backend started like this, for a client that can do that.
+class Key(Struct, frozen=True):
+    """Names of a backend's files: of all that is about the program, and of the record for one kind of client."""
 
-    `program` stands for the file that is run and its state. Values of `env` are secrets and stay out;
-    the client's capabilities are in, because servers offer tools by them.
+    program: str
+    opening: str
+
+    @property
+    def record(self) -> str:
+        return f"{self.program}-{self.opening}"
+
+
+def fingerprint(config: ServerConfig, program: str, opening: Opening) -> Key:
+    """Name the files of a backend that is started like this, for a client with this era and these capabilities.
+
+    `program` stands for the executable and its state. Values of `env` may be secrets and are left out.
     """
-    started = [config.command, config.args, config.cwd, sorted(config.env), config.protocol, program]
+    started = [VERSION, config.command, config.args, config.cwd, sorted(config.env), config.protocol, program]
     capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
-    identity = [VERSION, started, opening.era is Era.MODERN, capabilities]
-    return hashlib.sha256(jsonrpc.encode_bytes(identity)).hexdigest()[:40]
+    return Key(_digest(started)[:32], _digest([opening.era is Era.MODERN, capabilities])[:16])
+
+
+def failure(config: ServerConfig, reason: str, is_silence: bool, now: float) -> Failure:
+    """Make the record of a failed start; `reason` must hold no secret."""
+    salt = os.urandom(16).hex()
+    return Failure(reason, is_silence, now, salt, _entry_digest(config, salt))
+
+
+def _entry_digest(config: ServerConfig, salt: str) -> str:
+    """Digest a whole entry, values of `env` included; salted, so that equal values cannot be told across files."""
+    entry = {name: getattr(config, name) for name in config.__struct_fields__ if name not in _NOT_OF_THE_START}
+    return _digest([salt, entry])[:16]
+
+
+_NOT_OF_THE_START = frozenset({"enabled", "startup", "secrets"})
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(jsonrpc.encode_bytes(value)).hexdigest()
 
 
 class CatalogCache:
@@ -67,26 +114,42 @@ class CatalogCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def load(self, key: str) -> Record | None:
-        """Read a record; `None` if there is none that can be used."""
+    def load(self, key: Key) -> Record | None:
+        """Read the record for this kind of client; `None` if there is none that can be used."""
+        return self._read(self._path(key))
+
+    def load_similar(self, key: Key) -> Record | None:
+        """Read the newest usable record of the same program, whichever kind of client it was made for."""
+        found = self._find_similar(key)
+        return found[1] if found is not None else None
+
+    def _find_similar(self, key: Key) -> tuple[Path, Record] | None:
+        with contextlib.suppress(OSError):  # another process deletes old files at this moment
+            others = [path for path in self._folder.glob(f"{key.program}-*.json") if path != self._path(key)]
+            for path in sorted(others, key=lambda path: (-path.stat().st_mtime, path.name)):
+                if (record := self._read(path)) is not None and record.pages:
+                    return path, record
+        return None
+
+    def _read(self, path: Path) -> Record | None:
         try:
-            written = jsonrpc.typed(self._path(key).read_bytes(), _Written)
+            written = jsonrpc.typed(path.read_bytes(), _Written)
             pages = {Kind(name): Page(page.entries, rejected=page.rejected) for name, page in written.pages.items()}
             return Record(written.offer, pages)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as exc:
-            log.warning("! the cached catalogue %s is ignored: %s", self._path(key), exc)
+            log.warning("! the cached catalogue %s is ignored: %s", path, exc)
             return None
 
-    def age_seconds(self, key: str, now: float) -> float:
-        """How old a record is, by the clock of the file system."""
+    def age_seconds(self, key: Key, now: float) -> float:
+        """Age of the record for this kind of client, by the clock of the file system; infinite if there is none."""
         try:
             return now - self._path(key).stat().st_mtime
         except OSError:
             return float("inf")
 
-    def store(self, key: str, record: Record) -> None:
+    def store(self, key: Key, record: Record) -> None:
         """Write a record; a folder that cannot be written costs the cache and nothing else."""
         pages = {kind.value: _WrittenPage(page.entries, page.rejected) for kind, page in record.pages.items()}
         written = _Written(record.offer, pages)
@@ -94,19 +157,28 @@ class CatalogCache:
         with contextlib.suppress(OSError, ValueError):
             if jsonrpc.typed(path.read_bytes(), _Written) == written:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
-                    path.touch()  # the verdict was found out anew
+                    path.touch()  # it was confirmed just now
                 return
         self._write(path, jsonrpc.encode_bytes(written))
-        with contextlib.suppress(OSError):  # there mostly is none
-            self._silence(key).unlink()
 
-    def was_silent(self, key: str) -> bool:
-        """Whether a backend there is no record of did not answer when it was last started."""
-        return self._silence(key).exists()
+    # Failures
 
-    def store_silence(self, key: str) -> None:
-        """Remember that a backend did not answer."""
-        self._write(self._silence(key), b"")
+    def load_failure(self, key: Key, config: ServerConfig) -> Failure | None:
+        """Read how the last start of this very entry failed; `None` if it did not, or the entry was edited since."""
+        try:
+            failure = jsonrpc.typed(self._failure_path(key).read_bytes(), Failure)
+        except (OSError, ValueError):
+            return None
+        return failure if failure.entry == _entry_digest(config, failure.salt) else None
+
+    def store_failure(self, key: Key, failure: Failure) -> None:
+        """Remember that a start failed."""
+        self._write(self._failure_path(key), jsonrpc.encode_bytes(failure))
+
+    def clear_failure(self, key: Key) -> None:
+        """Forget the last failure: the backend has answered."""
+        with contextlib.suppress(OSError):  # mostly there is none
+            self._failure_path(key).unlink()
 
     def _write(self, path: Path, data: bytes) -> None:
         try:
@@ -115,14 +187,14 @@ class CatalogCache:
             log.warning("! the catalogue cannot be cached in %s: %s", self._folder, exc)
 
     def prune(self, now: float) -> None:
-        """Delete what is too old: records of servers that are gone, and what a killed process left half-written."""
+        """Delete old files: records of servers that are gone, and what a killed process left half-written."""
         for path in self._folder.glob("*"):
             with contextlib.suppress(OSError):  # another process was faster, or the folder is not ours to tidy
                 if now - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink()
 
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{key}.json"
+    def _path(self, key: Key) -> Path:
+        return self._folder / f"{key.record}.json"
 
-    def _silence(self, key: str) -> Path:
-        return self._folder / f"{key}.silent"
+    def _failure_path(self, key: Key) -> Path:
+        return self._folder / f"{key.program}.failed"

@@ -140,6 +140,10 @@ class Catalog:
         """Whether a server's list was read, or found out not to be readable."""
         return (server, kind) in self._pages
 
+    def has_entries(self, kind: Kind) -> bool:
+        """Whether any server listed something of this kind."""
+        return any(of is kind and page is not None and page.entries for (_, of), page in self._pages.items())
+
     def is_admitted(self, server: str, tool: str) -> bool:
         """Whether a server's filters, and the user's trust, let a tool through."""
         return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)

@@ -67,7 +67,7 @@ def camel(name: str) -> str:
 class ServerDefaults(Struct, frozen=True, kw_only=True):
     """What a server may say for itself and `settings` for all."""
 
-    startup: Literal["eager", "lazy"] = "eager"
+    startup: Literal["auto", "eager", "lazy"] = "auto"
     call_timeout_seconds: _Seconds | None = None
     max_call_seconds: _Seconds | None = None
     start_timeout_seconds: _Seconds = 60.0
@@ -86,7 +86,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     description_length: _Number = 120
     max_message_bytes: _Number = 64 * 1024 * 1024
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    first_list_seconds: _Seconds = 5.0
+    first_list_seconds: Literal["auto"] | _Seconds = "auto"
 
 
 class ServerConfig(ServerDefaults, frozen=True, kw_only=True):

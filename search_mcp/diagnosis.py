@@ -55,7 +55,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "maxNameLength": ('"auto" or a whole number, 16 or more', "64"),
     "descriptionLength": ("a positive whole number", "120"),
     "maxMessageBytes": ("a positive whole number", "67108864 for 64 MiB"),
-    "firstListSeconds": ("a positive number", "5"),
+    "firstListSeconds": ('"auto" or a positive number', '"auto"'),
 }
 """What the value of a key must be, and what somebody who got it wrong should write; of a choice its type says it."""
 _BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")

@@ -39,7 +39,8 @@ class Presentation:
     def __init__(self, spellings: Spellings, settings: Settings, explicit_profile: Profile | None) -> None:
         self._spellings, self._catalog = spellings, spellings.catalog
         self._explicit_profile = explicit_profile
-        self._made: dict[tuple[Kind, Audience], tuple[int, Raw]] = {}
+        self._made: dict[tuple[Kind, Audience, bool], tuple[int, Raw]] = {}
+        self._was_partial = False
         self._shown: dict[tuple[Kind, Viewer], Raw] = {}
         self.configure(settings)
 
@@ -63,6 +64,10 @@ class Presentation:
             self._audiences[viewer] = audience
         return audience
 
+    def note_partial(self) -> None:
+        """Remember that a list goes out without some server's tools: `call_tool` is listed from now on."""
+        self._was_partial = True
+
     def show(self, kind: Kind, viewer: Viewer) -> Raw:
         """Give a list as it is shown now: a JSON array."""
         items = self._shown[kind, viewer] = self._list(kind, self.audience(viewer))
@@ -77,14 +82,16 @@ class Presentation:
         return frozenset(changed)
 
     def _list(self, kind: Kind, audience: Audience) -> Raw:
-        version, items = self._made.get((kind, audience), (-1, EMPTY))
+        profile = audience.profile
+        is_whole = not self._was_partial and profile.reads_later_lists is not False
+        version, items = self._made.get((kind, audience, is_whole), (-1, EMPTY))
         if version != self._catalog.version:
             if kind is Kind.TOOLS:
-                own = tools.definitions(audience.profile.listing)
+                own = tools.definitions(profile.listing, is_whole=is_whole)
                 items = tool_list(self._spellings, audience, own, self._settings.description_length)
             elif kind is Kind.PROMPTS:
                 items = prompt_list(self._spellings, audience)
             else:
                 items = resource_list(self._catalog, kind)
-            self._made[kind, audience] = self._catalog.version, items
+            self._made[kind, audience, is_whole] = self._catalog.version, items
         return items

@@ -29,6 +29,8 @@ class Profile(Struct, frozen=True, cache_hash=True):
     """Arguments the client puts into every call on its own; dropped unless the tool declares them."""
     patience_seconds: float = 30.0
     """How long the client waits for its first list; beyond that it goes on without us."""
+    reads_later_lists: bool | None = None
+    """Whether it asks again after `list_changed`; False: only its first list counts; None: not known."""
     most_tools: int | None = None
     """How many tools the client takes in one request, where it has a limit."""
 
@@ -42,10 +44,16 @@ _UNDERSCORES: Final = r"[^A-Za-z0-9_-]"
 CANONICAL: Final = Profile("canonical")
 
 PROFILES: Final = (
-    Profile("claude-desktop", ("claude-ai",), "__", _UNDERSCORES, 64, patience_seconds=60),
+    Profile("claude-desktop", ("claude-ai",), "__", _UNDERSCORES, 64, patience_seconds=60, reads_later_lists=False),
     # 128 characters with `mcp__<server>__` before our name
-    Profile("claude-code", ("claude-code",), max_length=128 - len(f"mcp__{REGISTERED_AS}__"), listing="full"),
-    Profile("codex", ("codex-mcp-client",), listing="full", patience_seconds=5),
+    Profile(
+        "claude-code",
+        ("claude-code",),
+        max_length=128 - len(f"mcp__{REGISTERED_AS}__"),
+        listing="full",
+        reads_later_lists=True,
+    ),
+    Profile("codex", ("codex-mcp-client",), listing="full", patience_seconds=5, reads_later_lists=False),
     Profile(
         "vscode", ("Visual Studio Code", "Visual-Studio-Code"), "__", _UNDERSCORES, 64, listing="full", most_tools=128
     ),  # warns of dots and maps them back; the spelling it does not warn of is as good
@@ -56,16 +64,45 @@ PROFILES: Final = (
         ("gemini-cli-mcp-client",),
         max_length=63 - len(f"mcp_{REGISTERED_AS}_"),
         added_arguments=frozenset({"wait_for_previous"}),
+        reads_later_lists=True,
     ),
-    Profile("copilot-cli", ("copilot-cli",), max_length=64 - len(f"{REGISTERED_AS}-")),
-    Profile("opencode", ("opencode",)),
-    Profile("cline", ("@cline/core", "Cline"), max_length=64, patience_seconds=3),
+    Profile("copilot-cli", ("copilot-cli",), max_length=64 - len(f"{REGISTERED_AS}-"), reads_later_lists=True),
+    Profile("opencode", ("opencode",), reads_later_lists=True),
+    Profile("cline", ("@cline/core", "Cline"), max_length=64, patience_seconds=3, reads_later_lists=False),
     Profile("windsurf", ("windsurf-client", "Windsurf"), "__", _UNDERSCORES, 60, most_tools=100),
     Profile("zed", ("Zed",), max_length=64),
     Profile("goose", ("goose",), "__", _UNDERSCORES, 60),
     Profile("antigravity", ("antigravity-client",), "__", _UNDERSCORES, 60),
     Profile("augment", ("Augment",), "__", _UNDERSCORES, 60),
 )
+
+IMPATIENCE: Final = 0.6
+"""The part of a client's patience that its first list may take."""
+NEWS_SECONDS: Final = 1.0
+"""How long the first list of a client waits that reads later ones: Claude Code offers its model what was listed
+1.5 s after the start, and what is announced later from the next request on."""
+PARTIAL_SECONDS: Final = 5.0
+"""How long a client of which it is not known waits for the rest of a list that has something in it."""
+
+
+class Patience(Struct, frozen=True):
+    """How long something waits for lists, in seconds: for any of them, and for the rest once one has entries."""
+
+    most: float
+    partial: float
+
+
+def first_list_patience(profile: Profile, setting: float | Literal["auto"], *, hears_news: bool = False) -> Patience:
+    """Decide how long a client's first list waits; `hears_news` if it has asked to be told of changes."""
+    most = profile.patience_seconds * IMPATIENCE
+    if setting != "auto":
+        return Patience(min(setting, most), min(setting, most))
+    if profile.reads_later_lists or (profile.reads_later_lists is None and hears_news):
+        return Patience(min(NEWS_SECONDS, most), min(NEWS_SECONDS, most))
+    if profile.reads_later_lists is None:
+        return Patience(most, min(PARTIAL_SECONDS, most))
+    return Patience(most, most)
+
 
 BY_NAME: Final = {profile.name: profile for profile in (*PROFILES, CANONICAL)}
 _BY_CLIENT_NAME: Final = {name: profile for profile in PROFILES for name in profile.client_names}

@@ -50,7 +50,7 @@ from search_mcp.model import (
     Viewer,
 )
 from search_mcp.presentation import Presentation, instructions
-from search_mcp.profiles import Profile
+from search_mcp.profiles import PARTIAL_SECONDS, Patience, Profile, first_list_patience
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
 from search_mcp.tasks import TaskLists, TaskMap
@@ -60,8 +60,6 @@ log = logging.getLogger(__name__)
 
 COALESCE_SECONDS = 0.05
 """How long changes are gathered before a client is told: a server that starts changes several lists."""
-IMPATIENCE = 0.6
-"""The part of a client's patience that its first list may take."""
 FAILED = "failed"
 ENDED_STATES = frozenset({"backing off", FAILED, "disabled"})
 """States in which a backend has no list to wait for."""
@@ -85,7 +83,7 @@ class Router:
         self._presentation = Presentation(self._spellings, settings, profile)
         self._resources = ResourceMap(self._catalog)
         self._opening: Opening | None = None
-        self._lists = AwaitedLists(self._may_come, later)
+        self._lists = AwaitedLists(self._may_come, self._has_entries, later)
         self._coalescing = False
         self._tasks = TaskMap()
         self._problems: set[tuple[str, str]] = set()
@@ -147,6 +145,8 @@ class Router:
         self._opening = opening
         for backend in self._backends.values():
             backend.open(opening)
+            if backend.status.was_silent:
+                self._lists.expect_nothing(backend.name)
 
     def audience(self, viewer: Viewer) -> Audience:
         """For whom a list is made that somebody looks at."""
@@ -175,8 +175,13 @@ class Router:
         offer = self._status(server).offer
         return self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
 
-    def merged_list(self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None]) -> Cancel:
-        """Give a merged list, as soon as it is whole or the client should wait no longer."""
+    def merged_list(
+        self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False
+    ) -> Cancel:
+        """Give a merged list, as soon as it is whole or the client should wait no longer.
+
+        `hears_news`: the client has asked to be told when this list changes.
+        """
 
         def give() -> None:
             try:
@@ -188,7 +193,8 @@ class Router:
             for backend in self._backends.values():
                 backend.look_again(kind)
 
-        patience = min(self._settings.first_list_seconds, self.audience(viewer).profile.patience_seconds * IMPATIENCE)
+        profile = self.audience(viewer).profile
+        patience = first_list_patience(profile, self._settings.first_list_seconds, hears_news=hears_news)
         return self._lists.when_settled(frozenset({kind}), self._enabled, give, patience)
 
     def set_log_level(self, level: str) -> None:
@@ -277,12 +283,18 @@ class Router:
         if call.target == tools.LIST_SERVERS:
             run()
             return NOTHING
-        patience = self._settings.first_list_seconds
+        patience = self._call_patience()
         if call.target != tools.SEARCH:
             return self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
         return self._search_when_settled(call, _guarded(call, run), patience)
 
-    def _search_when_settled(self, call: Call, run: Callable[[], None], patience: float) -> Cancel:
+    def _call_patience(self) -> Patience:
+        """How long a call waits for the lists of several servers."""
+        setting = self._settings.first_list_seconds
+        seconds = PARTIAL_SECONDS if setting == "auto" else setting
+        return Patience(seconds, seconds)
+
+    def _search_when_settled(self, call: Call, run: Callable[[], None], patience: Patience) -> Cancel:
         """Search once every tool is known, and indexed in slices between other calls.
 
         Not before: a client whose model never searches is spared the index, which is as large as all lists.
@@ -387,7 +399,7 @@ class Router:
             stop_timer()
             submit()
 
-        patience = None if len(servers) == 1 else self._settings.first_list_seconds
+        patience = None if len(servers) == 1 else self._call_patience()
         cancel = self._lists.when_settled(kinds, servers, _guarded(call, submit_in_time), patience)
 
         def give_it_up(reason: Reason) -> None:
@@ -471,6 +483,8 @@ class Router:
 
     def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
         """Make the list a client is shown now."""
+        if kind is Kind.TOOLS and any(self._is_without_tools(server) for server in self._enabled):
+            self._presentation.note_partial()
         items = self._presentation.show(kind, viewer)
         filling = any(
             not self._catalog.is_known(server, kind) and self._status(server).state not in (FAILED, "disabled")
@@ -478,9 +492,18 @@ class Router:
         )
         return Listing(items, Freshness() if filling else self._catalog.freshness(kind))
 
+    def _is_without_tools(self, server: str) -> bool:
+        """Whether a server that runs, or may yet, has no list of tools here."""
+        is_listed = self._catalog.is_known(server, Kind.TOOLS) and not self._catalog.is_unlistable(server, Kind.TOOLS)
+        return not is_listed and self._status(server).state != FAILED
+
     def _may_come(self, server: str, kind: Kind) -> bool:
         """Whether a list is not known and may still be."""
         return not self._catalog.is_known(server, kind) and self._status(server).state not in ENDED_STATES
+
+    def _has_entries(self, kinds: frozenset[Kind]) -> bool:
+        """Whether any server's list of these kinds has something in it."""
+        return any(self._catalog.has_entries(kind) for kind in kinds)
 
     # What backends tell
 

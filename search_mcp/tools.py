@@ -78,9 +78,13 @@ DEFINITIONS: Mapping[str, Fields] = {
 }
 
 
-def definitions(listing: Literal["light", "full", "search"]) -> list[Fields]:
-    """Our tools as a list holds them; `call_tool` is shown where nothing else can be called by name."""
-    return [fields for name, fields in DEFINITIONS.items() if name != CALL or listing == "search"]
+def definitions(listing: Literal["light", "full", "search"], *, is_whole: bool = True) -> list[Fields]:
+    """Our tools as a list holds them.
+
+    `call_tool` is among them where tools exist that the client may never see listed: in `search` mode, or if the list
+    is not whole. Many clients call only what is listed.
+    """
+    return [fields for name, fields in DEFINITIONS.items() if name != CALL or listing == "search" or not is_whole]
 
 
 class ArgumentError(Exception):

@@ -2,13 +2,18 @@
 
 import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from search_mcp import jsonrpc
-from search_mcp.cache import KEPT_SECONDS, VERSION, CatalogCache, Record
+from search_mcp.cache import KEPT_SECONDS, VERSION, CatalogCache, Key, Record, failure, fingerprint
+from search_mcp.config import ServerConfig
 from search_mcp.jsonrpc import Raw, altered
-from search_mcp.model import Entry, Era, Freshness, Kind, Offer, Page
+from search_mcp.model import Entry, Era, Freshness, Kind, Offer, Opening, Page
 
 RECORD = Record(Offer("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS})))
+FULL_KEY, ONE_KEY = Key("full", "x"), Key("one", "x")
 TOOL = Entry("echo", jsonrpc.fields(Raw(b'{"name":"echo","description":"caf\xc3\xa9 \\u00e9","_meta":{"b":1,"a":2}}')))
 TOOLS = Page((TOOL,), rejected=("a tool without a name",))
 FULL = Record(
@@ -31,8 +36,8 @@ FULL = Record(
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    CatalogCache(tmp_path).store("full", FULL)
-    read = CatalogCache(tmp_path).load("full")
+    CatalogCache(tmp_path).store(FULL_KEY, FULL)
+    read = CatalogCache(tmp_path).load(FULL_KEY)
     assert read is not None
     assert read == FULL
     (entry,) = read.pages[Kind.TOOLS].entries
@@ -51,45 +56,110 @@ WRITTEN = (
 
 def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
     """If this fails, raise `VERSION`: a file of another form is not to be found."""
-    assert VERSION == 3
-    cache, file = CatalogCache(tmp_path), tmp_path / "one.json"
+    assert VERSION == 4
+    cache, file = CatalogCache(tmp_path), tmp_path / "one-x.json"
     file.write_bytes(WRITTEN)
-    record = cache.load("one")
+    record = cache.load(ONE_KEY)
     assert record is not None
     file.unlink()
-    cache.store("one", record)
+    cache.store(ONE_KEY, record)
     assert file.read_bytes() == WRITTEN
 
 
 def test_how_fresh_a_list_was_and_what_had_changed_in_it_is_not_remembered(tmp_path: Path) -> None:
     page = altered(TOOLS, freshness=Freshness(60_000, True), changed=frozenset({"echo"}))
     cache = CatalogCache(tmp_path)
-    cache.store("full", altered(FULL, pages={**FULL.pages, Kind.TOOLS: page}))
-    assert cache.load("full") == FULL
+    cache.store(FULL_KEY, altered(FULL, pages={**FULL.pages, Kind.TOOLS: page}))
+    assert cache.load(FULL_KEY) == FULL
 
 
 def test_a_record_that_says_nothing_new_is_not_written_again(tmp_path: Path) -> None:
-    cache, file = CatalogCache(tmp_path), tmp_path / "full.json"
-    cache.store("full", FULL)
+    cache, file = CatalogCache(tmp_path), tmp_path / "full-x.json"
+    cache.store(FULL_KEY, FULL)
     written = file.stat().st_ino, file.stat().st_mtime_ns
-    cache.store("full", FULL)
+    cache.store(FULL_KEY, FULL)
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == written
-    cache.store("full", altered(FULL, pages={}))
-    assert cache.load("full") == altered(FULL, pages={})
+    cache.store(FULL_KEY, altered(FULL, pages={}))
+    assert cache.load(FULL_KEY) == altered(FULL, pages={})
 
 
 def test_what_is_too_old_is_deleted_and_nothing_else(tmp_path: Path) -> None:
     cache = CatalogCache(tmp_path)
-    for key in ("old", "new"):
-        cache.store(key, RECORD)
+    for name in ("old", "new"):
+        cache.store(Key(name, "x"), RECORD)
     (tmp_path / ".old-half-written").write_bytes(b"{")
-    for name in ("old.json", ".old-half-written"):
+    for name in ("old-x.json", ".old-half-written"):
         os.utime(tmp_path / name, (0, 0))
-    cache.prune(now=(tmp_path / "new.json").stat().st_mtime + KEPT_SECONDS)
-    assert [path.name for path in tmp_path.iterdir()] == ["new.json"]
-    assert cache.load("new") == RECORD
+    cache.prune(now=(tmp_path / "new-x.json").stat().st_mtime + KEPT_SECONDS)
+    assert [path.name for path in tmp_path.iterdir()] == ["new-x.json"]
+    assert cache.load(Key("new", "x")) == RECORD
 
 
 def test_a_folder_that_is_not_there_needs_no_tidying(tmp_path: Path) -> None:
     CatalogCache(tmp_path / "none").prune(now=0)
     assert not (tmp_path / "none").exists()
+
+
+# Records of other clients
+
+
+def test_the_newest_record_of_the_same_program_is_similar(tmp_path: Path) -> None:
+    cache = CatalogCache(tmp_path)
+    for age, (name, record) in enumerate({"mine": FULL, "older": RECORD, "new": FULL, "empty": RECORD}.items()):
+        cache.store(Key("p", name), record)
+        os.utime(tmp_path / f"p-{name}.json", (1000 + age, 1000 + age))
+    cache.store(Key("other", "newest"), altered(FULL, pages={}))
+    assert cache.load_similar(Key("p", "mine")) == FULL, "one without lists is of no use"
+    assert cache.load_similar(Key("other", "x")) is None
+    (tmp_path / "p-new.json").write_bytes(b"{")
+    assert cache.load_similar(Key("p", "mine")) is None
+
+
+@pytest.mark.parametrize("change", [{"capabilities": {"roots": Raw(b"{}")}}, {"era": Era.MODERN}])
+def test_another_kind_of_client_has_a_record_of_its_own_of_the_same_program(change: dict[str, Any]) -> None:
+    opening = Opening(Era.LEGACY, "2025-11-25", {}, None)
+    one, other = (fingerprint(SERVER, "x", each) for each in (opening, altered(opening, **change)))
+    assert one.program == other.program
+    assert one.opening != other.opening
+
+
+@pytest.mark.parametrize(
+    "change", [{"command": "y"}, {"args": ("a",)}, {"cwd": "/"}, {"env": {"A": "1"}}, {"protocol": "2025-11-25"}]
+)
+def test_another_program_has_no_record_in_common(change: dict[str, Any]) -> None:
+    opening = Opening(Era.LEGACY, "2025-11-25", {}, None)
+    other = altered(SERVER, **change)
+    assert fingerprint(SERVER, "x", opening).program != fingerprint(other, "x", opening).program
+    assert fingerprint(SERVER, "x", opening).program != fingerprint(SERVER, "y", opening).program
+
+
+# Failures
+
+SERVER = ServerConfig(name="s", command="x", env={"TOKEN": "secret-value"}, secrets=frozenset({"secret-value"}))
+
+
+def test_a_failure_is_remembered_until_it_is_cleared(tmp_path: Path) -> None:
+    cache, failed = CatalogCache(tmp_path), failure(SERVER, "it exited with code 1", is_silence=False, now=5.0)
+    cache.store_failure(FULL_KEY, failed)
+    assert CatalogCache(tmp_path).load_failure(FULL_KEY, SERVER) == failed
+    assert CatalogCache(tmp_path).load_failure(ONE_KEY, SERVER) is None
+    assert b"secret-value" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    cache.clear_failure(FULL_KEY)
+    assert cache.load_failure(FULL_KEY, SERVER) is None
+    cache.clear_failure(FULL_KEY)
+
+
+@pytest.mark.parametrize("change", [{"start_timeout_seconds": 90.0}, {"env": {"TOKEN": "other"}}, {"tags": ("a",)}])
+def test_an_edit_of_its_entry_ends_a_failure(tmp_path: Path, change: dict[str, Any]) -> None:
+    cache = CatalogCache(tmp_path)
+    cache.store_failure(FULL_KEY, failure(SERVER, "why", is_silence=True, now=5.0))
+    assert cache.load_failure(FULL_KEY, altered(SERVER, **change)) is None
+    assert cache.load_failure(FULL_KEY, altered(SERVER, startup="lazy")) is not None
+
+
+def test_a_damaged_failure_is_none(tmp_path: Path) -> None:
+    cache = CatalogCache(tmp_path)
+    cache.store_failure(FULL_KEY, failure(SERVER, "why", is_silence=True, now=5.0))
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b'{"reason": 1}')
+    assert cache.load_failure(FULL_KEY, SERVER) is None

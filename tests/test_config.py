@@ -98,7 +98,7 @@ def test_settings_and_their_defaults() -> None:
 DEFAULTS = [
     # settings, entry, what differs from the plain server
     ({"startup": "lazy"}, {}, {"startup": "lazy"}),
-    ({"startup": "lazy"}, {"startup": "eager"}, {}),
+    ({"startup": "lazy"}, {"startup": "eager"}, {"startup": "eager"}),
     ({"startup": "lazy"}, {"startup": None}, {"startup": "lazy"}),
     ({"callTimeoutSeconds": 60}, {}, {"call_timeout_seconds": 60.0}),
     ({"callTimeoutSeconds": 60}, {"callTimeoutSeconds": None}, {}),
@@ -341,7 +341,7 @@ WRONG_VALUES = [
     ("pinned", True, "a list of strings", '["one", "two"]'),
     ("rename", {"a": 1}, OF_STRINGS, '{"itsName": "yours"}'),
     ("describe", [], OF_STRINGS, '{"itsName": "yours"}'),
-    ("startup", "later", '"eager" or "lazy"', '"eager"'),
+    ("startup", "later", '"auto", "eager" or "lazy"', '"auto"'),
     ("callTimeoutSeconds", 0, SECONDS, "60 for a minute, or null for no limit"),
     ("maxCallSeconds", True, SECONDS, "60 for a minute, or null for no limit"),
     ("idleStopSeconds", "9", SECONDS, "60 for a minute, or null for no limit"),
@@ -374,8 +374,8 @@ WRONG_SETTINGS = [
     ("descriptionLength", 1.5, "a positive whole number", "120"),
     ("maxMessageBytes", "64 MiB", "a positive whole number", "67108864 for 64 MiB"),
     ("logLevel", "INFO", '"debug", "info", "warning" or "error"', '"info"'),
-    ("firstListSeconds", -1, SECONDS, "5"),
-    ("startup", 1, '"eager" or "lazy"', '"eager"'),
+    ("firstListSeconds", -1, '"auto" or a positive number', '"auto"'),
+    ("startup", 1, '"auto", "eager" or "lazy"', '"auto"'),
 ]
 
 

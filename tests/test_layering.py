@@ -57,6 +57,7 @@ GROUPS = {
         "backend.guardian",
         "backend.jobs",
         "backend.journal",
+        "backend.last_uses",
     ],
     "actors": ["backend.*", "tools", "tool_index", "tasks", "awaited", "presentation", "router", "front"],
     "edge": ["aggregate", "server", "__main__", "cli.*", "clients.*"],

@@ -1,12 +1,23 @@
 """What each client accepts: CLIENTS.md, section 1, row by row."""
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.profiles import BY_NAME, CANONICAL, PROFILES, Listing, Profile, adjusted, by_client_name
+from search_mcp.profiles import (
+    BY_NAME,
+    CANONICAL,
+    PROFILES,
+    Listing,
+    Patience,
+    Profile,
+    adjusted,
+    by_client_name,
+    first_list_patience,
+)
 
 DOTS, DASHES, UNDERSCORES = "my.server.read-file_x", "my_server__read-file_x", "my_server__read_file_x"
 
@@ -111,3 +122,21 @@ def test_settings_come_before_the_clients_own(
 
 def test_settings_that_set_nothing_change_nothing() -> None:
     assert adjusted(CURSOR, separator="auto", max_length=None, listing=None) == CURSOR
+
+
+@pytest.mark.parametrize(
+    ("client", "setting", "hears_news", "patience"),
+    [
+        ("claude-desktop", "auto", False, Patience(36, 36)),
+        ("claude-desktop", "auto", True, Patience(36, 36)),
+        ("claude-desktop", 2.0, False, Patience(2, 2)),
+        ("claude-desktop", 100.0, False, Patience(36, 36)),
+        ("codex", "auto", False, Patience(3, 3)),
+        ("claude-code", "auto", False, Patience(1, 1)),
+        ("canonical", "auto", False, Patience(18, 5)),
+        ("canonical", "auto", True, Patience(1, 1)),
+        ("canonical", 7.0, True, Patience(7, 7)),
+    ],
+)
+def test_how_long_a_first_list_waits(client: str, setting: Any, hears_news: bool, patience: Patience) -> None:
+    assert first_list_patience(BY_NAME[client], setting, hears_news=hears_news) == patience

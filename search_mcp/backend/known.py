@@ -12,11 +12,20 @@ from collections.abc import Callable
 import anyio
 
 from search_mcp.backend.surroundings import Surroundings
-from search_mcp.cache import VERDICT_SECONDS, Record, fingerprint
+from search_mcp.cache import (
+    RENEWAL_SECONDS,
+    SILENCE_SECONDS,
+    VERDICT_SECONDS,
+    Failure,
+    Key,
+    Record,
+    failure,
+    fingerprint,
+)
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.errors import BackendAnswered
-from search_mcp.jsonrpc import altered
+from search_mcp.jsonrpc import UNSET, altered
 from search_mcp.model import Era, Kind, ListChanged, News, Offer, Opening, Page
 from search_mcp.peer import ConnectionEndedError
 
@@ -41,7 +50,9 @@ class Known:
         self._config, self._tell, self._world = config, tell, surroundings
         self._pages: dict[Kind, Page] = {}
         self._missing = set(Kind)  # the lists that were never read, nor remembered
-        self._record_key = ""
+        self.failure: Failure | None = None
+        """How its last start failed, in this process or an earlier one."""
+        self._key: Key | None = None
         self._variant = ""  # of its tool definitions, in this life
         self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_at: dict[Kind, float] = {}  # in this life
@@ -51,10 +62,14 @@ class Known:
         """Whether all its lists were read, or are remembered."""
         return not self._missing
 
-    # From its last life
+    # From an earlier process
 
     def recall(self, opening: Opening, program: str) -> None:
-        """Tell what this very program last offered such a client."""
+        """Tell what this very program last offered such a client, or else any other client.
+
+        Lists that another kind of client was given serve until the backend has answered: they do not make it
+        complete, so it is started.
+        """
         cache = self._world.cache
         if cache is None:
             return
@@ -63,37 +78,47 @@ class Known:
         except OSError:
             return
         key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
-        if key == self._record_key:
+        if key == self._key:
             return
-        self._record_key = key
+        self._key = key
+        self.failure = cache.load_failure(key, self._config)
+        age_seconds = cache.age_seconds(key, self._world.wall_clock())
         record = cache.load(key)
+        is_own = record is not None
+        if record is None and (similar := cache.load_similar(key)) is not None:
+            record = altered(similar, offer=_for_another_client(similar.offer))
         if record is None:
-            if cache.was_silent(key):  # nobody waits for its lists; they may come all the same
-                self._tell_of_all()
             return
         self.offer = record.offer
-        if record.offer.era is opening.era or cache.age_seconds(key, self._world.wall_clock()) < VERDICT_SECONDS:
+        if record.offer.era is opening.era or (is_own and age_seconds < VERDICT_SECONDS):
             self.era = record.offer.era
         if not record.pages:
             return  # none could be had then, and one may now
-        self._missing.clear()
+        if is_own and age_seconds < RENEWAL_SECONDS:
+            self._missing.clear()
         self._pages = dict(record.pages)
         self._mark_changed_tools()
-        self._tell_of_all()
-
-    def _tell_of_all(self) -> None:
         for kind in Kind:
             self._tell(ListChanged(self._config.name, kind, self._pages.get(kind)))
 
-    def _remember(self, offer: Offer) -> None:
-        if self._world.cache is not None and self._record_key:
-            self._world.cache.store(self._record_key, Record(offer, dict(self._pages)))
+    @property
+    def was_silent(self) -> bool:
+        """Whether it is not worth waiting for: it did not answer lately, and nothing else is known of it."""
+        if self.failure is None or not self.failure.is_silence or self._pages:
+            return False
+        return self._world.wall_clock() - self.failure.at < SILENCE_SECONDS
 
-    def note_silence(self) -> None:
-        """Take note that it did not answer at all, and remember it for the next start."""
-        self.era = None
-        if self._world.cache is not None and self._record_key and not self.is_complete:
-            self._world.cache.store_silence(self._record_key)
+    def _remember(self, offer: Offer) -> None:
+        if self._world.cache is not None and self._key is not None:
+            self._world.cache.store(self._key, Record(offer, dict(self._pages)))
+
+    def note_failure(self, reason: str, *, is_silence: bool) -> None:
+        """Remember for the next start that this one failed."""
+        self.failure = failure(self._config, reason, is_silence, self._world.wall_clock())
+        if is_silence:
+            self.era = None
+        if self._world.cache is not None and self._key is not None:
+            self._world.cache.store_failure(self._key, self.failure)
 
     # From this one
 
@@ -101,6 +126,9 @@ class Known:
         """Take note of what it says of itself."""
         self.era, self.offer = offer.era, offer
         self._read_at.clear()
+        self.failure = None
+        if self._world.cache is not None and self._key is not None:
+            self._world.cache.clear_failure(self._key)
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
@@ -192,3 +220,8 @@ def _marked(page: Page, changed: frozenset[str]) -> Page:
     if changed:
         changed &= {entry.key for entry in page.entries}
     return page if changed == page.changed else altered(page, changed=changed)
+
+
+def _for_another_client(offer: Offer) -> Offer:
+    """Leave out of remembered capabilities what a server may offer one client and not another."""
+    return altered(offer, extensions={}, tasks=UNSET, has_tasks=False)

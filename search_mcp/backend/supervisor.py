@@ -6,7 +6,6 @@ is `known`'s, what a name means is the router's.
 """
 
 import asyncio
-import contextlib
 import logging
 import sys
 from collections.abc import Callable, Mapping
@@ -76,6 +75,7 @@ class Supervisor:
         self._start_seconds: float | None = None
         self._ready_at: float | None = None
         self._opening: Opening | None = None
+        self._is_lazy = config.startup == "lazy"  # starts with its first call, stops when idle
         self._life: Life | None = None
         self._subscriptions: _Subscriptions = {}  # made again in every life
         self._held: dict[_Held, None] = {}  # calls that came before it was ready, in order
@@ -103,7 +103,17 @@ class Supervisor:
     @property
     def status(self) -> Status:
         retry_after = max(0.0, self._retry_at - self._world.clock()) if self._retry_at is not None else None
-        return Status(self.name, self._state.value, self._reason, retry_after, self._known.offer, self._start_seconds)
+        failure = self._known.failure if self._state is State.STOPPED else None
+        return Status(
+            self.name,
+            self._state.value,
+            self._reason or (failure.reason if failure is not None else None),
+            retry_after,
+            self._known.offer,
+            self._start_seconds,
+            failed_at=failure.at if failure is not None else None,
+            was_silent=self._known.was_silent,
+        )
 
     # From the configuration
 
@@ -114,10 +124,13 @@ class Supervisor:
     def adopt(self, config: ServerConfig) -> None:
         """Go over to an entry that is started alike."""
         is_edited, self._config = config != self._config, config
+        if config.startup != "auto":
+            self._is_lazy = config.startup == "lazy"
         self._watch_idleness()
         is_idle = self._dialect is None and self._state in (State.STOPPED, State.READY)  # or is about to be stopped
         is_given_up = self._state is State.FAILED and is_edited
-        if self._opening is not None and config.startup == "eager" and (is_idle or is_given_up):
+        is_wanted = is_given_up if config.startup == "auto" else not self._is_lazy and (is_idle or is_given_up)
+        if self._opening is not None and is_wanted:
             self._wanted.set()
 
     def succeed(self, predecessor: "Supervisor") -> None:
@@ -141,14 +154,23 @@ class Supervisor:
         """Get to know the client; start, unless it is lazy and its lists are known."""
         self.recall(opening)
         self._opening = opening
-        if self._config.startup == "eager" or not self._known.is_complete:
+        if self._config.startup == "auto":
+            uses = self._world.last_uses
+            self._is_lazy = self._known.is_complete and uses is not None and not uses.is_recent(self._config)
+        if not self._is_lazy or not self._known.is_complete:
             self._wanted.set()
 
     def recall(self, opening: Opening) -> None:
         """Tell what is remembered of it, as it was for such a client; nothing is started."""
-        if self._config.problem is None:
-            with contextlib.suppress(EndedError):  # it cannot be started, so what it once offered cannot be had either
-                self._known.recall(opening, self._program(self._environment()))
+        if self._config.problem is not None:
+            self._reason = self._config.problem
+            return
+        try:
+            program = self._program(self._environment())
+        except EndedError as exc:  # it cannot be started, so what it once offered cannot be had either
+            self._reason = redact(str(exc), self._config.secrets)
+        else:
+            self._known.recall(opening, program)
 
     def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
@@ -157,6 +179,8 @@ class Supervisor:
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
         self._world.last_call.note()
+        if call.action is Action.CALL_TOOL and self._world.last_uses is not None:
+            self._world.last_uses.note(self._config)
         if self._life is not None and self._life.dialect is not None and self._life.child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
             return NOTHING
@@ -248,10 +272,11 @@ class Supervisor:
                 self._retry_at = None
                 self._advance(Event.START)
                 self._ready_at = None
+                is_silence = False
                 try:
                     await self._live()
                 except EndedError as ended:
-                    reason = str(ended)
+                    reason, is_silence = str(ended), isinstance(ended, _SilentError)
                 except Exception as exc:  # a bug here must not take the other backends down
                     log.exception("! %s: bug", self.name)
                     reason = f"internal error: {exc!r}"
@@ -262,7 +287,10 @@ class Supervisor:
                 if self._doomed:
                     await anyio.sleep_forever()  # until our own end
                 failures = 1 if self._was_settled() else failures + 1
-                await self._back_off(redact(reason, self._config.secrets), failures)
+                reason = redact(reason, self._config.secrets)
+                if self._ready_at is None:
+                    self._known.note_failure(reason, is_silence=is_silence)
+                await self._back_off(reason, failures)
         finally:
             self._advance(Event.STOP)
             self._refuse_held()
@@ -335,10 +363,9 @@ class Supervisor:
             self._known.era = None
             raise EndedError(str(exc)) from exc
         except TimeoutError:
-            self._known.note_silence()
             seconds = self._config.start_timeout_seconds
             how = f"it did not answer within {seconds:g} s of being started"
-            raise EndedError(life.with_last_words(how)) from None
+            raise _SilentError(life.with_last_words(how)) from None
         finally:
             self._stop_watching_idleness()
             await life.stop()
@@ -405,8 +432,7 @@ class Supervisor:
     def _watch_idleness(self) -> None:
         """Look whether it is idle, and again when it may have been for long enough."""
         self._stop_watching_idleness()
-        lazy = self._config.startup == "lazy"
-        seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if lazy else None)
+        seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if self._is_lazy else None)
         life, dialect = self._life, self._dialect
         if seconds is None or life is None or dialect is None:
             return
@@ -446,6 +472,10 @@ _STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "
 
 class _ExitedOnOpeningError(EndedError):
     """It ended before it was open: perhaps because of how it was spoken to."""
+
+
+class _SilentError(EndedError):
+    """It did not answer in time."""
 
 
 class _Held(Struct, eq=False):

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.lifecycle import Backoff
 from search_mcp.backend.process import Spawn, Spawner
 from search_mcp.cache import CatalogCache
@@ -48,6 +49,8 @@ class Surroundings(Struct, frozen=True):
     max_message_bytes: int = 64 << 20
     cache: CatalogCache | None = None
     trust: TrustStore | None = None
+    last_uses: LastUses | None = None
+    """`None`: nothing is known of earlier uses, and `startup: "auto"` starts every server."""
     log_folder: Path | None = None
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))

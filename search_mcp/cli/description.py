@@ -4,7 +4,7 @@ Decides what of a definition a person is shown; the rest of it is for models.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +13,7 @@ from search_mcp import jsonrpc
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
-from search_mcp.cli.session import Session, needed, owners
+from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.errors import NotRunning, ToolNotFound
 from search_mcp.jsonrpc import Fields
@@ -42,8 +42,6 @@ def describe(
         return descriptions(running, names)
 
     found = inventory.look(options, owners(loaded, options.profile, names), find)
-    if found.unknown and found.age_seconds is not None:
-        found = inventory.look(replace(options, refresh=True), needed(loaded, names), find)
     inventory.tell_age(found.age_seconds, options.screen)
     if options.as_json:
         options.screen.json(found.as_json())

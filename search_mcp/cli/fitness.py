@@ -11,8 +11,7 @@ from search_mcp.backend.surroundings import PROBE_SECONDS
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.model import Audience, Era, Status
-from search_mcp.profiles import Profile
-from search_mcp.router import IMPATIENCE
+from search_mcp.profiles import Profile, first_list_patience
 from search_mcp.tools import definitions
 from search_mcp.views import ShownNames
 
@@ -58,7 +57,9 @@ def of_prefix(server: ServerConfig) -> str | None:
 
 
 def _patience(client: Profile, settings: Settings) -> float:
-    return min(settings.first_list_seconds, client.patience_seconds * IMPATIENCE)
+    if client.reads_later_lists:
+        return float("inf")
+    return first_list_patience(client, settings.first_list_seconds).most
 
 
 def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterator[Remark]:
@@ -97,7 +98,7 @@ def _shortened(catalog: Catalog, profile: Profile) -> list[str]:
 def _listed(catalog: Catalog, profile: Profile) -> int:
     items = catalog.tools()
     shown = [item for item in items if profile.listing != "search" or item.pinned]
-    return len(shown) + len(definitions(profile.listing))
+    return len(shown) + len(definitions(profile.listing, is_whole=profile.reads_later_lists is not False))
 
 
 def _enumerated(examples: Sequence[str]) -> str:

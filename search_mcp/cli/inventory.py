@@ -1,16 +1,19 @@
-"""The tools there are, as `list`, `search`, `describe` and `tokens` need them.
+"""The tools of all servers, as `list`, `search`, `describe` and `tokens` show them.
 
-Decides how long they are waited for, and what is said of their age and of those that are missing.
+These commands read what earlier commands and clients learnt. Decides when servers are started all the same, and what
+is printed about the age of the lists and about the servers that are missing.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 import anyio
 
+from search_mcp.cli.memory import Remembered, Renewed
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, cut, did_you_mean, disabled
-from search_mcp.cli.session import Session, only, run
+from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig
 from search_mcp.model import Kind, Status
@@ -23,13 +26,30 @@ _Answer = TypeVar("_Answer")
 
 
 def look(options: Options, config: Config, at: Callable[[Session], _Answer]) -> _Answer:
-    """Look at something once the tools of every server are known."""
+    """Look at what is remembered of the servers; none is started unless nothing is remembered, or `--refresh` is given.
 
-    async def work(running: Session) -> _Answer:
-        await _settle(running, options.screen)
-        return at(running)
+    A server whose last start failed is not started again either.
+    """
+    if options.refresh:
+        return run(config, options.profile, Renewed, partial(_settled, options.screen, at))
 
-    return run(config, options.profile, options.memory, work)
+    def remembered(session: Session) -> tuple[list[Status], _Answer | None]:
+        standings = session.statuses()
+        states = {status.state for status in standings}
+        return standings, at(session) if "remembered" in states or "unknown" not in states else None
+
+    standings, found = recall(config, options.profile, remembered)
+    if found is not None:
+        return found
+    unknown = {status.server for status in standings if status.state == "unknown"}
+    others = {status.server: status for status in standings if status.server not in unknown}
+    work = partial(_settled, options.screen, at)
+    return run(only(config, unknown), options.profile, Remembered, work, left_alone=others)
+
+
+async def _settled(screen: Terminal, at: Callable[[Session], _Answer], session: Session) -> _Answer:
+    await _settle(session, screen)
+    return at(session)
 
 
 def known_server(config: Config, name: str) -> ServerConfig:
@@ -76,12 +96,15 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
             return
 
 
-def report_failures(failures: Sequence[Status], terminal: Terminal) -> int:
-    """Say which servers' tools are missing, and why if it is one; return the exit code."""
-    if len(failures) == 1:
-        reason = cut(failures[0].reason or "it did not start in time")
-        terminal.warning(f"the tools of {failures[0].server!r} are missing: {reason}; search-mcp check tells more")
-    elif failures:
-        servers = ", ".join(repr(status.server) for status in failures)
-        terminal.warning(f"the tools of {len(failures)} servers are missing: {servers}; search-mcp check tells why")
-    return WRONG if failures else FINE
+def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
+    """Name the servers whose tools are missing, and what to do; return the exit code."""
+    unknown = [status.server for status in failures if status.state == "unknown"]
+    failed = [status for status in failures if status.state != "unknown"]
+    if unknown:
+        terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {' '.join(unknown)}` starts them.")
+    if failed:
+        reasons = [f"{status.server} ({cut(status.reason or 'it did not start in time')})" for status in failed[:3]]
+        reasons += [f"and {len(failed) - 3} more"] if len(failed) > 3 else []
+        names = " ".join(status.server for status in failed)
+        terminal.note(f"Not running: {', '.join(reasons)}; `search-mcp check {names}` tries again.")
+    return FINE if has_data or not failures else WRONG

@@ -44,7 +44,7 @@ def list_(
         show_tools(found, options.screen)
         if not found.tools and not found.failures:
             options.screen.note(f"There are no tools; the configuration is {path}.")
-    return inventory.report_failures(found.failures, options.screen)
+    return inventory.report_failures(found.failures, options.screen, has_data=bool(found.tools))
 
 
 @takes("config", "client", "refresh", "as_json", "debug")
@@ -73,7 +73,7 @@ def search(
         show_explanations(found, options.screen)
     else:
         show_tools(found, options.screen)
-    code = inventory.report_failures(found.failures, options.screen)
+    code = inventory.report_failures(found.failures, options.screen, has_data=bool(found.tools))
     if not found.tools:
         raise Problem(f"no tool matches {text!r}", did_you_mean(found.nearest, "search-mcp list shows what there is"))
     return code

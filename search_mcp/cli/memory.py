@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
-from search_mcp.cache import CatalogCache, Record
+from search_mcp.cache import CatalogCache, Failure, Key, Record
+from search_mcp.config import ServerConfig
 from search_mcp.jsonrpc import altered
 from search_mcp.model import Kind, Page
 
@@ -35,28 +36,52 @@ class Remembered(Memory):
 
     startup = "lazy"
 
-    def load(self, key: str) -> Record | None:
+    def load(self, key: Key) -> Record | None:
         record = super().load(key)
         if record is not None:
-            self.age_seconds_used = max(self.age_seconds_used or 0.0, self.age_seconds(key, time.time()))
+            self._note_age(self._path(key))
         return record
+
+    def load_similar(self, key: Key) -> Record | None:
+        found = self._find_similar(key)
+        if found is None:
+            return None
+        path, record = found
+        self._note_age(path)
+        return record
+
+    def _note_age(self, path: Path) -> None:
+        with contextlib.suppress(OSError):  # it was deleted since it was read
+            self.age_seconds_used = max(self.age_seconds_used or 0.0, time.time() - path.stat().st_mtime)
 
 
 class Eras(Memory):
     """Believe how servers are opened, and read their lists anew."""
 
-    def load(self, key: str) -> Record | None:
+    def load(self, key: Key) -> Record | None:
         record = super().load(key)
         return altered(record, pages=_NO_PAGES) if record is not None else None
+
+    def load_similar(self, key: Key) -> Record | None:
+        return None
+
+    def load_failure(self, key: Key, config: ServerConfig) -> Failure | None:
+        return None
 
 
 class Renewed(Memory):
     """Believe nothing: what is remembered afterwards is as old as this command."""
 
-    def load(self, key: str) -> Record | None:
+    def load(self, key: Key) -> Record | None:
         return None
 
-    def store(self, key: str, record: Record) -> None:
+    def load_similar(self, key: Key) -> Record | None:
+        return None
+
+    def load_failure(self, key: Key, config: ServerConfig) -> Failure | None:
+        return None
+
+    def store(self, key: Key, record: Record) -> None:
         super().store(key, record)
-        with contextlib.suppress(OSError):  # it could not be written, which was said
+        with contextlib.suppress(OSError):  # it could not be written, and a warning was logged
             os.utime(self._path(key))

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp import profiles, server
-from search_mcp.cli.memory import Memory, Remembered, Renewed
 from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config
@@ -45,9 +44,7 @@ class Options:
             help="Names as this AI client sees them, such as cursor.",
         ),
     ] = None
-    refresh: Annotated[
-        bool, typer.Option("--refresh", help="Ask all servers again, also those that are remembered.")
-    ] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Start every server and ask it again.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the log and, on an error, where it comes from.")] = False
@@ -65,11 +62,6 @@ class Options:
     @property
     def profile(self) -> Profile | None:
         return profiles.BY_NAME[self.client] if self.client is not None else None
-
-    @property
-    def memory(self) -> type[Memory]:
-        """What is to be believed of what is remembered of the servers."""
-        return Renewed if self.refresh else Remembered
 
 
 def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -44,7 +44,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "serverUrl": "The address of an HTTP server, which this version does not run.",
     "httpUrl": "The address of an HTTP server, which this version does not run.",
     # of a server, and of all
-    "startup": '"eager": started with the client. "lazy": started by the first call, and stopped when idle.',
+    "startup": '"eager": start with the client. "lazy": start with the first call, stop when idle. "auto": lazy if its '
+    "lists are remembered and none of its tools was called in the last three days, else eager.",
     "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked "
     "does not count. Without it, as long as the client waits.",
     "maxCallSeconds": "How long a call may take in all, whatever progress it makes.",
@@ -63,7 +64,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "descriptionLength": "Characters of a description in the light listing and in search results.",
     "maxMessageBytes": "How long one message of a server may be; read at the start only.",
     "logLevel": "What is written to the log, which is search-mcp's stderr.",
-    "firstListSeconds": "How long a client's first list waits for servers that nothing is remembered of.",
+    "firstListSeconds": "How long a client's first list waits for servers whose lists are not remembered; auto follows "
+    "what is known of the client.",
 }
 
 

@@ -6,10 +6,11 @@ remembered for one command is good for the next.
 """
 
 import signal
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, TypeVar
 
 import anyio
@@ -75,10 +76,16 @@ _OPENING = Opening(Era.MODERN, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_
 
 
 class Session:
-    """Remembered and running backends, as a command uses them."""
+    """Remembered and running backends, as a command uses them.
 
-    def __init__(self, config: Config, aggregate: Aggregate, memory: Memory) -> None:
+    `left_alone` has the standing of servers that the command has nothing to do with.
+    """
+
+    def __init__(
+        self, config: Config, aggregate: Aggregate, memory: Memory, left_alone: Mapping[str, Status], *, runs: bool
+    ) -> None:
         self.config = config
+        self._left_alone, self._runs = left_alone, runs
         self._router = aggregate.router
         self._memory = memory
         self.audience = aggregate.router.audience(_PERSON.viewer)
@@ -112,18 +119,21 @@ class Session:
         return self._router.instructions()
 
     def statuses(self) -> list[Status]:
-        """Every server's standing, in order: `ready`, `remembered`, `failed`, `disabled`, or still `starting`.
+        """Every server's standing, in order.
 
-        What is only waiting to be tried again has failed, as far as a command is concerned.
+        `ready`, `remembered`, `failed`, `disabled`, still `starting`, or `unknown` where nothing is started. A server
+        that waits for its next attempt has failed, as far as a command is concerned.
         """
-        return [self._verdict(status) for status in self._router.statuses()]
+        return [self._left_alone.get(each.server) or self._verdict(each) for each in self._router.statuses()]
 
     def _verdict(self, status: Status) -> Status:
         if status.state in ("ready", "disabled"):
             return status
         if status.state == "stopped" and self.has_listed(status.server):
             return altered(status, state="remembered")
-        return altered(status, state="failed" if status.reason is not None else "starting")
+        if status.reason is not None:
+            return altered(status, state="failed")
+        return altered(status, state="starting" if self._runs else "unknown")
 
     def needed_for(self, tool: str) -> list[Status]:
         """The standing of the servers whose prefix a name carries."""
@@ -131,8 +141,8 @@ class Session:
         return [status for status in self.statuses() if status.server in prefixed]
 
     def failures(self) -> list[Status]:
-        """The enabled servers of which nothing is known."""
-        return [status for status in self.statuses() if status.state in ("failed", "starting")]
+        """The enabled servers whose tools are missing."""
+        return [status for status in self.statuses() if status.state in ("failed", "starting", "unknown")]
 
     def awaited(self) -> str:
         """Say what is still being waited for."""
@@ -187,6 +197,7 @@ def run(
     profile: Profile | None,
     believe: Callable[[Path], Memory],
     work: Callable[[Session], Awaitable[_Answer]],
+    left_alone: Mapping[str, Status] = MappingProxyType({}),
 ) -> _Answer:
     """Do something with the backends of a configuration; when this returns or raises, they are gone.
 
@@ -199,7 +210,7 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        session, aggregate = _assemble(config, profile, believe)
+        session, aggregate = _assemble(config, profile, believe, left_alone)
 
         async def with_backends() -> _Answer:
             async with aggregate.running():
@@ -236,14 +247,21 @@ def recall(config: Config, profile: Profile | None, look: Callable[[Session], _A
     """Look at what is remembered of the backends; none is started."""
 
     async def main() -> _Answer:
-        session, aggregate = _assemble(config, profile, Remembered)
+        session, aggregate = _assemble(config, profile, Remembered, {}, runs=False)
         aggregate.router.recall(_OPENING)
         return look(session)
 
     return anyio.run(main)
 
 
-def _assemble(config: Config, profile: Profile | None, believe: Callable[[Path], Memory]) -> tuple[Session, Aggregate]:
+def _assemble(
+    config: Config,
+    profile: Profile | None,
+    believe: Callable[[Path], Memory],
+    left_alone: Mapping[str, Status],
+    *,
+    runs: bool = True,
+) -> tuple[Session, Aggregate]:
     memory = believe(cache_folder())
     adapted = altered(
         config,
@@ -255,7 +273,7 @@ def _assemble(config: Config, profile: Profile | None, believe: Callable[[Path],
         max_message_bytes=config.settings.max_message_bytes, cache=memory, trust=TrustStore(trust_folder())
     )
     aggregate = Aggregate(adapted, patient, surroundings)
-    return Session(config, aggregate, memory), aggregate
+    return Session(config, aggregate, memory, left_alone, runs=runs), aggregate
 
 
 def _patience(config: Config) -> float:

@@ -37,7 +37,7 @@ def tokens(
     if picture is not None:
         plot.draw(found, picture)
         screen.note(f"{picture}: saved")
-    return inventory.report_failures(failures, screen)
+    return inventory.report_failures(failures, screen, has_data=bool(found.servers))
 
 
 def _show(cost: Cost, terminal: Terminal) -> None:

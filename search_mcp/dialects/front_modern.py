@@ -137,7 +137,8 @@ class FrontModern:
             else:
                 self._answer(request, {names.ITEMS_KEY[kind]: listing.items}, listing.freshness)
 
-        request.cancel = self._gateway.merged_list(kind, viewer, reply)
+        hears_news = any(kind in each.filter.kinds for each in self._subscriptions.values())
+        request.cancel = self._gateway.merged_list(kind, viewer, reply, hears_news=hears_news)
 
     def _call(self, request: Request, params: Fields, meta: Fields, envelope: detect.Envelope) -> None:
         action, target = read_target(request.method, params)

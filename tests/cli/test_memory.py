@@ -5,8 +5,9 @@ import time
 from pathlib import Path
 
 import pytest
+from first_list import visit
 
-from cli.conftest import SERVERS, Place
+from cli.conftest import COMMAND, SERVERS, Place
 
 DAY = 86_400
 
@@ -74,11 +75,61 @@ def test_how_old_it_is_is_said(place: Place, counted: Counted) -> None:
     assert place.run("list", "--json").json["ageSeconds"] < DAY  # what was found again is new
 
 
-def test_a_name_that_is_not_remembered_is_asked_for(place: Place, counted: Counted) -> None:
+def test_a_name_that_is_not_remembered_starts_nothing(place: Place, counted: Counted) -> None:
     text = counted.script.read_text(encoding="utf-8")
     counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
-    assert "box.weigh()" in place.run("describe", "box.weigh").out
-    assert counted.starts == 2
+    ended = place.run("describe", "box.weigh")
+    assert (ended.code, counted.starts) == (1, 1)
+    assert "box.weigh()" in place.run("describe", "box.weigh", "--refresh").out
+
+
+def test_servers_that_were_never_started_are_named_and_left_alone(place: Place, counted: Counted) -> None:
+    other = Counted(place.folder, "other")
+    place.configure({"box": counted.entry, "new": other.entry})
+    for words in (["list"], ["search", "echo"], ["describe", "box.echo"], ["tokens"]):
+        ended = place.run(*words)
+        assert ended.code == 0
+        assert "box" in ended.out
+    assert ended.err == "Not listed yet: new; `search-mcp check new` starts them.\n"
+    assert (counted.starts, other.starts) == (1, 0)
+    assert "new.echo" in place.run("list", "new").out
+    assert (counted.starts, other.starts) == (1, 1)
+
+
+def test_a_server_that_failed_is_not_started_to_look_at_others(place: Place, counted: Counted) -> None:
+    bad = Counted(place.folder, "bad")
+    text = bad.script.read_text(encoding="utf-8")
+    bad.script.write_text(text.replace("import", "exit(3)\nimport", 1), encoding="utf-8")
+    place.configure({"box": counted.entry, "bad": bad.entry})
+    assert place.run("check").code == 1
+    starts = bad.starts
+    ended = place.run("list")
+    assert (ended.code, bad.starts) == (0, starts)
+    assert "box.echo" in ended.out
+    assert "Not running: bad (it exited with code 3" in ended.err
+    ended = place.run("list", "bad")
+    assert (ended.code, ended.out, bad.starts) == (1, "", starts)
+    bad.script.write_text(counted.script.read_text(encoding="utf-8"), encoding="utf-8")
+    assert place.run("check").code == 0
+    assert "bad.echo" in place.run("list").out
+
+
+def test_what_a_client_learnt_is_listed(place: Place, counted: Counted) -> None:
+    text = counted.script.read_text(encoding="utf-8")
+    counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
+    visit(
+        [*COMMAND, "serve"],
+        "claude-ai",
+        {"box__weigh"},
+        folder=place.folder,
+        environment=place.variables,
+    )
+    starts = counted.starts
+    for record in Path(place.variables["XDG_CACHE_HOME"]).rglob("*.json"):
+        if b'"weigh"' not in record.read_bytes():
+            record.unlink()
+    assert "box.weigh" in place.run("list").out
+    assert counted.starts == starts
 
 
 def test_call_reads_the_schema_anew(place: Place, counted: Counted) -> None:
@@ -101,11 +152,11 @@ def test_call_starts_the_one_server_that_has_the_tool(place: Place) -> None:
 
 
 def test_a_server_that_fails_is_not_taken_for_one_without_tools(toolbox: Place) -> None:
-    assert toolbox.run("list").code == 1
-    ended = toolbox.run("list")
-    assert ended.code == 1
-    assert "the tools of 'dying' are missing" in ended.err
-    assert "toolbox.echo" in ended.out
+    for _ in range(2):
+        ended = toolbox.run("list")
+        assert ended.code == 0
+        assert "Not running: dying (" in ended.err
+        assert "toolbox.echo" in ended.out
 
 
 def test_nothing_can_be_remembered_in_a_folder_that_cannot_be_written(toolbox: Place) -> None:

@@ -33,6 +33,7 @@ class Life:
         self.back, self.on_stdout, self.on_end = back, on_stdout, on_end
         self.log = BackendLog(back.revision)
         self.pid = 1000 + len(back.lives)
+        self.started = back.pair.loop.time()
         self.paused = False
         self.rests = 0
         self.signals: list[int] = []
@@ -159,6 +160,20 @@ class Back:
         """From now on react to whatever opens it thus."""
         for method in ("initialize", "server/discover"):
             self.on(method, habit)
+
+    def starts_slowly(self, seconds: float) -> None:
+        """From now on answer what opens it only when it has run for this long."""
+
+        def later(habit: Habit) -> Habit:
+            def act(back: "Back", said: Said) -> None:
+                life = back.life
+                wait = max(0.0, life.started + seconds - back.pair.loop.time())
+                back.pair.loop.call_later(wait, lambda: None if life.has_ended() else habit(back, said))
+
+            return act
+
+        self.on("initialize", later(Back.initializes))
+        self.on("server/discover", later(Back.discovers))
 
     def opens_as_usual(self) -> None:
         """From now on react to what opens it as a server of its era does."""

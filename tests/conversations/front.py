@@ -37,6 +37,11 @@ class Front:
         self.inbox, self._open, self._ids = [], [], 0
         self._log = WireLog(self.revision if not self.is_modern else None)
 
+    def becomes(self, revision: str, **capabilities: Json) -> None:
+        """Be another client, of another era perhaps, once this one has left."""
+        self.revision, self.capabilities = revision, capabilities
+        self.starts_anew()
+
     def expects(self, version: str) -> None:
         """Say which revision `initialize` must settle on, where it is another than this client's own."""
         self._log = WireLog(version)
@@ -52,6 +57,14 @@ class Front:
             self.initializes()
             self.notifies("notifications/initialized")
         self.tools = self.asks("tools/list").result()["tools"]
+
+    def opens_over(self, seconds: float) -> None:
+        """Open, list the tools, and let so much time pass that every server has answered or failed."""
+        if not self.is_modern:
+            self.initializes()
+        self.asks("tools/list")
+        self.pair.after(seconds)
+        self.inbox.clear()
 
     def initializes(self, version: str | None = None) -> None:
         params = {"protocolVersion": version or self.revision, "capabilities": self.capabilities}

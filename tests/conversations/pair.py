@@ -28,11 +28,13 @@ from conversations.front import Front
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
 from search_mcp.aggregate import Aggregate
+from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.process import Command
 from search_mcp.backend.surroundings import LastCall, Surroundings
 from search_mcp.cache import CatalogCache
 from search_mcp.config import Config, ServerConfig, Settings
 from search_mcp.front import Front as Face
+from search_mcp.profiles import Profile
 from search_mcp.server import LAST_ANSWERS_SECONDS
 from search_mcp.trust import TrustStore
 
@@ -44,12 +46,15 @@ class Pair:
         self.loop = StillLoop()
         self.transcript = Transcript()
         self.settings: dict[str, Any] = {}
+        self.profile: Profile | None = None
+        """The client that search-mcp is told of on its command line."""
         self.front = Front(self, front)
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
         self.aggregate: Aggregate | None = None
         self._face: Face | None = None
         self._cache: CatalogCache | None = None
+        self._last_uses: LastUses | None = None
         self.trust: TrustStore | None = None
         self._ended = anyio.Event()
         self._over = False
@@ -69,6 +74,10 @@ class Pair:
     def remembers_in(self, folder: Path) -> None:
         """Have a cache; without one nothing outlives a process of search-mcp."""
         self._cache = CatalogCache(folder)
+
+    def knows_last_uses_in(self, folder: Path) -> None:
+        """Know when tools were last called: `startup: "auto"` starts only what was called lately."""
+        self._last_uses = LastUses(folder, self._wall_clock)
 
     def was_here_before(self, folder: Path) -> None:
         """Have a cache, and in it what one visit of the client leaves behind."""
@@ -157,6 +166,9 @@ class Pair:
 
     # The machinery
 
+    def _wall_clock(self) -> float:
+        return time.time() + self.loop.time()
+
     def _config(self) -> Config:
         servers = tuple(
             ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
@@ -170,8 +182,9 @@ class Pair:
             clock=self.loop.time,
             last_call=LastCall(self.loop.time),
             jitter=lambda: 1.0,
-            wall_clock=lambda: time.time() + self.loop.time(),
+            wall_clock=self._wall_clock,
             cache=self._cache,
+            last_uses=self._last_uses,
             trust=self.trust,
             variables={},
             home="/home/test",
@@ -179,7 +192,7 @@ class Pair:
         faces: list[Face] = []
 
         def start() -> None:  # where a loop runs, as in production
-            self.aggregate = Aggregate(self._config(), None, world)
+            self.aggregate = Aggregate(self._config(), self.profile, world)
             face = Face(self.aggregate.router, self.front.hear, 1 << 20)
             self.aggregate.tell_front = face.tell
             faces.append(face)

@@ -10,7 +10,7 @@ from conversations.eras import legacy_client, modern_client, modern_modern
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
-from conversations.words import ECHO, GREET, OWN_TOOLS, Json, encode, names, text, tool
+from conversations.words import ECHO, GREET, OWN_TOOLS, WITH_CALL_TOOL, Json, encode, names, text, tool
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -172,7 +172,7 @@ def test_a_backend_that_never_lists_delays_the_first_list_and_no_more(pair: Pair
     pair.after(4.9)
     pair.front.hears_nothing()
     pair.after(0.1)
-    assert names(listing.result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+    assert names(listing.result()["tools"]) == ["alpha.greet", "alpha.echo", *WITH_CALL_TOOL]
 
 
 def test_a_misspelt_tool_of_a_listed_server_waits_for_no_other_server(pair: Pair) -> None:
@@ -200,14 +200,14 @@ def _opens_beside_a_silent_list(pair: Pair) -> Asked:
 def test_a_backend_that_refuses_to_list_delays_nothing(pair: Pair) -> None:
     pair.with_server("beta").on("tools/list", refuses(-32603, "sorry"))
     pair.front.opens()
-    assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+    assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *WITH_CALL_TOOL]
 
 
 @pytest.mark.parametrize("nonsense", [{}, {"tools": None}, {"tools": {}}, [], "x", None])
 def test_a_list_that_is_none_costs_nothing_else(pair: Pair, nonsense: Any) -> None:
     pair.with_server("beta").on("tools/list", answers(nonsense) if isinstance(nonsense, dict) else _says(nonsense))
     pair.front.opens()
-    assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
+    assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *WITH_CALL_TOOL]
 
 
 def _says(result: Any) -> Any:

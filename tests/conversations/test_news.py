@@ -11,7 +11,7 @@ from conversations.eras import (
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
-from conversations.words import ECHO, GREET, OWN_TOOLS, SUBSCRIPTION, Json, names, text
+from conversations.words import ECHO, GREET, OWN_TOOLS, SUBSCRIPTION, WITH_CALL_TOOL, Json, names, text
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0
@@ -131,8 +131,10 @@ def test_tools_that_come_after_the_first_list_are_told_of(pair: Pair) -> None:
         pair.front.initializes()
     listing = pair.front.asks("tools/list")
     listens(pair)
-    pair.after(5)
-    assert names(listing.result()["tools"]) == OWN_TOOLS
+    pair.after(17.9)
+    pair.front.hears_nothing()
+    pair.after(0.1)
+    assert names(listing.result()["tools"]) == WITH_CALL_TOOL
     pair.alpha.returns({"tools": [GREET]})
     pair.after(TOLD)
     pair.front.hears("notifications/tools/list_changed")

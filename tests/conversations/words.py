@@ -19,6 +19,8 @@ HOP_KEYS = ("resultType", "ttlMs", "cacheScope")
 """Members of a modern result that each hop makes its own."""
 
 OWN_TOOLS = ["search_tools", "describe_tools", "list_servers"]
+WITH_CALL_TOOL = ["search_tools", "describe_tools", "call_tool", "list_servers"]
+"""Our tools in a list that some server's tools are missing from."""
 
 
 def encode(value: object) -> bytes:

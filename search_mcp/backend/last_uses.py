@@ -1,0 +1,54 @@
+"""When a tool of each server was last called, across processes: one empty file a server, dated by its modification.
+
+`startup: "auto"` starts only servers that were used lately. Knows nothing of what was called.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from search_mcp import jsonrpc
+from search_mcp.config import ServerConfig
+
+log = logging.getLogger(__name__)
+
+RECENT_SECONDS = 3 * 86_400.0
+"""A server called within this time starts with the client (DESIGN section 7: three days)."""
+PRECISION_SECONDS = 3600.0
+"""A date younger than this is not written again."""
+
+
+class LastUses:
+    """A folder of dates. One that cannot be written means that every server counts as unused."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._folder, self._clock = folder, clock
+        self._noted: dict[str, float] = {}
+
+    def note(self, config: ServerConfig) -> None:
+        """Record that one of this server's tools is called now."""
+        now, noted = self._clock(), self._noted.get(config.name, float("-inf"))
+        if 0 <= now - noted < PRECISION_SECONDS:
+            return
+        self._noted[config.name] = now
+        path = self._path(config)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.touch(0o600)
+            os.utime(path, (now, now))
+        except OSError as exc:
+            log.debug("= %s: the date of its last use cannot be kept: %s", config.name, exc)
+
+    def is_recent(self, config: ServerConfig) -> bool:
+        """Whether a tool of this server was called in the last three days."""
+        with contextlib.suppress(OSError):
+            return self._clock() - self._path(config).stat().st_mtime < RECENT_SECONDS
+        return False
+
+    def _path(self, config: ServerConfig) -> Path:
+        started = jsonrpc.encode_bytes([config.command, config.args, config.cwd])
+        return self._folder / hashlib.sha256(started).hexdigest()[:32]

@@ -1,0 +1,36 @@
+"""When each server's tools were last called, across processes."""
+
+from pathlib import Path
+
+from search_mcp.backend.last_uses import RECENT_SECONDS, LastUses
+from search_mcp.config import ServerConfig
+
+SERVER = ServerConfig(name="box", command="uvx", args=("toolbox",))
+SAME, OTHER = ServerConfig(name="b", command="uvx", args=("toolbox",)), ServerConfig(name="box", command="uvx")
+NOW = 1_800_000_000.0
+
+
+def test_a_use_is_recent_for_three_days_in_every_process(tmp_path: Path) -> None:
+    LastUses(tmp_path / "uses", lambda: NOW).note(SERVER)
+    for seconds, is_recent in ((0, True), (RECENT_SECONDS - 1, True), (RECENT_SECONDS, False)):
+        later = LastUses(tmp_path / "uses", lambda at=NOW + seconds: at)  # type: ignore[misc]
+        assert later.is_recent(SERVER) is is_recent
+        assert later.is_recent(SAME) is is_recent, "it is the same program under another name"
+        assert not later.is_recent(OTHER)
+
+
+def test_the_date_of_every_hour_is_kept(tmp_path: Path) -> None:
+    now = NOW
+    uses = LastUses(tmp_path, lambda: now)
+    for seconds, kept in ((0, 0), (3599, 0), (3600, 3600), (-7200, -7200)):
+        now = NOW + seconds
+        uses.note(SERVER)
+        (file,) = tmp_path.iterdir()
+        assert file.stat().st_mtime == NOW + kept
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    uses = LastUses(tmp_path / "file" / "uses", lambda: NOW)
+    uses.note(SERVER)
+    assert not uses.is_recent(SERVER)
