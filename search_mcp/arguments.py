@@ -6,10 +6,9 @@ refuses its arguments. Pure.
 
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
-from search_mcp import jsonrpc
+from search_mcp import jsonrpc, schemas
 from search_mcp.catalog import OWN_NAMES, Item
 from search_mcp.config import redact
 from search_mcp.errors import (
@@ -77,7 +76,7 @@ def tool_error(server: str, tool: str, error: ErrorObject, params: Fields, schem
     if error.code in ACTED_ON_BY_CLIENTS:
         return BackendAnswered(error)
     arguments = jsonrpc.value(params.get("arguments", EMPTY))
-    return BackendToolError(server, tool, error, None if _fits(arguments, schema) else schema)
+    return BackendToolError(server, tool, error, None if schemas.fits(arguments, schema) else schema)
 
 
 def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
@@ -104,16 +103,3 @@ def _blotted(value: object, secrets: frozenset[str]) -> object:
     text = value if isinstance(value, str) else bytes(jsonrpc.encode(value)).decode()
     clean = redact(text, secrets)
     return value if clean == text else clean
-
-
-def _fits(arguments: object, schema: Mapping[str, Any]) -> bool:
-    jsonschema_rs: Any = import_module("jsonschema_rs")  # for the first refused call, not for every start
-    try:
-        # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
-        return bool(jsonschema_rs.validator_for(dict(schema), retriever=_refuse).is_valid(arguments))
-    except (ValueError, jsonschema_rs.ReferencingError):  # it is no schema: nothing can be said of the arguments
-        return True
-
-
-def _refuse(uri: str) -> Any:
-    raise ValueError(f"{uri} is not fetched")
