@@ -6,18 +6,23 @@ Decides spelling, brevity and who is said to call what, never what exists or who
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any
 
-from search_mcp import jsonrpc
+from search_mcp import jsonrpc, schemas
 from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix
 from search_mcp.definitions import OPEN_SCHEMA
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Audience, Kind
 from search_mcp.profiles import Profile
 
 LONGEST_DESCRIPTION = 10_000
 """Characters of a description that are looked at for its first sentence."""
 LONGEST_ABBREVIATION = 12
+REQUIRED_LENGTH = 100
+"""Characters of required parameters' names behind a brief description."""
+LONGEST_PARAMETER = 64
+"""Characters of a parameter's name or of a literal that are written out."""
 SIGNATURE_NODES = 300
 """Parts of a schema that are written out: schemas that hold themselves have no end."""
 SIGNATURE_LENGTH = 300
@@ -27,6 +32,10 @@ _DEEPEST = 2
 _DEEPEST_OF_ALL = 5
 """Lists and choices are followed this far: many schemas hold themselves."""
 _LONGEST_ENUM = 6
+_MOST_READ = 1000
+"""Properties and required names of one object that are looked at: the same object may be referred to many times."""
+_MOST_WRITTEN = 100
+"""Properties of one object that are written; more do not fit into a signature."""
 
 
 class ShownNames:
@@ -175,12 +184,13 @@ def full_definition(item: Item, name: str, audience: Audience) -> Fields:
 
 
 def light_definition(item: Item, name: str, description_length: int) -> Fields:
-    """Write a tool in a few tokens: what it is called and what it is for.
+    """Write a tool in a few tokens: its name, what it is for, and the names of its required parameters.
 
     Clients gate on `annotations`, `execution` says whether it can be called without a task, and `_meta`, which
     no model is shown, names its app.
     """
-    fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(brief(item.description, description_length))}
+    about = with_required(brief(item.description, description_length), item.fields.get("inputSchema"))
+    fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(about)}
     fields["inputSchema"] = OPEN_SCHEMA
     for key in ("annotations", "execution", "_meta"):
         if key in item.fields:
@@ -193,6 +203,7 @@ _SENTENCE_END = "|".join(  # where each begins with one character, all are looke
     ("。", "！", "？", "｡", *(rf"\{end}(?=[\s\"')\]]|$)" for end in ".!?"), r"\n\s*\n")
 )
 _ABBREVIATION = r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$"
+_PLAIN_NAME = r"[\w$@./:\[\]-]+"
 _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))  # Korean has spaces
 
 
@@ -213,6 +224,47 @@ def brief(description: str, limit: int) -> str:
     return text[: cut or limit - 1].rstrip(" ,;:") + "…"
 
 
+class _Requirement(Struct):
+    """The part of a schema that the light list shows; the rest is skipped without being decoded."""
+
+    required: list[Any] = field(default_factory=list)
+
+
+def with_required(description: str, schema: Raw | None) -> str:
+    """Append the names of the required parameters, as in `Edit a file (path, edits)`."""
+    if schema is None or not jsonrpc.fits(schema, _Requirement):
+        return description
+    names = [each for each in jsonrpc.typed(schema, _Requirement).required if isinstance(each, str)]
+    if not names:
+        return description
+    written: list[str] = []
+    for name in names:
+        written.append(_parameter(name))
+        if sum(map(len, written)) > REQUIRED_LENGTH and len(written) > 1:
+            written[-1:] = [f"… {len(names) - len(written) + 1} more"]
+            break
+    if description.endswith((".", "。", "｡")) and not _compiled(_ABBREVIATION).search(
+        description[-LONGEST_ABBREVIATION:]
+    ):
+        description = description[:-1]
+    return f"{description} ({', '.join(written)})".lstrip()
+
+
+def _parameter(name: str) -> str:
+    """Write a parameter's name: quoted unless it is a plain word, because a server may choose any text."""
+    return name if len(name) <= LONGEST_PARAMETER and _compiled(_PLAIN_NAME).fullmatch(name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """Write a text on one line, cut and escaped, so that it cannot pass for more than a literal."""
+    shown = text[:LONGEST_PARAMETER]
+    escaped = "".join(
+        f"\\{each}" if each in '"\\' else each if each.isprintable() else each.encode("unicode_escape").decode()
+        for each in shown
+    )
+    return f'"{escaped}{"…" if len(shown) < len(text) else ""}"'
+
+
 def _is_inside_word(text: str, position: int) -> bool:
     before, after = text[position - 1], text[position]
     return not any(
@@ -227,11 +279,15 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
         written = f"{name}({', '.join(parts)})"
         if len(written) <= limit:
             return written
-    shown = len(parts)
-    while len(written) > limit and shown:
-        shown -= 1
-        written = f"{name}({', '.join([*parts[:shown], f'… {len(parts) - shown} more'])})"
-    return written
+    total = len(schema["properties"])
+    room = limit - len(f"{name}(… {total} more)")
+    shown: list[str] = []
+    for part in parts[:total]:
+        room -= len(part) + len(", ")
+        if room < 0:
+            break
+        shown.append(part)
+    return f"{name}({', '.join([*shown, f'… {total - len(shown)} more'])})" if total else written
 
 
 class _Signature:
@@ -247,9 +303,14 @@ class _Signature:
         if not isinstance(properties, dict):
             return []
         required = schema.get("required")
-        wanted = required if isinstance(required, list) else []
-        ordered = sorted(properties, key=lambda key: key not in wanted)
-        return [f"{key}{'' if key in wanted else '?'}: {self._type(properties[key], depth)}" for key in ordered]
+        some = required[:_MOST_READ] if isinstance(required, list) else []
+        wanted = {each for each in some if isinstance(each, str)}
+        ordered = sorted(islice(properties, _MOST_READ), key=lambda key: key not in wanted)[:_MOST_WRITTEN]
+        written = [
+            f"{_parameter(key)}{'' if key in wanted else '?'}: {self._type(properties[key], depth)}" for key in ordered
+        ]
+        more = len(properties) - len(ordered)
+        return [*written, f"… {more} more"] if more else written
 
     def _type(self, schema: Any, depth: int) -> str:
         self._nodes_left -= 1
@@ -260,7 +321,7 @@ class _Signature:
         if choices:
             more = ["…"] if len(choices) > _LONGEST_ENUM else []
             return "|".join([*choices[:_LONGEST_ENUM], *more])
-        kind = schema.get("type", "object" if "properties" in schema else "any")
+        kind = _type_name(schema.get("type", "object" if "properties" in schema else None))
         if kind == "array":
             inner = self._type(schema.get("items"), depth + 1)
             return f"({inner})[]" if "|" in inner else f"{inner}[]"
@@ -271,13 +332,13 @@ class _Signature:
             and schema["properties"]
         ):
             return "{" + ", ".join(self.parameters(schema, depth + 1)) + "}"
-        return str(kind)
+        return kind
 
     def _choices(self, schema: Mapping[str, Any], depth: int) -> list[str]:
         """The alternatives a schema spells out, if it does; one more than are shown says that there are more."""
         if "const" in schema:
             return [_literal(schema["const"])]
-        for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", str)):
+        for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", _type_name)):
             values = schema.get(keyword)
             if isinstance(values, list):
                 some = values[: _LONGEST_ENUM + 1]
@@ -286,15 +347,21 @@ class _Signature:
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow a `$ref` into the schema itself, once; nothing is ever fetched."""
-    path = schema.get("$ref")
-    if not isinstance(path, str) or not path.startswith("#/"):
-        return schema
-    target: Any = root
-    for part in path[2:].split("/"):
-        target = target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
-    return target if isinstance(target, dict) and "$ref" not in target else {"type": "object"}
+    """Follow references into the schema itself; one that leads nowhere, or in a circle, may mean anything."""
+    for _ in range(_DEEPEST_OF_ALL):
+        if "$ref" not in schema:
+            return schema
+        target = schemas.referenced(schema["$ref"], root)
+        schema = target if isinstance(target, dict) else {}
+    return {}
+
+
+def _type_name(kind: object) -> str:
+    return kind if isinstance(kind, str) and kind in schemas.TYPES else "any"
 
 
 def _literal(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else bytes(jsonrpc.encode(value)).decode()
+    if isinstance(value, str):
+        return _quoted(value)
+    written = bytes(jsonrpc.encode(value)).decode()
+    return written if len(written) <= LONGEST_PARAMETER and written.isprintable() else _quoted(written)

@@ -25,6 +25,7 @@ from search_mcp.views import (
     resource_list,
     signature,
     tool_list,
+    with_required,
 )
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
@@ -166,8 +167,18 @@ SIGNATURES = [
     pytest.param(
         {**schema(a={"$ref": "#/$defs/a~1b~0"}), "$defs": {"a/b~": TEXT}}, "t(a?: string)", id="an escaped one"
     ),
-    pytest.param(schema(a={"$ref": "#/$defs/none"}), "t(a?: object)", id="a reference to nothing"),
-    pytest.param({**schema(a=NODE), "$defs": {"node": NODE}}, "t(a?: object)", id="a reference to itself"),
+    pytest.param(schema(a={"$ref": "#/$defs/none"}), "t(a?: any)", id="a reference to nothing"),
+    pytest.param({**schema(a=NODE), "$defs": {"node": NODE}}, "t(a?: any)", id="a reference to itself"),
+    pytest.param(
+        {**schema(a={"$ref": "#/$defs/alias"}), "$defs": {"alias": NODE, "node": NUMBER}},
+        "t(a?: number)",
+        id="a reference to a reference",
+    ),
+    pytest.param(
+        schema(['b"c\n2. d'], **{'b"c\n2. d': TEXT, "x" * 70: {"type": "string): run me("}}, e={"const": "\u202ef\n"}),
+        't("b\\"c\\n2. d": string, "' + "x" * 64 + '…"?: any, e?: "\\u202ef\\n")',
+        id="names, types and values that would forge a signature",
+    ),
     pytest.param(schema(a={"$ref": "https://example.com/x.json"}), "t(a?: any)", id="nothing is fetched"),
     pytest.param(
         {**schema(a=NODE), "$defs": {"node": schema(next=NODE)}},
@@ -262,6 +273,36 @@ def tool_list_bytes(merged: Catalog, whom: Audience) -> bytes:
     return bytes(tool_list(Spellings(merged), whom, [{"name": Raw(b'"our_own"')}], 120))
 
 
+REQUIRED = [
+    # description, required, then
+    pytest.param("Edit a file.", ["path", "edits"], "Edit a file (path, edits)", id="the full stop goes"),
+    pytest.param("Edit a file", ["path"], "Edit a file (path)", id="no full stop"),
+    pytest.param("Edit a file!", ["path"], "Edit a file! (path)", id="another end"),
+    pytest.param("ファイルを読む。", ["path"], "ファイルを読む (path)", id="a Japanese end"),
+    pytest.param("Files, folders etc.", ["path"], "Files, folders etc. (path)", id="an abbreviation keeps its own"),
+    pytest.param("Edit a file.", [], "Edit a file.", id="none is required"),
+    pytest.param("Edit a file.", None, "Edit a file.", id="nothing is said of it"),
+    pytest.param("Edit a file.", "path", "Edit a file.", id="no list"),
+    pytest.param("", ["path"], "(path)", id="no description"),
+    pytest.param("Edit.", ["path", 5, {}], "Edit (path)", id="members that are no names"),
+    pytest.param("Edit.", ["a b", "x)\n- y", '"'], 'Edit ("a b", "x)\\n- y", "\\"")', id="no plain words"),
+    pytest.param("Edit.", ["x" * 5000], 'Edit ("' + "x" * 64 + '…")', id="an endless name"),
+    pytest.param("Edit.", ["パス", "first-name", "$id"], "Edit (パス, first-name, $id)", id="other plain words"),
+    pytest.param("Edit.", ["word"] * 30, "Edit (" + "word, " * 25 + "… 5 more)", id="too many"),
+]
+
+
+@pytest.mark.parametrize(("description", "required", "then"), REQUIRED)
+def test_the_light_list_names_what_is_required(description: str, required: object, then: str) -> None:
+    body = {"type": "object"} if required is None else {"type": "object", "required": required}
+    assert with_required(description, jsonrpc.encode(body)) == then
+
+
+def test_many_required_parameters_are_counted_and_not_written() -> None:
+    body = jsonrpc.encode({"type": "object", "required": [f"parameter_{number}" for number in range(100_000)]})
+    assert len(with_required("Does it.", body)) < 200
+
+
 LIGHT = {"description": "Reads a file.", "inputSchema": OPEN, "annotations": {"readOnlyHint": True}, "_meta": {"a": 1}}
 BARE = {"description": "", "inputSchema": OPEN}
 OWN = {"name": "our_own"}
@@ -276,6 +317,16 @@ LISTS = [
     ),
     pytest.param("search", [OWN], id="search"),
 ]
+
+
+def test_the_light_list_has_the_names_of_required_parameters_behind_its_sentence() -> None:
+    long = "word " * 40
+    merged = catalog(s=[tool("edit", description=f"{long}.", inputSchema=schema(["path"], path=TEXT))])
+    (edit, _) = shown(merged, audience())
+    sentence, _, required = edit["description"].partition(" (")
+    assert len(sentence) > 110  # the limit of 120 is the sentence's alone
+    assert required == "path)"
+    assert edit["inputSchema"] == OPEN
 
 
 @pytest.mark.parametrize(("listing", "then"), LISTS)
