@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.backend.environment import batch_line, child_environment, completed_path, find_program
+from search_mcp.backend.environment import (
+    batch_line,
+    child_environment,
+    completed_path,
+    find_program,
+    missing_program,
+)
 
 HOME = "/home/ada"
 USUAL = f"{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -255,3 +261,21 @@ def in_c(line: str) -> list[str]:
                 is_quoted = not is_quoted
             position += 1
     return words
+
+
+NODE = "it comes with Node.js: https://nodejs.org"
+PATH_REMEDY = "write its full path into the configuration"
+MISSING = [
+    # command, the programs there are, what is said of it behind its name
+    pytest.param("uvxx", {"uvx"}, "was not found on PATH; did you mean 'uvx'?", id="a typing mistake"),
+    pytest.param("npxx", set(), f"was not found on PATH; did you mean 'npx' ({NODE})?", id="of what is missing too"),
+    pytest.param("Pyhton3", {"python3"}, "was not found on PATH; did you mean 'python3'?", id="in other letters"),
+    pytest.param("npx", set(), f"was not found on PATH; {NODE}. If it is installed, {PATH_REMEDY}", id="a launcher"),
+    pytest.param("my-server", {"uvx"}, f"was not found on PATH; install it, or {PATH_REMEDY}", id="anything else"),
+    pytest.param("/opt/npx", {"npx"}, "was not found; correct its path in the configuration", id="a path"),
+]
+
+
+@pytest.mark.parametrize(("command", "there", "then"), MISSING)
+def test_what_is_said_of_a_program_that_is_not_there(command: str, there: set[str], then: str) -> None:
+    assert missing_program(command, there.__contains__) == f"program {command!r} {then}"

@@ -7,6 +7,8 @@ import ntpath
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
 
 # What a shell command needs to run at all; nothing that belongs to one program, such as a token.
 _POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG", "LANGUAGE", "TZ", "XDG_RUNTIME_DIR")
@@ -115,6 +117,42 @@ def find_program(
             if is_program(candidate):
                 return candidate
     return None
+
+
+_NODE, _UV, _BUN = (
+    "it comes with Node.js: https://nodejs.org",
+    "it comes with uv: https://docs.astral.sh/uv",
+    "https://bun.sh",
+)
+_LAUNCHERS: Mapping[str, str] = {
+    "npx": _NODE,
+    "npm": _NODE,
+    "node": _NODE,
+    "uvx": _UV,
+    "uv": _UV,
+    "bun": f"install it from {_BUN}",
+    "bunx": f"it comes with Bun: {_BUN}",
+    "deno": "install it from https://deno.com",
+    "docker": "install it from https://docs.docker.com/get-docker",
+    "pipx": "install it from https://pipx.pypa.io",
+    "python": "install it from https://www.python.org",
+    "python3": "install it from https://www.python.org",
+}
+"""The programs that most servers are started with, and where to get them."""
+_LEAST_LIKENESS = 0.7
+
+
+def missing_program(command: str, is_there: Callable[[str], bool]) -> str:
+    """Say that a program does not exist, and what to do about it; `is_there` tells whether another one does."""
+    if posixpath.dirname(command) or ntpath.dirname(command):
+        return f"program {command!r} was not found; correct its path in the configuration"
+    what = f"program {command!r} was not found on PATH"
+    if command in _LAUNCHERS:
+        return f"{what}; {_LAUNCHERS[command]}. If it is installed, write its full path into the configuration"
+    difflib: Any = import_module("difflib")  # for the first wrong name, not for every start
+    for meant in difflib.get_close_matches(command.lower(), _LAUNCHERS, 1, _LEAST_LIKENESS):
+        return f"{what}; did you mean {meant!r}{'' if is_there(meant) else f' ({_LAUNCHERS[meant]})'}?"
+    return f"{what}; install it, or write its full path into the configuration"
 
 
 def _places(platform: str, path: str) -> list[str]:

@@ -10,13 +10,12 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 import anyio
 
 from search_mcp.backend import lifecycle
-from search_mcp.backend.environment import child_environment, find_program
+from search_mcp.backend.environment import child_environment, find_program, missing_program
 from search_mcp.backend.journal import file_name
 from search_mcp.backend.known import Known
 from search_mcp.backend.life import Life
@@ -394,13 +393,13 @@ class Supervisor:
         Raises:
             EndedError: it is not there.
         """
-        command = self._config.command
-        program = find_program(sys.platform, command, environment, self._config.cwd, is_program)
+        program = self._found(self._config.command, environment)
         if program is None:
-            where = f"in {environment.get('PATH', '')}" if Path(command).name == command else "there"
-            remedy = "install it, or write its full path into the configuration"
-            raise EndedError(f"command {command!r} was not found {where}; {remedy}")
+            raise EndedError(missing_program(self._config.command, lambda other: bool(self._found(other, environment))))
         return program
+
+    def _found(self, command: str, environment: Mapping[str, str]) -> str | None:
+        return find_program(sys.platform, command, environment, self._config.cwd, is_program)
 
     async def _serve(self, life: Life, opening: Opening, offer: Offer) -> None:
         def lost() -> WireError:

@@ -133,7 +133,7 @@ def test_what_only_configures_stays_readable(configured: Configured) -> None:
         "check"
     )
     assert "error: no production database; is that true?" in ended.out
-    assert "'there-is-no-such-program' was not found in /usr/bin:/bin" in ended.out
+    assert "'there-is-no-such-program' was not found on PATH" in ended.out
     assert "***" not in ended.out
 
 
@@ -182,7 +182,7 @@ def test_check_judges_for_a_client(place: Place) -> None:
 def test_check_knows_what_a_misspelt_program_is_called(configured: Configured) -> None:
     ended = configured(shell={"command": "sh.exe"}).run("check", "--json")
     assert ended.code == 1
-    assert "'sh.exe' was not found in /" in ended.json["servers"][0]["reason"]
+    assert "'sh.exe' was not found on PATH" in ended.json["servers"][0]["reason"]
     assert ended.json["servers"][0]["remedy"].startswith('write "command": "sh": there is /')
 
 

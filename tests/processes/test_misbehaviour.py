@@ -85,7 +85,9 @@ def test_a_missing_command_is_named(serve: Serve) -> None:
         run.opens()
         assert run.calls("good.echo", words="x") == "x"
         error = run.is_refused("bad.echo")
-        assert error["message"] == "MCP server 'bad' is not running"
+        assert error["message"].startswith(
+            "MCP server 'bad' is not running: program 'no-such-command-anywhere' was not"
+        )
         assert "no-such-command-anywhere" in error["data"]["reason"]
 
 
@@ -94,7 +96,7 @@ def test_a_missing_folder_is_named(serve: Serve) -> None:
         run.opens()
         assert run.calls("good.echo", words="x") == "x"
         error = run.is_refused("bad.echo")
-        assert error["message"] == "MCP server 'bad' is not running"
+        assert error["message"].startswith("MCP server 'bad' is not running: ")
         assert "/no/such/folder" in error["data"]["reason"]
 
 
