@@ -5,8 +5,6 @@ refuses its arguments. Pure.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from search_mcp import jsonrpc, schemas
 from search_mcp.catalog import OWN_NAMES, Item
@@ -18,8 +16,12 @@ from search_mcp.errors import (
     WireError,
     invalid_params,
 )
-from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw
-from search_mcp.model import Call
+from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw, altered
+from search_mcp.model import Call, Result
+from search_mcp.views import signature
+
+LARGEST_REFUSAL = 1 << 16
+"""Bytes of a result that may say that arguments are wrong; a larger one is not searched for it."""
 
 
 def with_object(call: Call) -> Fields:
@@ -71,12 +73,47 @@ def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
     return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
 
 
-def tool_error(server: str, tool: str, error: ErrorObject, params: Fields, schema: Mapping[str, Any]) -> WireError:
-    """Wrap a backend's error for a model; with the schema if the arguments do not fit it."""
+def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> WireError:
+    """Wrap a backend's error for a model; with the schema and the signature if the arguments do not fit."""
     if error.code in ACTED_ON_BY_CLIENTS:
         return BackendAnswered(error)
+    if _fit(params, item):
+        return BackendToolError(item.server, item.key, error)
+    return BackendToolError(item.server, item.key, error, item.input_schema, _hint(name, item))
+
+
+def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result:
+    """Append the tool's signature to a result that is an error, if the arguments do not fit; else leave it as it is."""
+    if not _may_be_error(result) or _fit(params, item):
+        return result
+    body = result.fields()
+    if jsonrpc.value(body.get("isError", EMPTY)) is not True:
+        return result
+    try:
+        blocks = jsonrpc.items(body.get("content", Raw(b"[]")))
+    except ValueError:
+        return result
+    hint = jsonrpc.encode({"type": "text", "text": _hint(name, item)})
+    return altered(result, body={**body, "content": jsonrpc.encode([*blocks, hint])})
+
+
+def _may_be_error(result: Result) -> bool:
+    if isinstance(result.body, dict):
+        return "isError" in result.body
+    return len(memoryview(result.body)) <= LARGEST_REFUSAL and _IS_ERROR.search(result.body) is not None
+
+
+_IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
+
+
+def _fit(params: Fields, item: Item) -> bool:
     arguments = jsonrpc.value(params.get("arguments", EMPTY))
-    return BackendToolError(server, tool, error, None if schemas.fits(arguments, schema) else schema)
+    return arguments is None or schemas.fits(arguments, item.input_schema)  # what is nested too deeply is not judged
+
+
+def _hint(name: str, item: Item) -> str:
+    """Tell a model how to call a tool, by the name that it used."""
+    return f"The arguments do not fit the tool's parameters: {signature(name, item.input_schema)}"
 
 
 def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:

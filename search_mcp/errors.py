@@ -5,8 +5,9 @@ outcome of a call that failed. Messages are built from fields, and never hold a 
 from a backend is redacted by whoever makes the error.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from search_mcp.jsonrpc import (
     INTERNAL_ERROR,
@@ -25,6 +26,13 @@ NOT use codes from this sub-range"); this one is the product's contract with its
 ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
 """Codes of errors that clients act on: URL elicitation required (2025-11-25), missing client capability.
 They pass through a tool call unchanged."""
+
+LONGEST_NAME = 200
+"""Characters of a wrong name that a message repeats."""
+LONGEST_REASON = 300
+"""Characters of a reason in a message: its head and its tail, since a program says last why it ended."""
+LONGEST_SUGGESTIONS = 400
+"""Characters of all names that a message suggests."""
 
 
 class SearchMcpError(Exception):
@@ -50,8 +58,13 @@ class WireError(SearchMcpError):
 
     code: int = INTERNAL_ERROR
 
+    @property
+    def what(self) -> str:
+        """What went wrong, without the reasons and remedies that a message adds for a model."""
+        return str(self)
+
     def data(self) -> Mapping[str, Any] | None:
-        """What a program, or a model, needs to act on the error."""
+        """What a program needs to act on the error; clients show a model the message alone."""
         return None
 
     def error_object(self) -> ErrorObject:
@@ -104,7 +117,13 @@ class NotFound(WireError):
         self.name, self.suggestions = name, tuple(suggestions)
 
     def __str__(self) -> str:
-        return f"{self.noun} not found: {self.name}"
+        names = _listed(self.suggestions)
+        return f"{self.what}. Nearest: {names}" if names else self.what
+
+    @property
+    def what(self) -> str:
+        name = self.name if len(self.name) <= LONGEST_NAME else f"{self.name[:LONGEST_NAME]}…"
+        return f"{self.noun} not found: {name}"
 
     def data(self) -> Mapping[str, Any]:
         return {"suggestions": self.suggestions}
@@ -162,7 +181,24 @@ class NotRunning(WireError):
         self.retry_after_seconds = retry_after_seconds
 
     def __str__(self) -> str:
+        sentences = [self.what if self.reason is None else f"{self.what}: {_brief(self.reason)}"]
+        if self._remedy:
+            sentences.append(self._remedy)
+        return ". ".join(sentences)
+
+    @property
+    def what(self) -> str:
         return f"MCP server '{self.server}' is not running"
+
+    @property
+    def _remedy(self) -> str:
+        if self.state == "disabled":
+            return f"The user can switch it on with `search-mcp enable {self.server}`"
+        if self.retry_after_seconds is not None:
+            return f"It is started again in {max(1, math.ceil(self.retry_after_seconds))} s; call again then"
+        if self.state == "failed":
+            return "When that is repaired, call again: a call starts it once more"
+        return "Call again in a few seconds" if self.state in _PASSING_STATES else ""
 
     def data(self) -> Mapping[str, Any]:
         data: dict[str, Any] = {"server": self.server, "state": self.state, "reason": self.reason}
@@ -181,6 +217,11 @@ class Lost(WireError):
         self.server, self.how, self.reason = server, how, reason
 
     def __str__(self) -> str:
+        why = "" if self.reason is None else f": {_brief(self.reason)}"
+        return f"{self.what}{why}. The call may have run all the same"
+
+    @property
+    def what(self) -> str:
         return f"MCP server '{self.server}' {self.how}"
 
     def data(self) -> Mapping[str, Any]:
@@ -223,11 +264,18 @@ class BackendToolError(WireError):
 
     code = BACKEND_ERROR
 
-    def __init__(self, server: str, tool: str, error: ErrorObject, input_schema: object | None = None) -> None:
-        super().__init__(server, tool, error, input_schema)
+    def __init__(
+        self, server: str, tool: str, error: ErrorObject, input_schema: object | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(server, tool, error, input_schema, hint)
         self.server, self.tool, self.error, self.input_schema = server, tool, error, input_schema
+        self.hint = hint
 
     def __str__(self) -> str:
+        return f"{self.what}\n{self.hint}" if self.hint else self.what
+
+    @property
+    def what(self) -> str:
         return f"Backend MCP server error: {self.error.message}"
 
     def data(self) -> Mapping[str, Any]:
@@ -249,3 +297,26 @@ class InternalError(WireError):
 
     def __str__(self) -> str:
         return "Internal error"
+
+
+_PASSING_STATES: Final = frozenset({"starting", "ready", "stopping", "stopped"})
+"""States in which a server may take calls again soon."""
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names that can be used, in one line; one that is too long, or not plain text, cannot be repeated."""
+    written: list[str] = []
+    for name in names:
+        if name.isprintable() and sum(map(len, written)) + len(name) <= LONGEST_SUGGESTIONS:
+            written.append(name)
+    return ", ".join(written)
+
+
+def _brief(reason: str) -> str:
+    """Put a reason into one line, without what is in the middle of a long one."""
+    line = " ".join("".join(each if each.isprintable() else " " for each in reason).split()).rstrip(".")
+    if len(line) <= LONGEST_REASON:
+        return line
+    half = LONGEST_REASON // 2
+    head, tail = line[:half].rpartition(" ")[0] or line[:half], line[-half:].partition(" ")[2] or line[-half:]
+    return f"{head} … {tail}"

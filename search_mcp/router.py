@@ -237,7 +237,7 @@ class Router:
         added = self._presentation.audience(call.caller.viewer).profile.added_arguments
         if added:
             call.params = arguments.without_added(added, call, item)
-        params = call.params  # and not the call, which leads to what is made of its outcome
+        name, params = call.target, call.params  # and not the call, which leads to what is made of its outcome
 
         def on_outcome(outcome: Outcome) -> None:
             try:
@@ -245,11 +245,13 @@ class Router:
                     self._resources.note(server, outcome.body)
                     if item.is_of_app:
                         self._resources.note_app(server, outcome.body)
-                    if outcome.type != "complete" and "task" not in params:  # a task made unasked
+                    if outcome.type == "complete":
+                        outcome = arguments.tool_result(name, params, item, outcome)
+                    elif "task" not in params:  # a task made unasked
                         outcome = self._tasks.translate_outcome(server, outcome)
                 elif isinstance(outcome, BackendAnswered):
                     error = arguments.redacted(outcome.error, secrets)
-                    outcome = arguments.tool_error(server, item.key, error, params, item.input_schema)
+                    outcome = arguments.tool_error(name, params, item, error)
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
                 log.exception("! bug while reading the answer of %s", item.name)
                 outcome = InternalError()

@@ -10,7 +10,7 @@ from search_mcp import arguments, jsonrpc
 from search_mcp.catalog import Item
 from search_mcp.errors import BackendAnswered, BackendToolError, ProtocolError
 from search_mcp.jsonrpc import ErrorObject, Fields, Raw
-from search_mcp.model import NOTHING, Action, Call, Question, Viewer
+from search_mcp.model import NOTHING, Action, Call, Question, Result, Viewer
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
@@ -28,6 +28,10 @@ class Somebody:
 def call(given: str | None, target: str = "s.t") -> Call:
     params = {} if given is None else {"arguments": Raw(given.encode())}
     return Call(Action.CALL_TOOL, target, params, {}, Somebody(), reply=lambda _outcome: None)
+
+
+def item(schema: object) -> Item:
+    return Item("s", "t", "s", "t", {"inputSchema": jsonrpc.encode(schema)})
 
 
 MEANT = [
@@ -59,8 +63,8 @@ def test_what_cannot_be_meant_is_refused_by_name(given: str) -> None:
     ids=["unknown to the tool", "the tool's own", "no properties to speak of"],
 )
 def test_what_a_client_adds_goes_unless_the_tool_knows_it(properties: Any, then: dict[str, Any]) -> None:
-    item = Item("s", "t", "s", "t", {"inputSchema": jsonrpc.encode({"type": "object", "properties": properties})})
-    kept = arguments.without_added(frozenset({"wait"}), call('{"a":1,"wait":true}'), item)
+    tool = item({"type": "object", "properties": properties})
+    kept = arguments.without_added(frozenset({"wait"}), call('{"a":1,"wait":true}'), tool)
     assert json.loads(bytes(kept["arguments"])) == then
 
 
@@ -76,17 +80,56 @@ def test_what_a_client_adds_goes_unless_the_tool_knows_it(properties: Any, then:
     ids=["they fit", "they do not", "none where one is required", "a schema elsewhere is not fetched", "no schema"],
 )
 def test_the_schema_is_attached_when_arguments_do_not_fit_it(given: str | None, schema: Any, attached: bool) -> None:
-    error = arguments.tool_error("s", "t", ErrorObject(-1, "no"), call(given).params, schema)
+    error = arguments.tool_error("t", call(given).params, item(schema), ErrorObject(-1, "no"))
     assert isinstance(error, BackendToolError)
     assert ("inputSchema" in error.data()) is attached
+    assert ("parameters: t(" in str(error)) is attached
 
 
 @pytest.mark.parametrize("code", [-32042, -32021])
 def test_errors_that_clients_act_on_pass_through(code: int) -> None:
     error = ErrorObject(code, "act", Raw(b'{"x":1}'))
-    wrapped = arguments.tool_error("s", "t", error, call(None).params, {})
+    wrapped = arguments.tool_error("t", call(None).params, item(SCHEMA), error)
     assert isinstance(wrapped, BackendAnswered)
     assert wrapped.error_object() == error
+
+
+HINT = b'{"type":"text","text":"The arguments do not fit the tool\'s parameters: s__t(a: integer)"}'
+RESULTS = [
+    # arguments, result, content then
+    pytest.param("{}", b'{"content":[{"a": 1.0}],"isError":true}', b'[{"a": 1.0},%b]' % HINT, id="they do not fit"),
+    pytest.param("{}", b'{"isError" : true, "content":[]}', b"[%b]" % HINT, id="nothing was said"),
+    pytest.param("{}", b'{"isError":true}', b"[%b]" % HINT, id="no content at all"),
+    pytest.param('{"a": 1}', b'{"content":[],"isError":true}', None, id="they fit"),
+    pytest.param("{}", b'{"content":[],"isError":false}', None, id="no error"),
+    pytest.param("{}", b'{"content":[]}', None, id="nothing is said of an error"),
+    pytest.param("{}", b'{"content":[],"structuredContent":{"isError":true}}', None, id="another isError"),
+    pytest.param("{}", b'{"content":"x","isError":true}', None, id="content that is no list"),
+    pytest.param(
+        "{}", b'{"isError":true,"content":[]' + b" " * 70_000 + b"}", None, id="too large to be about arguments"
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "result", "then"), RESULTS)
+def test_an_error_result_gets_the_signature_when_arguments_do_not_fit(
+    given: str, result: bytes, then: bytes | None
+) -> None:
+    before = Result(Raw(result))
+    after = arguments.tool_result("s__t", call(given).params, item(SCHEMA), before)
+    if then is None:
+        assert after is before
+        return
+    fields = after.fields()
+    assert bytes(fields.pop("content")) == then
+    assert fields == jsonrpc.without(before.fields(), "content")
+
+
+def test_so_does_one_that_a_hop_took_its_own_keys_out_of() -> None:
+    opened = Result({"content": Raw(b"[]"), "isError": Raw(b"true")})
+    assert bytes(arguments.tool_result("s__t", {}, item(SCHEMA), opened).fields()["content"]) == b"[%b]" % HINT
+    fine = Result({"content": Raw(b"[]")})
+    assert arguments.tool_result("s__t", {}, item(SCHEMA), fine) is fine
 
 
 def test_a_backends_error_shows_no_secret_and_is_else_the_same() -> None:

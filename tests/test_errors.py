@@ -9,6 +9,8 @@ import pytest
 from search_mcp import jsonrpc
 from search_mcp.errors import (
     ACTED_ON_BY_CLIENTS,
+    LONGEST_NAME,
+    LONGEST_REASON,
     BackendAnswered,
     BackendToolError,
     ConfigError,
@@ -39,9 +41,16 @@ ROWS = [
     pytest.param(
         ToolNotFound("invalid.tool", ["valid.tool", "b"]),
         -32602,
-        "Tool not found: invalid.tool",
+        "Tool not found: invalid.tool. Nearest: valid.tool, b",
         {"suggestions": ["valid.tool", "b"]},
         id="no such tool",
+    ),
+    pytest.param(
+        ToolNotFound("x" * 10_000, ["y" * 10_000, "z\n- forged", "w"]),
+        -32602,
+        f"Tool not found: {'x' * LONGEST_NAME}…. Nearest: w",
+        {"suggestions": ["y" * 10_000, "z\n- forged", "w"]},
+        id="names too long or too odd to be repeated",
     ),
     pytest.param(ToolNotFound("x"), -32602, "Tool not found: x", {"suggestions": []}, id="and nothing like it"),
     pytest.param(
@@ -66,9 +75,9 @@ ROWS = [
         id="the backend answers with an error",
     ),
     pytest.param(
-        BackendToolError("files", "read", ANSWERED, SCHEMA),
+        BackendToolError("files", "read", ANSWERED, SCHEMA, "Parameters: read(path?: string)"),
         -32000,
-        "Backend MCP server error: no such file",
+        "Backend MCP server error: no such file\nParameters: read(path?: string)",
         {
             "server": "files",
             "tool": "read",
@@ -82,35 +91,58 @@ ROWS = [
     pytest.param(
         NotRunning("filesystem", "failed", "exit code 1: no such module"),
         -32000,
-        "MCP server 'filesystem' is not running",
+        "MCP server 'filesystem' is not running: exit code 1: no such module. "
+        "When that is repaired, call again: a call starts it once more",
         {"server": "filesystem", "state": "failed", "reason": "exit code 1: no such module"},
         id="failed",
     ),
     pytest.param(
         NotRunning("filesystem", "backing off", None, 1.23456),
         -32000,
-        "MCP server 'filesystem' is not running",
+        "MCP server 'filesystem' is not running. It is started again in 2 s; call again then",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 1.235},
         id="not yet started in time",
     ),
     pytest.param(
+        NotRunning("filesystem", "disabled", "it is disabled in the configuration"),
+        -32000,
+        "MCP server 'filesystem' is not running: it is disabled in the configuration. "
+        "The user can switch it on with `search-mcp enable filesystem`",
+        {"server": "filesystem", "state": "disabled", "reason": "it is disabled in the configuration"},
+        id="disabled",
+    ),
+    pytest.param(
+        NotRunning("filesystem", "starting", "it did not list what it has in time."),
+        -32000,
+        "MCP server 'filesystem' is not running: it did not list what it has in time. Call again in a few seconds",
+        {"server": "filesystem", "state": "starting", "reason": "it did not list what it has in time."},
+        id="still starting",
+    ),
+    pytest.param(
+        NotRunning("filesystem", "held", "the user has to accept it"),
+        -32000,
+        "MCP server 'filesystem' is not running: the user has to accept it",
+        {"server": "filesystem", "state": "held", "reason": "the user has to accept it"},
+        id="in a state whose remedy is in its reason",
+    ),
+    pytest.param(
         NotRunning("filesystem", "backing off", None, 0.0),
         -32000,
-        "MCP server 'filesystem' is not running",
+        "MCP server 'filesystem' is not running. It is started again in 1 s; call again then",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 0.0},
         id="about to be started",
     ),
     pytest.param(
         Lost("git", "died during the call", "exit code 1"),
         -32000,
-        "MCP server 'git' died during the call",
+        "MCP server 'git' died during the call: exit code 1. The call may have run all the same",
         {"server": "git", "mayHaveRun": True, "reason": "exit code 1"},
         id="died during the call",
     ),
     pytest.param(
         Lost("git", "did not answer within 60 s"),
         -32000,
-        "MCP server 'git' did not answer within 60 s",
+        "MCP server 'git' did not answer within 60 s. The call may have run all the same",
         {"server": "git", "mayHaveRun": True},
         id="timed out",
     ),
@@ -130,12 +162,16 @@ ROWS = [
     ),
     pytest.param(BackendAnswered(ErrorObject(-32042, "open it")), -32042, "open it", None, id="-32042, unchanged"),
     pytest.param(
-        PromptNotFound("x", ["y"]), -32602, "Prompt not found: x", {"suggestions": ["y"]}, id="no such prompt"
+        PromptNotFound("x", ["y"]),
+        -32602,
+        "Prompt not found: x. Nearest: y",
+        {"suggestions": ["y"]},
+        id="no such prompt",
     ),
     pytest.param(
         ResourceNotFound("file:///x", ["file:///y"]),
         -32602,
-        "Resource not found: file:///x",
+        "Resource not found: file:///x. Nearest: file:///y",
         {"uri": "file:///x", "suggestions": ["file:///y"]},
         id="no such resource",
     ),
@@ -153,6 +189,24 @@ def test_rows(error: WireError, code: int, message: str, data: Mapping[str, Any]
     assert written == {"jsonrpc": "2.0", "id": 7, "error": wanted}
     assert str(error) == message
     assert error.code == code
+
+
+def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
+    words = "\x1b[31mTraceback\n" + "  in a file\n" * 100 + "KeyError: 'TOKEN'\n"
+    message = str(NotRunning("git", "failed", f"it exited with code 1; its last words: {words}"))
+    assert message.startswith(
+        "MCP server 'git' is not running: it exited with code 1; its last words: [31mTraceback in"
+    )
+    assert " … " in message
+    assert "in a file KeyError: 'TOKEN'. When" in message
+    assert len(message) < LONGEST_REASON + 150
+    assert message.isprintable()
+
+
+def test_a_message_says_first_what_went_wrong() -> None:
+    for error in (NotRunning("git", "failed", "x"), Lost("git", "died", "x"), ToolNotFound("a.b", ["a.c"])):
+        assert str(error).startswith(error.what)
+        assert str(error) != error.what
 
 
 @pytest.mark.parametrize(("line", "code"), [(b"hello", -32700), (b'{"jsonrpc":"2.0"}', -32600)])

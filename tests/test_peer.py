@@ -114,7 +114,7 @@ def test_requests_are_answered_in_any_order(talk: Conversation) -> None:
     talk.peer.answer(third, OK)
     talk.peer.refuse(first, ToolNotFound("x", ["y"]))
     talk.peer.answer(second, OK)
-    not_found = error(1, -32602, "Tool not found: x", data={"suggestions": ["y"]})
+    not_found = error(1, -32602, "Tool not found: x. Nearest: y", data={"suggestions": ["y"]})
     assert talk.said() == [result(2), not_found, result("1")]
 
 

@@ -67,14 +67,14 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
     """Say to a person what went wrong with a call."""
     match error:
         case NotFound():
-            return Problem(str(error), did_you_mean(error.suggestions, "search-mcp list shows what there is"))
+            return Problem(error.what, did_you_mean(error.suggestions, "search-mcp list shows what there is"))
         case NotRunning():
             return _of_not_running(error, next(server for server in servers if server.name == error.server))
         case Lost():
             reason = f": {cut(error.reason)}" if error.reason else ""
-            return Problem(f"{error}{reason}", "it may have run nevertheless")
+            return Problem(f"{error.what}{reason}", "it may have run nevertheless")
         case BackendToolError(input_schema=dict(schema)):
-            return Problem(str(error), f"it takes {signature(name, schema)}")
+            return Problem(error.what, f"it takes {signature(name, schema)}")
     return Problem(str(error))
 
 
@@ -83,4 +83,4 @@ def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
         return disabled(server)
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
-    return Problem(f"{error}: {cut(error.reason or error.state)}", "search-mcp check tells more")
+    return Problem(f"{error.what}: {cut(error.reason or error.state)}", "search-mcp check tells more")

@@ -224,12 +224,13 @@ class Asked:
         assert members(said.result) == members(encode(result)), f"front expects {result!r}, hears {said!r}"
 
     def fails(self, code: int, message: str | None = None, data: Any = ANY) -> Said:
-        """Expect this error next."""
+        """Expect this error next; of its message, the whole or what stands before reasons, names and remedies."""
         said = self._response()
         self.front._open.remove(self)
         error = said.body.get("error")
         assert error is not None and error["code"] == code, f"front expects error {code}, hears {said!r}"
-        assert message is None or error["message"] == message, f"front expects {message!r}, hears {said!r}"
+        heard, longer = error["message"], tuple(f"{message}{end}" for end in (": ", ". ", "\n"))
+        assert message in (None, heard) or heard.startswith(longer), f"front expects {message!r}, hears {said!r}"
         assert data is ANY or error.get("data") == data, f"front expects data {data!r}, hears {said!r}"
         return said
 

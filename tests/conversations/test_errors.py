@@ -20,6 +20,19 @@ def test_a_tool_that_does_not_exist_is_not_found_with_suggestions(pair: Pair) ->
     assert isinstance(said.body["error"]["data"]["suggestions"], list)
     said = pair.front.calls("alpha.gret").fails(-32602, "Tool not found: alpha.gret")
     assert said.body["error"]["data"]["suggestions"][0] == "alpha.greet"
+    assert said.body["error"]["message"].startswith("Tool not found: alpha.gret. Nearest: alpha.greet")
+
+
+def test_so_are_a_prompt_and_a_resource(pair: Pair) -> None:
+    pair.alpha.prompts = [{"name": "hello"}]
+    pair.alpha.resources = [{"uri": "file:///a.txt", "name": "a"}]
+    pair.with_server("beta").resources = [{"uri": "mail://b", "name": "b"}]
+    pair.front.opens()
+    said = pair.front.asks("prompts/get", {"name": "alpha.helo"}).fails(-32602)
+    assert said.body["error"]["message"] == "Prompt not found: alpha.helo. Nearest: alpha.hello"
+    code = -32602 if pair.front.is_modern else -32002
+    said = pair.front.asks("resources/read", {"uri": "fil:///b.txt"}).fails(code)
+    assert said.body["error"]["message"].startswith("Resource not found: fil:///b.txt. Nearest: file:///a.txt")
 
 
 @pytest.mark.parametrize("name", ["greet", "alpha.", "alpha", ".greet", "beta.greet", "ALPHA.GREET "])
@@ -75,9 +88,25 @@ def test_an_error_over_arguments_that_do_not_fit_brings_the_schema(pair: Pair) -
     pair.front.calls("alpha.greet", nome="Ada")
     pair.alpha.fails(-32602, "name is required")
     data = {"server": "alpha", "tool": "greet", "code": -32602, "message": "name is required"}
-    pair.front.fails(
+    said = pair.front.fails(
         -32000, "Backend MCP server error: name is required", {**data, "inputSchema": GREET["inputSchema"]}
     )
+    hint = said.body["error"]["message"].splitlines()[1]
+    assert hint == "The arguments do not fit the tool's parameters: alpha.greet(name: string)"
+
+
+def test_an_error_over_a_schema_that_fans_out_is_passed_on_at_once(pair: Pair) -> None:
+    """Each of these few lines doubles the work of a validator that follows them all."""
+    steps = {f"s{level}": {"anyOf": [{"$ref": f"#/$defs/s{level + 1}"}] * 10} for level in range(18)}
+    schema = {"properties": {"a": {"$ref": "#/$defs/s0"}}, "$defs": {**steps, "s18": {"type": "string"}}}
+    pair.alpha.tools = [{"name": "fan", "inputSchema": {"type": "object", **schema}}]
+    pair.front.opens()
+    pair.front.calls("alpha.fan", a=1)
+    pair.alpha.fails(-32602, "no")
+    pair.front.fails(-32000, "Backend MCP server error: no")
+    pair.front.calls("alpha.fan", a=1)
+    pair.alpha.returns(text("no", isError=True))
+    pair.front.gets(text("no", isError=True))
 
 
 def test_an_error_over_arguments_that_fit_does_not(pair: Pair) -> None:
@@ -140,6 +169,7 @@ def test_a_disabled_server_is_not_running(pair: Pair) -> None:
     data = said.body["error"]["data"]
     assert (data["server"], data["state"]) == ("beta", "disabled")
     assert data["reason"]
+    assert "`search-mcp enable beta`" in said.body["error"]["message"]
 
 
 def test_a_server_that_cannot_be_started_is_not_running(pair: Pair) -> None:
@@ -155,7 +185,10 @@ def test_a_server_that_failed_says_how_it_ended_and_its_last_words(pair: Pair) -
     beta.on("initialize", _dies)
     beta.on("server/discover", _dies)
     pair.front.opens()
-    data = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]["data"]
+    error = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]
+    assert "code 3" in error["message"]
+    assert "no such module. It is started again in 1 s; call again then" in error["message"]
+    data = error["data"]
     assert (data["server"], data["state"]) == ("beta", "backing off")
     assert "code 3" in data["reason"]
     assert "no such module" in data["reason"]
@@ -283,7 +316,9 @@ def test_a_backend_that_dies_during_a_call_may_have_run_it(pair: Pair) -> None:
     pair.front.calls("alpha.echo")
     pair.alpha.is_called("echo")
     pair.alpha.exits(-9, "out of memory")
-    data = pair.front.fails(-32000).body["error"]["data"]
+    error = pair.front.fails(-32000, "MCP server 'alpha' ended during the call").body["error"]
+    assert error["message"].endswith("out of memory. The call may have run all the same")
+    data = error["data"]
     assert (data["server"], data["mayHaveRun"]) == ("alpha", True)
     assert "out of memory" in data["reason"]
     pair.after(5)
@@ -351,6 +386,35 @@ def test_a_result_with_is_error_is_a_result(pair: Pair) -> None:
     pair.front.calls("alpha.echo")
     pair.alpha.returns(text("no", isError=True, extra=1))
     pair.front.gets(text("no", isError=True, extra=1))
+
+
+HINT = {"type": "text", "text": "The arguments do not fit the tool's parameters: alpha__greet(name: string)"}
+
+
+@pytest.mark.parametrize("by", ["itself", "call_tool"])
+def test_a_result_with_is_error_brings_the_signature_if_the_arguments_do_not_fit(pair: Pair, by: str) -> None:
+    pair.front.opens()
+    if by == "itself":
+        pair.front.calls("alpha__greet", nome="Ada")
+    else:
+        pair.front.calls("call_tool", name="alpha__greet", arguments={"nome": "Ada"})
+    said = {"structuredContent": {"why": [1.0, "☃"]}, "_meta": {"a": {}}, "isError": True, "extra": 1}
+    pair.alpha.returns(text("name is required", **said))
+    pair.front.gets({"content": [{"type": "text", "text": "name is required"}, HINT], **said})
+
+
+def test_a_result_with_is_error_over_arguments_that_fit_is_as_it_was(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.calls("alpha.greet", name="Ada")
+    pair.alpha.returns(text("there is no such person", isError=True))
+    pair.front.gets(text("there is no such person", isError=True))
+
+
+def test_a_good_result_is_as_it_was_whatever_the_arguments(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.calls("alpha.greet", nome="Ada")
+    pair.alpha.returns(text("hello", isError=False))
+    pair.front.gets(text("hello", isError=False))
 
 
 # any other method

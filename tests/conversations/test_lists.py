@@ -25,12 +25,12 @@ RICH: Json = {
 }
 
 
-def test_a_light_list_has_brief_descriptions_and_no_parameters(pair: Pair) -> None:
+def test_a_light_list_has_brief_descriptions_and_the_names_of_required_parameters(pair: Pair) -> None:
     pair.alpha.tools = [GREET, RICH]
     pair.front.opens()
     greet, rich = pair.front.tools[:2]
-    assert greet == {"name": "alpha.greet", "description": "Greet somebody.", "inputSchema": OPEN}
-    assert (rich["description"], rich["inputSchema"]) == ("Words.", OPEN)
+    assert greet == {"name": "alpha.greet", "description": "Greet somebody (name)", "inputSchema": OPEN}
+    assert (rich["description"], rich["inputSchema"]) == ("Words (a)", OPEN)
     assert rich["annotations"] == RICH["annotations"]  # clients gate on them
     assert names(pair.front.tools[2:]) == OWN_TOOLS
 
@@ -228,7 +228,7 @@ def test_a_merged_list_is_as_fresh_as_its_stalest_part(pair: Pair) -> None:
 def test_the_users_filters_and_words_apply(pair: Pair) -> None:
     pair.alpha.config = {"deny": ("e*",), "rename": {"greet": "hello"}, "describe": {"greet": "Mine."}}
     pair.front.opens()
-    assert pair.front.tools[0] == {"name": "alpha.hello", "description": "Mine.", "inputSchema": OPEN}
+    assert pair.front.tools[0] == {"name": "alpha.hello", "description": "Mine (name)", "inputSchema": OPEN}
     assert names(pair.front.tools[1:]) == OWN_TOOLS
     pair.front.calls("alpha.hello")
     pair.alpha.is_called("greet").returns(text("x"))
