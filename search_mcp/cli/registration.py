@@ -6,7 +6,7 @@ what is remembered, the client's file last.
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -144,25 +144,27 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
 
 def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
     file = plan.file
-    changed = installation.without(file.document, plan.moved)
+    changed, texts = installation.without(file.document, plan.moved)
     changed, result = installation.put_in(changed, plan.client, startup.command, startup.config, startup.variables)
     backup = None
     if changed != file.document and not dry_run:
-        _remember(file, plan.moved, changed)
+        _remember(file, plan.moved, texts, changed)
         backup = file.save(changed)
     names = tuple(server.name for server in plan.moved)
     return _Done(plan.client, file, changed, result, backup, names, plan.warnings)
 
 
-def _remember(file: File, moved: Sequence[Server], changed: Document) -> None:
+def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], changed: Document) -> None:
     memory = _memory()
     earlier = memory.recall(file.path)
     if not moved and earlier is None:
         return
-    servers = {**(earlier.servers if earlier is not None else {}), **{server.name: server.raw for server in moved}}
+    servers = {server.name: server.raw for server in moved}
+    if earlier is not None:
+        servers, texts = {**earlier.servers, **servers}, {**earlier.texts, **texts}
     is_untouched = earlier is not None and earlier.left_it_like(file.document)
     before = earlier.before if earlier is not None and is_untouched else file.document.text
-    memory.keep(file.path, Moved(servers, before, digest(changed)))
+    memory.keep(file.path, Moved(servers, before, digest(changed), texts))
 
 
 def _memory() -> Memory:
@@ -191,6 +193,8 @@ def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
     if not dry_run:
         backup = file.save(changed) if changed != file.document else None
         memory.forget(file.path)
+        if storage.forget_backups(file.path):
+            backup = None
     names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
     warnings = tuple(f"{name} does not come back: another server is called so now" for name in kept_out)
     if moved is None and result == "removed" and not changed.members((client.root,)):

@@ -23,6 +23,8 @@ class _Editor(Protocol):
     def parse(self, text: str, source: str) -> object: ...
     def put(self, text: str, path: Sequence[str], value: object) -> str: ...
     def drop(self, text: str, path: Sequence[str]) -> str: ...
+    def cut(self, text: str, path: Sequence[str]) -> tuple[str, str]: ...
+    def paste(self, text: str, path: Sequence[str], taken: str) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,39 @@ class Document:
         """
         if path[-1] not in self.members(path[:-1]):
             return self
-        meant = [_without(self.value, path)]
+        return self._changed(self._editor.drop(self.text, path), *self._meant_without(path))
+
+    def cut(self, path: Sequence[str]) -> tuple["Document", str | None]:
+        """Remove the member at a path, which must be there, with the comments that belong to it.
+
+        Returns also the member's text, for `paste`; None if it cannot be told from the text around it.
+
+        Raises:
+            ConfigError: the member cannot be removed without touching more.
+        """
+        try:
+            text, taken = self._editor.cut(self.text, path)
+            return self._changed(text, *self._meant_without(path)), taken
+        except ConfigError:
+            return self.drop(path), None
+
+    def paste(self, path: Sequence[str], taken: str, value: object) -> "Document":
+        """Add a member whose text and value `cut` gave; as `put` does where the text no longer fits.
+
+        Raises:
+            ConfigError: that cannot be done without touching more.
+        """
+        self.members(path[:-1])
+        try:
+            return self._changed(self._editor.paste(self.text, path, taken), _with(self.value, path, value))
+        except ConfigError:
+            return self.put(path, value)
+
+    def _meant_without(self, path: Sequence[str]) -> list[object]:
+        meant: list[object] = [_without(self.value, path)]
         if len(self.members(path[:-1])) == 1:  # in TOML nothing is left of a table that has no header of its own
             meant.append(_without(self.value, path[:-1]))
-        return self._changed(self._editor.drop(self.text, path), *meant)
+        return meant
 
     @property
     def _editor(self) -> _Editor:

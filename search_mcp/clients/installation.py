@@ -45,11 +45,14 @@ def behind(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
     return movable, [server for server in others if server.translation is not None and server not in movable]
 
 
-def without(file: Document, moved: Sequence[Server]) -> Document:
-    """Take servers out of a client's file."""
+def without(file: Document, moved: Sequence[Server]) -> tuple[Document, dict[str, str]]:
+    """Take servers out of a client's file; returns also the text of each entry, by the server's name."""
+    texts: dict[str, str] = {}
     for server in moved:
-        file = file.drop(server.path)
-    return file
+        file, text = file.cut(server.path)
+        if text is not None:
+            texts[server.name] = text
+    return file, texts
 
 
 def take_out(file: Document, client: Client, moved: Moved | None) -> tuple[Document, Result, list[str]]:
@@ -67,12 +70,18 @@ def take_out(file: Document, client: Client, moved: Moved | None) -> tuple[Docum
     for name in taken:
         changed = changed.drop((client.root, name))
     kept_out = []
-    for name, entry in (moved.servers if moved is not None else {}).items():
-        if changed.members((client.root,)).get(name, entry) == entry:
-            changed = changed.put((client.root, name), entry)
-        else:
+    servers, texts = (moved.servers, moved.texts) if moved is not None else ({}, {})
+    for name, entry in servers.items():
+        present = changed.members((client.root,))
+        if name not in present:
+            changed = _restored(changed, (client.root, name), entry, texts.get(name))
+        elif present[name] != entry:
             kept_out.append(name)
     return changed, "absent" if changed == file else "removed", kept_out
+
+
+def _restored(file: Document, path: tuple[str, ...], entry: Any, text: str | None) -> Document:
+    return file.put(path, entry) if text is None else file.paste(path, text, entry)
 
 
 def variables(own: Document) -> list[str]:

@@ -6,6 +6,7 @@ anew), so it is done on the text, with the standard decoder finding where values
 """
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from search_mcp import jsonc
 
 _SPACE = " \t\r\n"
 _USUAL_INDENT = "  "
+_COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def parse(text: str, source: str) -> object:
@@ -48,7 +50,37 @@ def drop(text: str, path: Sequence[str]) -> str:
     found = scan.root()
     for key in path[:-1]:
         found = scan.object(found[key].value)
-    return _remove(scan, found, found[path[-1]])
+    member = found[path[-1]]
+    return _remove(scan, found, member, *_extent(scan, found, member))
+
+
+def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
+    """Take out the member at a path, which must be there, with the comments that belong to it.
+
+    These are the comments directly above it and at the end of its line. Returns the rest, and the member's text
+    without its comma.
+    """
+    scan = _Scan(text)
+    found = scan.root()
+    for key in path[:-1]:
+        found = scan.object(found[key].value)
+    member = found[path[-1]]
+    start, end = _comments_above(scan, found, member), _comments_behind(scan, member)
+    taken = text[start : member.end] + _without_comma(text, member, end)
+    if scan.ends_line(end):
+        return _remove(scan, found, member, scan.content_before(start), end), taken
+    # The next member shares its line, and takes its place there.
+    return _remove(scan, found, member, _skip(text, start), end if text[end] in "\r\n" else _skip(text, end)), taken
+
+
+def paste(text: str, path: Sequence[str], taken: str) -> str:
+    """Put a member that was cut out behind the others at its path; objects that lack on the way are made."""
+    text = text if _reaches(text, path[:-1]) else put(text, path[:-1], {})
+    scan = _Scan(text)
+    found = scan.root()
+    for key in path[:-1]:
+        found = scan.object(found[key].value)
+    return _paste(scan, found, taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +153,9 @@ class _Scan:
         line = self.text[self.text.rfind("\n", 0, position) + 1 :]
         return line[: len(line) - len(line.lstrip(" \t"))]
 
+    def ends_line(self, position: int) -> bool:
+        return not self.rest_of_line(position).strip(" \t")
+
     def own_indent(self, position: int) -> str | None:
         """What a line begins with if nothing else stands before a position on it, else None."""
         start = self.text.rfind("\n", 0, position) + 1
@@ -175,9 +210,8 @@ def _replace(scan: _Scan, member: _Member, value: object) -> str:
     return scan.text[: member.value] + written + scan.text[member.end :]
 
 
-def _remove(scan: _Scan, found: _Object, member: _Member) -> str:
+def _remove(scan: _Scan, found: _Object, member: _Member, start: int, end: int) -> str:
     text = scan.text
-    start, end = _extent(scan, found, member)
     if not (text[found.opening + 1 : start] + text[end : found.closing]).strip(_SPACE):
         return text[: found.opening + 1] + text[found.closing :]
     before = text[:start]
@@ -187,6 +221,81 @@ def _remove(scan: _Scan, found: _Object, member: _Member) -> str:
         assert comma is not None  # one stands between every two members
         before = text[:comma] + text[comma + 1 : start]
     return before + text[end:]
+
+
+def _reaches(text: str, path: Sequence[str]) -> bool:
+    """Whether every member of a path is an object."""
+    if not jsonc.blank(text).strip():
+        return False
+    scan = _Scan(text)
+    found = scan.root()
+    for key in path:
+        member = found.member(key)
+        if member is None or not scan.is_object(member):
+            return False
+        found = scan.object(member.value)
+    return True
+
+
+def _comments_above(scan: _Scan, found: _Object, member: _Member) -> int:
+    """Where a member begins, with the comments directly above it: no empty line stands between."""
+    index = found.members.index(member)
+    previous = found.members[index - 1] if index else None
+    after = found.opening + 1 if previous is None or previous.comma is None else previous.comma + 1
+    between = scan.text[after : member.start]
+    is_alone = "\n" in between
+    start = len(between)
+    for comment in reversed([*_COMMENT.finditer(between)]):
+        if between[comment.end() : start].count("\n") > 1:
+            break
+        if is_alone and "\n" not in between[: comment.start()]:  # it is the previous member's, or the object's
+            break
+        start = comment.start()
+    indent = len(between[:start]) - len(between[:start].rstrip(" \t"))
+    return after + start - (indent if between[: start - indent].endswith("\n") else 0)
+
+
+def _comments_behind(scan: _Scan, member: _Member) -> int:
+    """Where a member ends, with its comma and the comments at the end of its line."""
+    end = member.end if member.comma is None else member.comma + 1
+    behind = end
+    while comment := re.compile(rf"[ \t]*({_COMMENT.pattern})", re.DOTALL).match(scan.text, behind):
+        behind = comment.end()
+    is_theirs = scan.ends_line(behind) and "\n" not in scan.text[end:behind]
+    return behind if is_theirs else end
+
+
+def _without_comma(text: str, member: _Member, end: int) -> str:
+    """The text behind a member's value, up to a position."""
+    if member.comma is None:
+        return text[member.end : end]
+    return text[member.end : member.comma] + text[member.comma + 1 : end]
+
+
+def _paste(scan: _Scan, found: _Object, taken: str) -> str:
+    text, line_end = scan.text, _line_end(scan.text)
+    inner = _Scan(f"{{{taken}\n}}").root().members[0]
+    with_comma = f"{taken[: inner.end - 1]},{taken[inner.end - 1 :]}"
+    last = found.members[-1] if found.members else None
+    at = scan.content_before(found.closing)
+    closing = text[at : found.closing] + text[found.closing :]
+    is_inline = "\n" not in taken and "//" not in taken
+    if last is not None and is_inline and scan.own_indent(last.start) is None:
+        at = last.end if last.comma is None else last.comma + 1
+        new = f", {taken.strip()}" if last.comma is None else f" {with_comma.strip()}"
+        return text[:at] + new + text[at:]
+    outer = scan.line_indent(found.opening)
+    if "\n" not in text[at : found.closing]:
+        closing = line_end + outer + text[found.closing :]
+    if taken[0] not in _SPACE:  # it shared its line with others
+        own = scan.own_indent(last.start) if last is not None else None
+        indent = own if own is not None else outer + scan.unit()
+        taken, with_comma = indent + taken, indent + with_comma
+    if last is None:
+        return text[:at] + line_end + taken + closing
+    if last.comma is None:
+        return text[: last.end] + "," + text[last.end : at] + line_end + taken + closing
+    return text[:at] + line_end + with_comma + closing
 
 
 def _extent(scan: _Scan, found: _Object, member: _Member) -> tuple[int, int]:

@@ -6,7 +6,7 @@ It is kept in the per-user state folder, readable for the user alone: entries ma
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ class Moved:
     """Its whole text: if nobody touched the file since, it can be as it was, comments and all."""
     after: str
     """A digest."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """The servers' entries as they stood in the file, with their comments; files of older versions have none."""
 
     def left_it_like(self, document: Document) -> bool:
         return self.after == digest(document)

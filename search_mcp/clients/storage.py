@@ -1,13 +1,14 @@
-"""Files on the disk: read whole, replaced in one step, with the previous version kept beside them.
+"""Files on the disk: read whole, replaced in one step, with previous versions kept beside them.
 
-Decides that a link stays a link, that permissions stay, and that a file somebody else changed meanwhile is
-not overwritten.
+Decides that a link stays a link, that permissions stay, that a file somebody else changed meanwhile is not
+overwritten, and which previous versions are kept: the first, and the newest few.
 """
 
 import contextlib
+import glob
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from search_mcp.clients.document import Document, Format
 from search_mcp.errors import ConfigError
 
 BACKUP_SUFFIX = ".search-mcp.bak"
+NEWEST_KEPT = 4
+"""Backups beside the first, which are numbered."""
 _PRIVATE = 0o600
-"""Of a new file: it may come to hold secrets."""
+"""Mode of a new file and of backups: they may hold secrets."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,8 @@ class File:
     def previous(self) -> Document | None:
         """Read the version before the last edit, if one was kept and still can be read."""
         try:
-            kept = read(_backup(self.path.resolve()))
+            newest = backups(self.path)[-1:]
+            kept = read(newest[0]) if newest else None
             return document.read(kept, self.document.format, str(self.path)) if kept is not None else None
         except ConfigError:
             return None
@@ -79,15 +83,16 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
     target = path.resolve()  # of a link, what it points to is replaced
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        backup = _backup(target)
+        backup = _next_backup(target)
         mode = _PRIVATE if before is None else stat.S_IMODE(target.stat().st_mode)
         with contextlib.ExitStack() as ready:
             new = ready.enter_context(_beside(target, after, mode))
-            old = ready.enter_context(_beside(backup, before, mode)) if before is not None else None
+            old = ready.enter_context(_beside(backup, before, _PRIVATE)) if before is not None else None
             if read(target) != before:  # looked at last, when all that takes time is done
                 raise ConfigError(str(path), "it changed while it was being edited", "run the same command again")
             if old is not None:
                 files.take_place(old, backup)
+                _drop_old(backups(target))
             files.take_place(new, target)
     except OSError as exc:
         remedy = "check that you may write there, and that no other program has the file open"
@@ -95,8 +100,42 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
     return backup if before is not None else None
 
 
-def _backup(target: Path) -> Path:
-    return target.with_name(target.name + BACKUP_SUFFIX)
+def backups(path: Path) -> list[Path]:
+    """Find the previous versions of a file, oldest first; the first is the one from before the first edit."""
+    target = path.resolve()
+    first = target.with_name(target.name + BACKUP_SUFFIX)
+    numbered = [each for each in target.parent.glob(f"{glob.escape(first.name)}.*") if each.suffix[1:].isdecimal()]
+    return [*([first] if first.is_file() else []), *sorted(numbered, key=_number)]
+
+
+def forget_backups(path: Path) -> bool:
+    """Remove the previous versions of a file that is again, byte for byte, as it was before the first edit.
+
+    Raises:
+        ConfigError: the file or its first backup cannot be read.
+    """
+    kept = backups(path)
+    if not kept or _number(kept[0]) or read(kept[0]) != read(path):
+        return False
+    for each in kept:
+        with contextlib.suppress(OSError):  # a copy too many does no harm
+            each.unlink()
+    return True
+
+
+def _next_backup(target: Path) -> Path:
+    kept = backups(target)
+    first = target.with_name(target.name + BACKUP_SUFFIX)
+    return first.with_name(f"{first.name}.{_number(kept[-1]) + 1}") if kept else first
+
+
+def _drop_old(kept: Sequence[Path]) -> None:
+    for each in kept[1:-NEWEST_KEPT]:
+        each.unlink(missing_ok=True)
+
+
+def _number(backup: Path) -> int:
+    return int(backup.suffix[1:]) if backup.suffix[1:].isdecimal() else 0
 
 
 @contextlib.contextmanager

@@ -36,7 +36,7 @@ def parse(text: str, source: str) -> object:
 
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Set the table at a path of a valid document: where it was, else at the end."""
-    line_end = "\r\n" if "\r\n" in text else "\n"
+    line_end = _line_end(text)
     written = _written(path, value).replace("\n", line_end)
     sections = _sections(text, path)
     if sections:
@@ -53,6 +53,26 @@ def drop(text: str, path: Sequence[str]) -> str:
     for section in reversed(_sections(text, path)):
         text = _without(text, section)
     return text
+
+
+def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
+    """Take out the table at a path, and those inside it, with the comments directly above each.
+
+    Returns the rest, and the text of the tables.
+    """
+    taken = []
+    for section in reversed(_with_comments(text, _sections(text, path))):
+        taken.insert(0, text[section.start : section.end])
+        text = _without(text, section)
+    return text, _line_end(text).join(taken)
+
+
+def paste(text: str, _path: Sequence[str], taken: str) -> str:
+    """Put tables that were cut out at the end."""
+    line_end = _line_end(text)
+    if text and not text.endswith("\n"):
+        text += line_end
+    return text + (line_end if text else "") + taken + ("" if taken.endswith("\n") else line_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +101,30 @@ def _sections(text: str, path: Sequence[str]) -> list[_Section]:
     ]
 
 
+def _with_comments(text: str, sections: Sequence[_Section]) -> list[_Section]:
+    """Begin each section at the comments directly above it, and join those that follow each other."""
+    joined: list[_Section] = []
+    for section in sections:
+        lines = text[: section.start].splitlines(keepends=True)
+        start = section.start
+        while lines and lines[-1].lstrip().startswith("#"):
+            start -= len(lines.pop())
+        between = text[joined[-1].end : start] if joined else None
+        if between is not None and all(_is_comment(line) for line in between.splitlines()):
+            joined[-1] = _Section(joined[-1].start, section.end)
+        else:
+            joined.append(_Section(start, section.end))
+    return joined
+
+
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
+
+
 def _content(section: str) -> str:
     """Cut off the empty lines and comments at the end: they belong to what follows."""
     lines = section.splitlines(keepends=True)
-    while lines[1:] and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
+    while lines[1:] and _is_comment(lines[-1]):
         lines.pop()
     return "".join(lines)
 
@@ -123,3 +163,7 @@ def _written(path: Sequence[str], value: object) -> str:
         outer.append(name, inner)
         inner = outer
     return tomlkit.dumps(inner)
+
+
+def _line_end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

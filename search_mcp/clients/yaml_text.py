@@ -6,7 +6,7 @@ writes the new member, but not the rest: it would change indentation and quotes 
 
 import io
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -38,23 +38,53 @@ def parse(text: str, source: str) -> object:
 
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Set the member at a path of a valid document; mappings that lack on the way are made."""
+    return _place(text, path, lambda rest, indent: _written(_nested(rest, value), indent, text))
+
+
+def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
+    """Take out the member at a path, which must be there, with the comments directly above it.
+
+    Returns the rest, and the member's text.
+    """
+    mapping = _yaml().compose(text)
+    for key in path[:-1]:
+        mapping = _pair(mapping, key)[1]
+    start, end = _lines(text, _pair(mapping, path[-1]))
+    above = _comments_above(text, mapping, path[-1], start)
+    return drop(text[:above] + text[start:], path), text[above:end]
+
+
+def paste(text: str, path: Sequence[str], taken: str) -> str:
+    """Put a member that was cut out behind the others at its path; mappings that lack on the way are made."""
+
+    def written(rest: Sequence[str], indent: str) -> str:
+        inner = indent + _USUAL_INDENT * (len(rest) - 1)
+        outer = _written(_nested(rest[:-1], None), indent, text) if rest[1:] else ""
+        return outer.replace(" null", "") + _indented(_ended(taken), inner)
+
+    return _place(text, path, written)
+
+
+def _place(text: str, path: Sequence[str], written: Callable[[Sequence[str], str], str]) -> str:
+    """Set the member at a path to what is written there, given the part of the path to write and its indent."""
     root = _yaml().compose(text)
     if root is None:
-        return _ended(text) + _written(_nested(path, value), "", text)
+        return _ended(text) + written(path, "")
     if root.flow_style:
         return text  # one in braces is left alone, and whoever asked sees that nothing changed
     mapping = root
     for depth, key in enumerate(path, 1):
         pair = _pair(mapping, key)
         if pair is None:
-            return _insert(text, mapping, _nested(path[depth - 1 :], value))
+            _, end = _lines(text, mapping.value[-1])
+            return _ended(text[:end]) + written(path[depth - 1 :], _indent(mapping)) + text[end:]
         if depth == len(path):
             start, end = _lines(text, pair)
-            return text[:start] + _written({key: value}, _indent(mapping), text) + text[end:]
+            return text[:start] + written([key], _indent(mapping)) + text[end:]
         if not isinstance(pair[1], MappingNode) or not pair[1].value:
             after_key, after_value = _value(text, pair)
             _, end = _lines(text, pair)
-            deeper = _written(_nested(path[depth:], value), _indent(mapping) + _USUAL_INDENT, text)
+            deeper = written(path[depth:], _indent(mapping) + _USUAL_INDENT)
             return _ended(text[:after_key] + text[after_value:end]) + deeper + text[end:]
         mapping = pair[1]
     return text
@@ -91,9 +121,26 @@ def _indent(mapping: Any) -> str:
     return " " * int(mapping.value[0][0].start_mark.column)
 
 
-def _insert(text: str, mapping: Any, member: object) -> str:
-    _, end = _lines(text, mapping.value[-1])
-    return _ended(text[:end]) + _written(member, _indent(mapping), text) + text[end:]
+def _comments_above(text: str, mapping: Any, key: str, start: int) -> int:
+    """Where the comments begin that stand directly above a member, whose first line begins at `start`."""
+    index = next(number for number, pair in enumerate(mapping.value) if pair[0].value == key)
+    # What looks like a comment may be the text of the member before.
+    earliest = _lines(text, mapping.value[index - 1])[1] if index else 0
+    for line in reversed(text[earliest:start].splitlines(keepends=True)):
+        if not line.lstrip().startswith("#"):
+            break
+        start -= len(line)
+    return start
+
+
+def _indented(taken: str, indent: str) -> str:
+    """Shift lines so that the first that is no comment begins at an indent."""
+    lines = taken.splitlines(keepends=True)
+    first = next(line for line in lines if not line.lstrip().startswith("#"))
+    present = first[: len(first) - len(first.lstrip(" "))]
+    if present == indent:
+        return taken
+    return "".join(indent + line.removeprefix(present) if line.strip() else line for line in lines)
 
 
 def _lines(text: str, pair: tuple[Node, Any]) -> tuple[int, int]:

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from search_mcp.clients import document
 from search_mcp.clients.document import Document
@@ -79,9 +82,10 @@ BEFORE = """{
 def replaced() -> tuple[Document, Moved]:
     before = file(BEFORE)
     movable, _ = behind(before, CLAUDE)
-    after, _ = put(without(before, movable))
+    rest, texts = without(before, movable)
+    after, _ = put(rest)
     assert after.members(("mcpServers",)).keys() == {"b", "search-mcp"}
-    return after, Moved({server.name: server.raw for server in movable}, before.text, digest(after))
+    return after, Moved({server.name: server.raw for server in movable}, before.text, digest(after), texts)
 
 
 def test_what_was_moved_comes_back_to_the_character() -> None:
@@ -95,6 +99,90 @@ def test_what_was_moved_comes_back_into_a_file_that_was_edited() -> None:
     back, result, kept_out = take_out(edited, CLAUDE, moved)
     assert (result, kept_out) == ("removed", ["c"])
     assert back.value == {"mcpServers": {"b": REMOTE, "c": {"command": "another"}, "a": X}, "theme": "dark"}
+
+
+def test_what_an_older_version_moved_comes_back_by_its_value() -> None:
+    after, moved = replaced()
+    back, _, _ = take_out(after.put(("theme",), "dark"), CLAUDE, replace(moved, texts={}))
+    assert back.value == {**file(BEFORE).value, "theme": "dark"}
+
+
+# Any file, with comments wherever its format takes them; what was moved comes back as it was written
+
+JSON_ENTRIES = [
+    '    "{}": {{"command": "x"}}',
+    '    // needs node 20\n    // and more\n    "{}": {{"command": "x"}}',
+    '    "{}": {{\n      // needs node 20\n      "command":   "x", // "y"\n      "args": [\n"a"],\n    }}',
+    '    /* one\n       two */\n    "{}": {{ "command": "x", "env": {{"A": "b"}} /* inside */ }}',
+    '\t"{}" : // why\n\t{{"command": "x"}}',
+]
+TOML_ENTRIES = [
+    '[mcp_servers.{}]\ncommand = "x"\n',
+    '# needs node 20\n[mcp_servers.{}] # here\ncommand   = "x" # why\nargs = [\n  "a", # one\n]\n',
+    "[mcp_servers.{0}]\n# inside\ncommand = 'x'\n\n# its env\n[mcp_servers.{0}.env]\nA = \"b\"\n",
+    '# a\n# b\n[mcp_servers."{0}"]\ncommand = """\n# x"""\n\n# apart\n\n[mcp_servers.{0}.env]\nA = "b" # c\n',
+]
+YAML_ENTRIES = [
+    "  {}:\n    cmd: x\n",
+    "  # needs node 20\n  {}: # here\n    cmd:   'x' # why\n    # inside\n    args: [ a,\n      b ]\n",
+    '# not indented\n  {}:\n    cmd: x\n    args:\n    - a\n    - "b" # two\n    envs: {{A: b}}\n',
+    "  {}:\n    cmd: x\n    description: |\n      # no comment\n\n      text\n",
+]
+
+
+@st.composite
+def files_with_comments(draw: st.DrawFn) -> tuple[Client, str, dict[str, str]]:
+    """A client, its file, and the texts of its entries."""
+    name, templates = draw(
+        st.sampled_from([("cursor", JSON_ENTRIES), ("codex", TOML_ENTRIES), ("goose", YAML_ENTRIES)])
+    )
+    names = draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), unique=True, min_size=1, max_size=4))
+    texts = {each: draw(st.sampled_from(templates)).format(each) for each in names}
+    gap = st.sampled_from(["", "\n"])
+    comment = "//" if name == "cursor" else "#"
+    parts = [draw(gap) + text for text in texts.values()]
+    if name == "cursor":
+        behind = [draw(st.sampled_from(["", " // end"])) for _ in parts]
+        last = draw(st.sampled_from([",", ""]))
+        commas = [","] * (len(parts) - 1) + [last]
+        body = "".join(f"{part}{comma}{end}\n" for part, comma, end in zip(parts, commas, behind, strict=True))
+        text = f'{{\n  {comment} all\n\n  "mcpServers": {{\n{body}  }},\n  "theme": "dark" {comment} mine\n}}\n'
+    elif name == "codex":
+        text = f'theme = "dark" {comment} mine\n\n' + "".join(f"{part}\n" for part in parts) + "[tui]\nx = 1\n"
+    else:
+        text = f"theme: dark {comment} mine\nextensions:\n" + "".join(parts) + "tui:\n  x: 1\n"
+    return BY_NAME[name], text, texts
+
+
+@given(files_with_comments(), st.sampled_from(["theme", "tui", "server", "search-mcp"]))
+def test_a_moved_entry_comes_back_as_it_was_written(
+    written: tuple[Client, str, dict[str, str]], what_is_edited: str
+) -> None:
+    client, text, texts = written
+    before = file(text, client)
+    movable, _ = behind(before, client)
+    assert {server.name for server in movable} == {*texts}
+    rest, taken = without(before, movable)
+    inside, _ = put_in(rest, client, ("/search-mcp",), "/c.json", [])
+    assert "needs node 20" not in inside.text
+    moved = Moved({server.name: server.raw for server in movable}, text, digest(inside), taken)
+    assert take_out(inside, client, moved)[0].text == text
+
+    entry = {"cmd": "/other"} if client.shape == "goose" else {"command": "/other"}
+    edited = {
+        "theme": lambda: file(inside.text.replace("dark", "light"), client),
+        "tui": lambda: inside.put(("tui",), {"y": 2}),
+        "server": lambda: inside.put((client.root, "other"), entry),
+        "search-mcp": lambda: inside.drop((client.root, "search-mcp")),
+    }[what_is_edited]()
+    back, _, kept_out = take_out(edited, client, moved)
+    assert kept_out == []
+    for each in texts.values():
+        assert each in back.text
+    expected = {key: value for key, value in edited.value.items() if key != client.root}
+    others = {"other": entry} if what_is_edited == "server" else {}
+    assert back.value == {**expected, client.root: {**before.members((client.root,)), **others}}
+    assert back.text.count("mine") == 1
 
 
 def test_variables() -> None:

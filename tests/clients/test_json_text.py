@@ -157,6 +157,41 @@ def test_a_member_that_goes_takes_nothing_with_it(
         assert reads(left) == changed(whole, path, {name: each for name, each in here.items() if name != key})
 
 
+@given(places())
+def test_a_member_that_is_cut_out_takes_its_own_text_with_it_and_comes_back(
+    place: tuple[str, dict[str, Any], list[str], dict[str, Any]],
+) -> None:
+    text, whole, path, here = place
+    for key in here:
+        left, taken = json_text.cut(text, [*path, key])
+        assert reads(left) == changed(whole, path, {name: each for name, each in here.items() if name != key})
+        assert reads(f"{{{taken}\n}}") == {key: here[key]}
+        assert sorted(characters(left + taken)) == sorted(characters(text))
+        back = json_text.paste(left, [*path, key], taken)
+        assert reads(back) == whole
+        assert sorted(characters(back)) == sorted(characters(text))
+
+
+def characters(text: str) -> str:
+    """All but the space and the commas, of which there are as many as needed."""
+    return "".join(text.replace(",", "").split())
+
+
+CUT = [
+    ("its comments", '{\n  // one\n  "a": 1, // two\n  "b": 2\n}', "a", '{\n  "b": 2\n}', '  // one\n  "a": 1 // two'),
+    ("not a comment apart", '{\n  // all\n\n  "a": 1\n}', "a", "{\n  // all\n}", '  "a": 1'),
+    ("not its neighbour's", '{\n  "a": 1, // a\n  "b": 2\n}', "b", '{\n  "a": 1 // a\n}', '  "b": 2'),
+    ("not its object's", '{ // all\n  "a": 1\n}', "a", "{ // all\n}", '  "a": 1'),
+    ("beside others", '{"a": 1, /* b */ "b": 2, "c": 3}', "b", '{"a": 1, "c": 3}', '/* b */ "b": 2'),
+    ("first on its line", '{\n  "a": 1, "b": 2\n}', "a", '{\n  "b": 2\n}', '  "a": 1'),
+]
+
+
+@pytest.mark.parametrize(("before", "key", "after", "taken"), [row[1:] for row in CUT], ids=[row[0] for row in CUT])
+def test_cut(before: str, key: str, after: str, taken: str) -> None:
+    assert json_text.cut(before, [key]) == (after, taken)
+
+
 @given(documents())
 def test_the_objects_on_the_way_are_made(document: tuple[str, dict[str, Any]]) -> None:
     text, value = document

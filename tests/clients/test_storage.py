@@ -35,8 +35,41 @@ def test_the_version_before_the_last_edit_can_be_read_again(tmp_path: Path) -> N
     previous = storage.load(path, "jsonc").previous()
     assert previous is not None
     assert previous.value == {"a": 2}
-    (tmp_path / f"mcp.json{BACKUP_SUFFIX}").write_bytes(b"{")
+    storage.backups(path)[-1].write_bytes(b"{")
     assert storage.load(path, "jsonc").previous() is None
+
+
+def edited(path: Path, *versions: bytes) -> None:
+    for version in versions:
+        storage.write(path, storage.read(path), version)
+
+
+def test_the_first_backup_and_the_newest_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    edited(path, *(f"{number}".encode() for number in range(9)))
+    kept = storage.backups(path)
+    assert [each.read_bytes() for each in kept] == [b"0", b"4", b"5", b"6", b"7"]
+    assert [each.name for each in kept[:2]] == ["mcp.json.search-mcp.bak", "mcp.json.search-mcp.bak.4"]
+
+
+def test_a_backup_that_somebody_removed_makes_no_other_the_newest(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    edited(path, b"0", b"1", b"2")
+    storage.backups(path)[0].unlink()
+    edited(path, b"3")
+    assert [each.read_bytes() for each in storage.backups(path)] == [b"1", b"2"]
+
+
+def test_backups_go_when_the_file_is_as_it_was_first(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    (tmp_path / "mcp.json.search-mcp.bak.mine").touch()
+    edited(path, b"old", b"new", b"newer")
+    assert not storage.forget_backups(path)
+    assert len(storage.backups(path)) == 2
+    edited(path, b"old")
+    assert storage.forget_backups(path)
+    assert names(tmp_path) == {"mcp.json", "mcp.json.search-mcp.bak.mine"}
+    assert not storage.forget_backups(path)
 
 
 def test_a_new_file_and_its_folder(tmp_path: Path) -> None:
@@ -65,7 +98,7 @@ def test_permissions_stay(tmp_path: Path, mode: int) -> None:
     path.chmod(mode)
     kept = storage.write(path, b"old", b"new")
     assert kept is not None
-    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, kept)] == [mode, mode]
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, kept)] == [mode, 0o600]
 
 
 @ON_POSIX
