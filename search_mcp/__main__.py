@@ -11,6 +11,7 @@ from typing import NoReturn
 from search_mcp import __version__
 
 OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
+HELP_OPTIONS = {"-h", "--help"}
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 """How a shell says that it wants a line completed, instead of run."""
 
@@ -18,10 +19,10 @@ NEW_OBJECTS = 10_000
 """How many are made before cycles are looked for: 64 calls under way are more than Python's 700, and have none."""
 
 WAITING = (
-    "search-mcp waits for an MCP client on stdin, and Ctrl-C ends it; "
-    "search-mcp install registers it in a client, search-mcp --help shows the commands for people.\n"
+    "search-mcp is waiting for an MCP client on stdin (Ctrl-C stops it); "
+    "search-mcp install registers it in a client, search-mcp --help shows the commands.\n"
 )
-"""What is said on stderr to a person who typed it at a terminal, and would think that it hangs."""
+"""Printed on stderr when `serve` is started at a terminal."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,6 +56,10 @@ def _run(arguments: Sequence[str] | None) -> int:
         or arguments[0] == "serve"
         or (arguments[0].startswith("--") and not arguments[0].startswith(OPTIONS_FOR_PEOPLE))
     )
+    if not arguments and os.isatty(0):
+        serves, arguments = False, ["--help"]  # typed by a person: a client's stdin is a pipe
+    elif serves and HELP_OPTIONS & {*arguments}:
+        serves, arguments = False, ["serve", "--help"]
     if not serves or COMPLETION_VARIABLE in os.environ:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
@@ -76,14 +81,14 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say it in a sentence, as the commands for people do."""
-        self.exit(2, f"error: {message}; search-mcp --help shows the commands, whose options stand behind them\n")
+        """Print the error in one sentence, as the commands for people do."""
+        self.exit(2, f"error: {message}; see search-mcp serve --help, or search-mcp --help for the commands\n")
 
 
 def _serve_parser(clients: Iterable[str]) -> argparse.ArgumentParser:
-    parser = _Parser("search-mcp serve", description="Serve one MCP client on stdin and stdout.")
-    parser.add_argument("--config", metavar="PATH", help="the configuration (default: see the README)")
-    parser.add_argument("--client", choices=sorted(clients), help="the AI client it is registered in")
+    parser = _Parser("search-mcp serve", add_help=False)  # the help is written in `cli`
+    parser.add_argument("--config", metavar="PATH")
+    parser.add_argument("--client", choices=sorted(clients))
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"])
     parser.add_argument("--version", action="version", version=f"search-mcp {__version__}")
     return parser

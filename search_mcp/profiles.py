@@ -74,6 +74,7 @@ PROFILES: Final = (
     Profile("goose", ("goose",), "__", _UNDERSCORES, 60),
     Profile("antigravity", ("antigravity-client",), "__", _UNDERSCORES, 60),
     Profile("augment", ("Augment",), "__", _UNDERSCORES, 60),
+    Profile("lm-studio"),  # nothing is known to differ
 )
 
 IMPATIENCE: Final = 0.6

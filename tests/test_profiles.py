@@ -37,6 +37,7 @@ CLIENTS = [
     ("goose", ["goose"], DASHES, 60, "light"),
     ("antigravity", ["antigravity-client"], DASHES, 60, "light"),
     ("augment", ["Augment"], DASHES, 60, "light"),
+    ("lm-studio", [], DOTS, 128, "light"),
 ]
 
 

@@ -1,13 +1,13 @@
 """The table of the commands.
 
-Decides what there is, in which order the help has it, and which exit code a command line ends with; what a command
-does and which options it has is in the module of its noun. `serve` is here for the help only: `__main__` serves
-without this package.
+Decides which commands there are, their order in the help, their examples, and the exit code; what a command does and
+which options it has is in the module of its noun. `serve` is here for the help only: `__main__` serves without this
+package.
 """
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -26,6 +26,7 @@ from search_mcp.cli import (
     registration,
     tokens,
 )
+from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
 from search_mcp.cli.terminal import Terminal, is_of_closed_pipe
@@ -35,8 +36,10 @@ NAME = "search-mcp"
 
 app = typer.Typer(
     name=NAME,
-    help="One MCP server in front of all the others: merged tools, and a search that finds the right one.",
-    epilog="Exit codes: 0 fine, 1 something is wrong, 2 a wrong command line or configuration.",
+    cls=Group,
+    help="""One MCP server in front of all your MCP servers: your AI client sees one server with all tools, and a search
+    that finds the right one.""",
+    epilog=f"{NAME} import\n{NAME} check\n{NAME} install claude-desktop",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -56,7 +59,7 @@ def main(words: Sequence[str]) -> int:
         screen.error(str(exc))
         return exc.code if isinstance(exc, Problem) else MISUSED
     except typer.TyperException as exc:
-        screen.error(_misuse(exc))
+        screen.error(_misuse(exc, words))
         return MISUSED
     except InterruptionError as exc:
         return exc.code
@@ -77,11 +80,13 @@ def _unexpected(exc: Exception) -> str:
     return f"this is a bug in {NAME}: {exc!r}; run it again with --debug and report what it shows"
 
 
-def _misuse(exc: typer.TyperException) -> str:
+def _misuse(exc: typer.TyperException, words: Sequence[str]) -> str:
     context = getattr(exc, "ctx", None)
     command = context.command_path if context is not None else NAME
     message = exc.format_message().rstrip(".")
-    return f"{message}{' ' if message.endswith('?') else '; '}{command} --help shows what there is"
+    if command == f"{NAME} add" and hasattr(exc, "option_name") and "--" not in words:
+        return f"{message}; put -- before the command, as in: {NAME} add NAME -- npx -y PACKAGE"
+    return f"{message}{' ' if message.endswith('?') else '; '}see {command} --help"
 
 
 def _show_version(wanted: bool) -> None:
@@ -92,8 +97,8 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def before_any_command(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    shown: Annotated[
+        bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Take the options that stand before a command."""
@@ -102,15 +107,17 @@ def before_any_command(
 @takes("config", "client")
 def serve(
     options: Options,
-    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
+    log_level: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="Log level on stderr: debug, info, warning or error.")
+    ] = None,
 ) -> int:
-    """Serve an MCP client on stdin and stdout; this is what happens without a command, too."""
+    """Run the MCP server on stdio (default when started by a client)."""
     return server.run(options.config, options.profile, log_level)
 
 
 @takes("config", "debug")
 def demo(options: Options) -> int:
-    """Show what an AI client sees, with the official client and real servers."""
+    """Show what an AI client sees, with real servers."""
     try:
         demonstration = import_module("search_mcp.cli.demonstration")
     except ImportError as exc:
@@ -122,23 +129,65 @@ def demo(options: Options) -> int:
     return code
 
 
-for _name, _command in (
-    ("serve", serve),
-    ("check", checkup.check),
-    ("list", listing.list_),
-    ("search", listing.search),
-    ("describe", description.describe),
-    ("call", invocation.call),
-    ("tokens", tokens.tokens),
-    ("logs", logs.logs),
-    ("import", importing.import_),
-    ("add", editing.add),
-    ("remove", editing.remove),
-    ("enable", editing.enable),
-    ("disable", editing.disable),
-    ("install", registration.install),
-    ("uninstall", registration.uninstall),
-    ("demo", demo),
-):
-    app.command(_name)(_command)
-app.add_typer(configuring.app, name="config")
+def _command_names(context: typer.Context, incomplete: str) -> list[str]:
+    group: Any = context.find_root().command
+    return [name for name in group.commands if name.startswith(incomplete)]
+
+
+def help_(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]", help="The command to explain.", autocompletion=_command_names),
+    ] = None,
+) -> int:
+    """Show this help, or the help of a command."""
+    return main([*(names or []), "--help"])
+
+
+def version() -> None:
+    """Show the version."""
+    _show_version(True)
+
+
+EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings and diagnosis"
+COMMANDS: Sequence[tuple[str, str, Callable[..., Any], Sequence[str]]] = (
+    (EVERYDAY, "check", checkup.check, ("check", "check github time", "check --client cursor")),
+    (EVERYDAY, "list", listing.list_, ("list", "list time --refresh")),
+    (EVERYDAY, "search", listing.search, ("search what time is it in Tokyo", "search read a file --server filesystem")),
+    (EVERYDAY, "describe", description.describe, ("describe time.convert_time",)),
+    (
+        EVERYDAY,
+        "call",
+        invocation.call,
+        ("call time.get_current_time timezone=Asia/Tokyo", """call memory.open_nodes 'names=["Anna"]'"""),
+    ),
+    (
+        SERVERS,
+        "add",
+        editing.add,
+        ("add memory -- npx -y @modelcontextprotocol/server-memory", "add --json -   # then paste a README's JSON"),
+    ),
+    (SERVERS, "remove", editing.remove, ("remove memory", "remove memory --dry-run")),
+    (SERVERS, "enable", editing.enable, ("enable memory",)),
+    (SERVERS, "disable", editing.disable, ("disable memory", "disable memory github")),
+    (CLIENTS, "import", importing.import_, ("import --dry-run", "import claude-desktop cursor")),
+    (
+        CLIENTS,
+        "install",
+        registration.install,
+        ("install claude-desktop --dry-run", "install --all-found --replace"),
+    ),
+    (CLIENTS, "uninstall", registration.uninstall, ("uninstall claude-desktop",)),
+    (OTHERS, "tokens", tokens.tokens, ("tokens", "tokens --client claude-desktop")),
+    (OTHERS, "logs", logs.logs, ("logs", "logs github --follow")),
+    (OTHERS, "demo", demo, ("demo",)),
+    (OTHERS, "serve", serve, ("serve --client claude-desktop",)),
+    (OTHERS, "help", help_, ("help check",)),
+    (OTHERS, "version", version, ("version",)),
+)
+"""Every command: its group in the help, its name, what runs it, examples."""
+
+for _heading, _name, _run, _examples in COMMANDS:
+    _lines = "\n".join(f"{NAME} {each}" for each in _examples)
+    app.command(_name, cls=Command, rich_help_panel=_heading, epilog=_lines)(_run)
+app.add_typer(configuring.app, name="config", rich_help_panel=OTHERS)

@@ -47,10 +47,10 @@ def check(
     options: Options,
     accept: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take the changed tools of a server, or one by its full name, as they are."),
+        typer.Option(metavar="NAME", help="Approve changed tool definitions: SERVER or SERVER.TOOL."),
     ] = None,
 ) -> int:
-    """Start every server, and show what is there and what is wrong."""
+    """Start the servers and report their state, tools and problems."""
     screen, judge = options.screen, options.profile
     loaded, path = options.configuration()
     acceptance.accept(accept or [], loaded, TrustStore(trust_folder()), screen)

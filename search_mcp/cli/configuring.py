@@ -6,27 +6,37 @@ from typing import Any
 
 import typer
 
+from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG
+from search_mcp.cli.terminal import Terminal
 from search_mcp.config import NOTHING, Config, FaultyFile
 from search_mcp.errors import ConfigError
 
-app = typer.Typer(help="Show where the configuration is, whether it is right, and what may be in it.")
+app = typer.Typer(cls=Group, help="Locate, validate and describe the config file.", invoke_without_command=True)
 
 
-@app.command()
+@app.callback()
+def without_command(context: typer.Context) -> None:
+    """Show the help."""
+    if context.invoked_subcommand is None:
+        assert isinstance(context.obj, Terminal)
+        context.obj.text(context.get_help())
+
+
+@app.command(cls=Command, epilog="search-mcp config path")
 @takes("config", "debug")
 def path(options: Options) -> int:
-    """Print which file is used."""
+    """Print the path of the config file in use."""
     _, found = options.configuration()
     options.screen.text(str(found))
     return FINE
 
 
-@app.command()
+@app.command(cls=Command, epilog="search-mcp config validate\nsearch-mcp config validate --config ./mcp-servers.json")
 @takes("config", "as_json", "debug")
 def validate(options: Options) -> int:
-    """Say everything that is wrong with the file, without starting any server."""
+    """Report every mistake in the config file, without starting any server."""
     screen = options.screen
     file, loaded, faults = _examined(options)
     if options.as_json:
@@ -76,10 +86,10 @@ def _as_json(fault: ConfigError) -> dict[str, Any]:
     }
 
 
-@app.command("schema")
+@app.command("schema", cls=Command, epilog="search-mcp config schema > mcp-servers.schema.json")
 @takes("debug")
 def schema_(options: Options) -> int:
-    """Print the JSON Schema of the file, for an editor."""
+    """Print the JSON Schema of the config file, for editors."""
     schema = import_module("search_mcp.cli.schema")  # no other command needs what it loads
     options.screen.json(schema.of_file())
     return FINE

@@ -31,11 +31,11 @@ def describe(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...", help="Tools, by any spelling of their names.", autocompletion=completion.tool_names
+            metavar="NAME...", help="Tools, in any spelling of their names.", autocompletion=completion.tool_names
         ),
     ],
 ) -> int:
-    """Show what tools do and which parameters they take."""
+    """Show a tool's description, parameters and result."""
     loaded, _ = options.configuration()
 
     def find(running: Session) -> Descriptions:

@@ -31,7 +31,9 @@ PATIENCE_SECONDS = 10.0
 
 _Names = Annotated[
     list[str],
-    typer.Argument(metavar="NAME...", help="Servers of the configuration.", autocompletion=completion.server_names),
+    typer.Argument(
+        metavar="NAME...", help="Names of servers in the config file.", autocompletion=completion.server_names
+    ),
 ]
 
 
@@ -77,20 +79,25 @@ def save(file: File, changed: Document, options: Options) -> None:
 @takes("config", "dry_run", "debug")
 def add(
     options: Options,
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What the server is to be called.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Name of the server.")] = None,
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- COMMAND ARGS...]", help="What starts it.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND ARGS...]", help="The command that starts the server, after --.", show_default=False
+        ),
     ] = None,
     env: Annotated[
-        list[str] | None, typer.Option("--env", "-e", metavar="KEY=VALUE", help="A variable it is given.")
+        list[str] | None, typer.Option("--env", "-e", metavar="KEY=VALUE", help="Environment variable for the server.")
     ] = None,
-    cwd: Annotated[str | None, typer.Option("--cwd", metavar="PATH", help="The folder it is started in.")] = None,
+    cwd: Annotated[str | None, typer.Option("--cwd", metavar="PATH", help="Working directory of the server.")] = None,
     json_entry: Annotated[
         str | None,
-        typer.Option("--json", metavar="JSON", help="Servers as a README has them; - reads them from stdin."),
+        typer.Option(
+            "--json", metavar="JSON", help="""Paste a server's JSON, e.g. '{"mcpServers": {...}}'; - = stdin."""
+        ),
     ] = None,
 ) -> int:
-    """Add a server, as in: search-mcp add NAME -- COMMAND ARGS."""
+    """Add a server to the config file."""
     if json_entry is not None:
         if command or env or cwd:
             raise Misuse("--json says all there is to say", "leave the command, --env and --cwd out")
@@ -155,19 +162,19 @@ def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
 
 @takes("config", "dry_run", "debug")
 def remove(options: Options, names: _Names) -> int:
-    """Remove servers from the configuration."""
+    """Remove servers from the config file."""
     return _edit(options, names, _removed, "Removed {} from {}.")
 
 
 @takes("config", "dry_run", "debug")
 def enable(options: Options, names: _Names) -> int:
-    """Switch servers on."""
+    """Enable servers."""
     return _edit(options, names, _enabled, "Enabled {} in {}.")
 
 
 @takes("config", "dry_run", "debug")
 def disable(options: Options, names: _Names) -> int:
-    """Switch servers off; they stay in the configuration."""
+    """Disable servers; they stay in the config file."""
     return _edit(options, names, _disabled, "Disabled {} in {}.")
 
 

@@ -28,12 +28,12 @@ def import_(
         list[str] | None,
         typer.Argument(
             metavar="[CLIENT|PATH]...",
-            help="Clients, or files; without any, all clients that are found.",
+            help="Clients or files to copy from (default: every client found).",
             autocompletion=beginning,
         ),
     ] = None,
 ) -> int:
-    """Take over the servers that AI clients have."""
+    """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp."""
     screen, own = options.screen, own_file(options.config)
     servers: list[Server] = []
     troubles: list[ConfigError] = []

@@ -33,22 +33,22 @@ def call(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The tool, by any spelling of its name.", autocompletion=completion.tool_names
+            metavar="NAME", help="The tool, in any spelling of its name.", autocompletion=completion.tool_names
         ),
     ],
     pairs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[KEY=VALUE | KEY:=JSON | '{...}' | -]...",
-            help="Its arguments: numbers as the tool wants them, or one JSON object; - reads one from stdin.",
+            help="Arguments, converted to the types of the tool's schema; or one JSON object; - reads it from stdin.",
         ),
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Option("--output", metavar="PATH", help="Save the images and other bytes, or else the text, here."),
+        typer.Option("--output", metavar="PATH", help="Write images/binary results (or the text) to this file."),
     ] = None,
 ) -> int:
-    """Call a tool, and show what it answers."""
+    """Call a tool and show its result."""
     screen = options.screen
     given, words = read(pairs or [], sys.stdin.read)
     if target is not None:

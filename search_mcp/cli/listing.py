@@ -32,7 +32,7 @@ def list_(
         typer.Argument(metavar="[SERVER]", help="Only this server's tools.", autocompletion=completion.server_names),
     ] = None,
 ) -> int:
-    """List the tools of all servers, or of one."""
+    """List the tools of all servers, or of one server."""
     loaded, path = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)
@@ -51,16 +51,16 @@ def list_(
 def search(
     options: Options,
     query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What the tool should do, in a few words.")],
-    limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many tools to show.")] = 10,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of results.")] = 10,
     of_server: Annotated[
         str | None,
         typer.Option(
             "--server", metavar="NAME", help="Only this server's tools.", autocompletion=completion.server_names
         ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show why each tool is where it is.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show how each result was ranked.")] = False,
 ) -> int:
-    """Find tools by what they do, best first; ranked as for a model."""
+    """Search tools by description, as the AI does."""
     loaded, _ = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)

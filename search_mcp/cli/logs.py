@@ -31,12 +31,12 @@ def logs(
     options: Options,
     of_server: Annotated[
         str | None,
-        typer.Argument(metavar="[SERVER]", help="Only what this server wrote.", autocompletion=completion.server_names),
+        typer.Argument(metavar="[SERVER]", help="Only this server's log.", autocompletion=completion.server_names),
     ] = None,
-    following: Annotated[bool, typer.Option("--follow", "-f", help="Show what is written from now on, too.")] = False,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="How many lines of each.")] = 50,
+    following: Annotated[bool, typer.Option("--follow", "-f", help="Keep showing new lines until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="Number of lines per server.")] = 50,
 ) -> int:
-    """Show what the servers wrote to their stderr while an AI client used them."""
+    """Show the servers' stderr logs."""
     screen = options.screen
     loaded, _ = options.configuration()
     if of_server is not None:

@@ -32,7 +32,9 @@ class Options:
     screen: Terminal
     config: Annotated[
         str | None,
-        typer.Option("--config", metavar="PATH", help="The configuration, if it is not in one of the usual places."),
+        typer.Option(
+            "--config", metavar="PATH", help="Config file to use (`search-mcp config path` prints the default)."
+        ),
     ] = None
     client: Annotated[
         str | None,
@@ -41,13 +43,13 @@ class Options:
             metavar="NAME",
             callback=_known_client,
             autocompletion=lambda incomplete: [name for name in profiles.BY_NAME if name.startswith(incomplete)],
-            help="Names as this AI client sees them, such as cursor.",
+            help="Show names and limits as for this client (claude-desktop, cursor, ...).",
         ),
     ] = None
-    refresh: Annotated[bool, typer.Option("--refresh", help="Start every server and ask it again.")] = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False
+    refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change without changing it.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the log and, on an error, where it comes from.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Print the debug log and tracebacks.")] = False
 
     def configuration(self) -> tuple[Config, Path]:
         """Read the configuration; say where it is.

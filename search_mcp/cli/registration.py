@@ -30,9 +30,9 @@ from search_mcp.errors import ConfigError
 
 _Clients = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[CLIENT]...", help=f"{', '.join(BY_NAME)}.", autocompletion=beginning),
+    typer.Argument(metavar="[CLIENT]...", help=f"Clients: {', '.join(BY_NAME)}.", autocompletion=beginning),
 ]
-_AllFound = Annotated[bool, typer.Option("--all-found", help="All clients that are on this machine.")]
+_AllFound = Annotated[bool, typer.Option("--all-found", help="All clients found on this machine.")]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,11 @@ def install(
     clients: _Clients = None,
     all_found: _AllFound = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Move the client's other servers behind search-mcp; uninstall undoes it.")
+        bool,
+        typer.Option(
+            "--replace",
+            help="Also remove the client's own server entries (search-mcp now runs them; `uninstall` restores them).",
+        ),
     ] = False,
 ) -> int:
     """Register search-mcp in AI clients."""
@@ -174,7 +178,7 @@ def _memory() -> Memory:
 @takes("dry_run", "as_json", "debug")
 @in_turn()
 def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound = False) -> int:
-    """Take search-mcp out of AI clients, and bring back what it replaced."""
+    """Remove search-mcp from AI clients and restore what it replaced."""
     machine = this_machine()
     done: list[_Done] = []
     troubles: list[ConfigError] = []

@@ -16,10 +16,10 @@ from search_mcp.profiles import Listing
 def tokens(
     options: Options,
     picture: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw it into this PNG or SVG file, too.")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Also draw a chart into this PNG or SVG file.")
     ] = None,
 ) -> int:
-    """Show what the tools cost in a model's context, and what searching for them saves."""
+    """Show how many tokens the tools cost in a model's context."""
     screen = options.screen
     if picture is not None:
         plot.check(picture)

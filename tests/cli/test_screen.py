@@ -99,26 +99,31 @@ def test_logs_are_followed_until_ctrl_c(configured: Configured) -> None:
     assert place.processes() == set()
 
 
-@pytest.mark.parametrize("words", [[], ["serve"]])
-def test_a_person_who_starts_the_server_is_told_what_it_waits_for(configured: Configured, words: list[str]) -> None:
-    screen = Screen(configured(), *words)
-    screen.wait_for("search-mcp --help shows the commands for people.\n")
+def test_the_bare_command_at_a_terminal_shows_the_help(place: Place) -> None:
+    screen = Screen(place)
+    assert screen.end() == 0
+    assert screen.shown == place.run("--help").out
+
+
+def test_a_person_who_starts_the_server_is_told_what_it_waits_for(configured: Configured) -> None:
+    screen = Screen(configured(), "serve")
+    screen.wait_for("search-mcp --help shows the commands.\n")
     screen.press('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
     screen.wait_for('"result"')  # it serves, so a signal finds it ready
     screen.press("\x03")
     assert screen.end() == 130
-    assert screen.shown.count("waits for an MCP client on stdin") == 1
+    assert screen.shown.count("is waiting for an MCP client on stdin") == 1
     assert "Traceback" not in screen.shown
 
 
 def test_of_the_server_nothing_else_is_said_and_nothing_on_stdout(configured: Configured) -> None:
     place = configured()
     screen = Screen(place, "serve", stdout=subprocess.PIPE)
-    screen.wait_for("waits for an MCP client")
+    screen.wait_for("is waiting for an MCP client")
     screen.press("\x04")  # the end of stdin
     assert screen.end() == 0
     assert screen.piped == b""
-    assert "waits for" not in place.run("serve").err
+    assert "is waiting for" not in place.run("serve").err
 
 
 def test_json_at_a_terminal_is_coloured_and_whole(configured: Configured) -> None:

@@ -204,7 +204,7 @@ REGISTERED: dict[str, dict[str, Any]] = {
         "envs": {},
         "timeout": 300,
     },
-    "lm-studio": {"command": "/s", "args": ["serve", "--config", "/c.json"]},
+    "lm-studio": {"command": "/s", "args": args("lm-studio")},
 }
 
 

@@ -80,4 +80,4 @@ def test_where_the_user_put_them(client: str, platform: str, variables: dict[str
 
 def test_every_profile_of_a_client_with_a_file_is_known() -> None:
     without_one = {"canonical", "antigravity", "augment"}
-    assert {*PROFILES} - without_one == {client.name for client in CLIENTS} - {"lm-studio"}
+    assert {*PROFILES} - without_one == {client.name for client in CLIENTS}

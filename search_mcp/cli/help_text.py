@@ -1,0 +1,124 @@
+"""The text of `--help`: usage, arguments, options, examples.
+
+Decides the layout, so that it stays the same whatever release of the command line library is installed: of that
+library's objects only names, metavars and help texts are read.
+"""
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from typer.core import TyperCommand, TyperGroup
+
+from search_mcp import profiles
+from search_mcp.cli.places import default_config
+
+WIDTH: Final = 80
+_LABEL_WIDTH: Final = 24
+"""Columns of the longest label that has its text beside it; the text of a longer one begins on the next line."""
+_HELP: Final = ("-h, --help", "Show this help.")
+_COMPLETION: Final = {
+    "--install-completion": "Install completion for the current shell.",
+    "--show-completion": "Print the completion script for the current shell.",
+}
+"""Help texts of the options that the library adds."""
+
+
+class Command(TyperCommand):
+    """A command whose help this module writes; its epilog holds the examples, one a line."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Write the help text."""
+        return of_command(self, ctx.command_path)
+
+
+class Group(TyperGroup):
+    """A command with commands of its own."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Write the help text."""
+        return of_group(self, ctx.command_path)
+
+
+def of_command(command: Any, path: str) -> str:
+    """Write the help of one command."""
+    arguments = [each for each in command.params if each.param_type_name == "argument"]
+    usage = " ".join([path, "[OPTIONS]", *(each.metavar for each in arguments)])
+    return _joined(
+        _wrapped(f"Usage: {usage}", indent=7),
+        *(_wrapped(paragraph) for paragraph in command.help.split("\n\n")),
+        _section("Arguments", [(each.metavar, each.help) for each in arguments]),
+        _section("Options", [*map(label_of, options_of(command)), _HELP]),
+        _examples(command.epilog),
+        _of_serve() if command.name == "serve" else "",
+        f"Documentation: docs/commands.md#{'-'.join(path.split()[1:])}",
+    )
+
+
+def of_group(group: Any, path: str) -> str:
+    """Write the help of a command that has commands, in their groups."""
+    by_heading: dict[str, list[tuple[str, str]]] = {}
+    for name, command in group.commands.items():
+        heading = command.rich_help_panel or "Commands"
+        by_heading.setdefault(heading, []).append((name, _first_line(command.help)))
+    width = max(len(name) for name in group.commands)
+    return _joined(
+        f"Usage: {path} COMMAND [OPTIONS] [ARGUMENTS]",
+        *(_wrapped(paragraph) for paragraph in group.help.split("\n\n")),
+        *(_section(heading, rows, width) for heading, rows in by_heading.items()),
+        _section("Options", [*map(label_of, options_of(group)), _HELP]),
+        _examples(group.epilog),
+        f"`{path} COMMAND --help` shows the options and examples of a command.\n"
+        f"Default config file: {default_config()}\nDocumentation: README.md and docs/commands.md",
+    )
+
+
+def _of_serve() -> str:
+    clients = ", ".join(profiles.BY_NAME)
+    return f"{_wrapped(f'Clients for --client: {clients}.', indent=2)}\n\nDefault config file: {default_config()}"
+
+
+def options_of(command: Any) -> list[Any]:
+    """Give the options of a command, in the order they are declared."""
+    return [each for each in command.params if each.param_type_name == "option" and "--help" not in each.opts]
+
+
+def label_of(option: Any) -> tuple[str, str]:
+    """Write an option as it is typed, with its help."""
+    spellings = ", ".join(sorted(option.opts, key=len))
+    written = f"{spellings} {option.metavar}" if option.metavar else spellings
+    return written, _COMPLETION.get(written, option.help)
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].rstrip(".")
+
+
+def _joined(*parts: str) -> str:
+    return "\n\n".join(filter(None, parts))
+
+
+def _section(heading: str, rows: Iterable[tuple[str, str]], width: int = 0) -> str:
+    rows = list(rows)
+    width = width or max((len(label) for label, _ in rows if len(label) <= _LABEL_WIDTH), default=0)
+    return "\n".join([f"{heading}:", *(line for row in rows for line in _row(*row, width))]) if rows else ""
+
+
+def _row(label: str, text: str, width: int) -> Iterator[str]:
+    lines = _wrapped(text, width=WIDTH - width - 4).split("\n")
+    if len(label) > width:
+        yield f"  {label}"
+        label = ""
+    for line in lines:
+        yield f"  {label:{width}}  {line}".rstrip()
+        label = ""
+
+
+def _examples(epilog: str | None) -> str:
+    return "\n".join(["Examples:", *(f"  {line}" for line in epilog.splitlines())]) if epilog else ""
+
+
+def _wrapped(text: str, indent: int = 0, width: int = WIDTH) -> str:
+    return textwrap.fill(
+        " ".join(text.split()), width, subsequent_indent=" " * indent, break_on_hyphens=False, break_long_words=False
+    )

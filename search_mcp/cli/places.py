@@ -1,0 +1,16 @@
+"""File paths as a person reads them."""
+
+from pathlib import Path
+
+from search_mcp import server
+
+
+def default_config() -> str:
+    """Name the config file of the user's own folder."""
+    return tilde(server.places(None, {})[-1])
+
+
+def tilde(path: Path) -> str:
+    """Write a path in the home folder with `~`."""
+    home = Path.home()
+    return str(Path("~") / path.relative_to(home)) if path.is_relative_to(home) else str(path)
