@@ -105,6 +105,7 @@ class Catalog:
 
     def __init__(self, servers: Sequence[ServerConfig]) -> None:
         self._servers = {server.name: server for server in servers}
+        self._switched_off: Sequence[ServerConfig] = ()
         self._pages: dict[tuple[str, Kind], Page | None] = {}
         self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
@@ -112,9 +113,18 @@ class Catalog:
         self.version = 0
         """Grows with every change, so that whoever derives something from it knows when to do so again."""
 
-    def configure(self, servers: Sequence[ServerConfig], replaced: Collection[str]) -> None:
-        """Go over to another configuration; the lists of servers that are gone or replaced go with them."""
+    def configure(
+        self,
+        servers: Sequence[ServerConfig],
+        replaced: Collection[str],
+        switched_off: Sequence[ServerConfig] = (),
+    ) -> None:
+        """Go over to another configuration; the lists of servers that are gone or replaced go with them.
+
+        Servers that are switched off have no lists, but their prefixes stay theirs.
+        """
         self._servers = {server.name: server for server in servers}
+        self._switched_off = switched_off
         self._pages = {
             (server, kind): page
             for (server, kind), page in self._pages.items()
@@ -186,7 +196,11 @@ class Catalog:
     def named(self, kind: Kind) -> "NamedItems":
         """Give the tools or prompts of every server."""
         if kind not in self._named:
-            self._named[kind] = NamedItems(self._admitted(kind))
+            withheld = (
+                [tool for server in self._servers for tool in self.withheld(server)] if kind is Kind.TOOLS else ()
+            )
+            owners = [*self._servers.values(), *self._switched_off]
+            self._named[kind] = NamedItems(self._admitted(kind), owners, withheld)
         return self._named[kind]
 
     def by_uri(self, kind: Kind) -> Mapping[str, tuple[str, Entry]]:
@@ -287,10 +301,27 @@ def is_allowed(config: ServerConfig, tool: str) -> bool:
 
 
 class NamedItems(Sequence[Item]):
-    """Tools or prompts in order, each findable by every spelling that means it and nothing else."""
+    """Tools or prompts in order, each findable by every spelling that means it and nothing else.
 
-    def __init__(self, admitted: Iterable[tuple[ServerConfig, str, str, Fields]]) -> None:
+    A bare name never means another server's tool than that of the server whose prefix it begins with: `owners` are
+    all servers there are. `withheld` are names that another server may not take either.
+    """
+
+    def __init__(
+        self,
+        admitted: Iterable[tuple[ServerConfig, str, str, Fields]],
+        owners: Iterable[ServerConfig] = (),
+        withheld: Iterable[str] = (),
+    ) -> None:
         self._items: list[Item] = []
+        self._owners = [
+            (fold(prefix) + "_", config.name)
+            for config in owners
+            for prefix in {config.name, config.name if config.prefix is None else config.prefix}
+            if prefix
+        ]
+        self._withheld = frozenset(map(fold, withheld))
+        self._by_bare: dict[str, list[Item]] = {}
         self.collisions: list[tuple[str, str]] = []
         self._by_name: dict[str, Item] = {}
         # None: more than one, or one of our own
@@ -315,6 +346,7 @@ class NamedItems(Sequence[Item]):
             attempt += 1
         self._items.append(item)
         self._by_name[item.name] = item
+        self._by_bare.setdefault(fold(item.own), []).append(item)
         double = f"{prefix}__{item.own}" if prefix else item.own
         # By the server's own name too, whatever `prefix` says, unless that means something else.
         for spelling in (double, f"{config.name}.{item.own}"):
@@ -331,6 +363,21 @@ class NamedItems(Sequence[Item]):
     def find(self, spelling: str) -> Item | None:
         """Look up a name: canonical, with `__`, by the server's own name, or folded where that is unambiguous."""
         return self._by_name.get(spelling) or self._by_other.get(spelling) or self._by_fold.get(fold(spelling))
+
+    def find_bare(self, name: str) -> Item | None:
+        """Look up a name without its server's prefix: good if only one server has it, and for models."""
+        items = self.sharing(name)
+        if len(items) != 1 or not items[0].is_for_models or fold(name) in self._withheld:
+            return None
+        return items[0]
+
+    def sharing(self, name: str) -> Sequence[Item]:
+        """Give every item that a bare name may mean."""
+        folded = fold(name)
+        if folded in self._by_fold:  # it means one of our own, or could be more than one full name
+            return ()
+        owners = {server for prefix, server in self._owners if folded.startswith(prefix)}
+        return [item for item in self._by_bare.get(folded, ()) if not owners or item.server in owners]
 
     def names(self) -> Iterable[str]:
         return self._by_name.keys()

@@ -12,6 +12,13 @@ from search_mcp.jsonrpc import Struct, altered
 Listing: TypeAlias = Literal["light", "full", "search"]
 REGISTERED_AS: Final = "search-mcp"
 """The name people register us under; clients put it before ours and count it."""
+_REGISTRATION: Final = re.compile(r"(?:mcp__?)?" + REGISTERED_AS.replace("-", "[-_]") + r"(?:__|[-_.:/])")
+
+
+def without_registration(name: str) -> str | None:
+    """Take off what clients put before our names, as in `mcp__search-mcp__`; `None` where nothing of it is there."""
+    found = _REGISTRATION.match(name)
+    return name[found.end() :] if found else None
 
 
 class Profile(Struct, frozen=True, cache_hash=True):

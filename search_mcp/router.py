@@ -8,7 +8,7 @@ versions are the dialects'.
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from search_mcp import arguments, jsonrpc, tools
+from search_mcp import arguments, jsonrpc, profiles, tools
 from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item, fold
 from search_mcp.config import ServerConfig, Settings
@@ -54,7 +54,7 @@ from search_mcp.profiles import PARTIAL_SECONDS, Patience, Profile, first_list_p
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
 from search_mcp.tasks import TaskLists, TaskMap
-from search_mcp.views import Spellings
+from search_mcp.views import ShownNames, Spellings
 
 log = logging.getLogger(__name__)
 
@@ -105,7 +105,8 @@ class Router:
                 if name in backends:
                     backends[name].set_log_level(self._log_level)
         self._backends = backends
-        self._catalog.configure([config for config in servers if config.enabled], replaced)
+        enabled, switched_off = ([config for config in servers if config.enabled is on] for on in (True, False))
+        self._catalog.configure(enabled, replaced, switched_off)
         facts = {config.name: ServerFacts(config.description or "", config.tags) for config in servers}
         self._own.configure(facts, settings.description_length)
         self._on_change()
@@ -220,6 +221,7 @@ class Router:
     # Calls
 
     def _call_tool(self, call: Call) -> Cancel:
+        call = self._unprefixed(Kind.TOOLS, call)
         call.params = arguments.with_object(call)
         if call.target in tools.NAMES:
             return self._call_own(call)
@@ -321,26 +323,39 @@ class Router:
     def _call_by_name(self, call: Call) -> Cancel:
         wrapped = jsonrpc.fields(call.params.get("arguments", EMPTY))
         name = jsonrpc.string(wrapped.get("name"))
-        if not name or name == tools.CALL:
+        if not name or tools.CALL in (name, profiles.without_registration(name)):
             raise invalid_params(f"Invalid params: {tools.CALL} needs arguments.name, the name of a tool")
         params = jsonrpc.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
-        named = jsonrpc.altered(call, target=name, params=params)
+        named = self._unprefixed(Kind.TOOLS, jsonrpc.altered(call, target=name, params=params))
         item = self._find(Kind.TOOLS, named)
         if item is not None and not item.is_for_models:  # "`model`: Tool is visible to and callable by the agent"
             return self._call_unlisted(named, Kind.TOOLS, ToolNotFound)
         return self._call_tool(named)
 
     def _use_prompt(self, call: Call) -> Cancel:
+        call = self._unprefixed(Kind.PROMPTS, call)
         item = self._find(Kind.PROMPTS, call)
         if item is None:
             return self._call_unlisted(call, Kind.PROMPTS, PromptNotFound)
         return self._submit_to(item.server, call, item.key)
 
     def _find(self, kind: Kind, call: Call) -> Item | None:
-        item = self._spellings.of(kind, self._presentation.audience(call.caller.viewer).profile).find(call.target)
+        item = self._names(kind, call).spelled(call.target)
         return self._catalog.tools().for_apps.get(call.target) if item is None and kind is Kind.TOOLS else item
+
+    def _names(self, kind: Kind, call: Call) -> ShownNames:
+        return self._spellings.of(kind, self._presentation.audience(call.caller.viewer).profile)
+
+    def _unprefixed(self, kind: Kind, call: Call) -> Call:
+        """Take a client's own prefix for us off a name that means nothing with it."""
+        rest = profiles.without_registration(call.target)
+        if rest is None or self._find(kind, call) is not None:
+            return call
+        if any(own != call.target for _, own in self._prefixed(call.target, kind)):  # a server may be called so
+            return call
+        return jsonrpc.altered(call, target=rest)
 
     def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
@@ -364,9 +379,12 @@ class Router:
             # Its list is known and does not hold this name; that of a server whose name begins alike may.
         if not owners and not self._lists.are_settled(frozenset({kind}), self._enabled):
             return self._submit_when_settled(call, frozenset({kind}), self._enabled)
-        shown = self._spellings.of(kind, self.audience(call.caller.viewer).profile).names()
-        callable_names = [*shown, *tools.DEFINITIONS] if kind is Kind.TOOLS else shown
-        raise not_found(call.target, nearest(call.target, callable_names))
+        names = self._names(kind, call)
+        item = names.bare(call.target)  # every list is known by now
+        # What a page says goes through the same door, and it may call the tools of its own server only.
+        if item is not None and not owners and not self._catalog.tools().servers_with_apps:
+            return self._call_listed(call, item) if kind is Kind.TOOLS else self._submit_to(item.server, call, item.key)
+        raise not_found(call.target, names.near(call.target, tools.DEFINITIONS if kind is Kind.TOOLS else ()))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
         """The servers whose prefix a name carries, with what comes behind it.

@@ -14,8 +14,9 @@ from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Kind, ServerFacts, Status
+from search_mcp.profiles import without_registration
 from search_mcp.suggest import nearest
-from search_mcp.views import ShownNames, Spellings, brief, full_definition, signature
+from search_mcp.views import ShownNames, Spellings, brief, compact_definition, full_definition, signature
 
 if TYPE_CHECKING:
     from search_mcp.search import Explanation
@@ -31,6 +32,7 @@ MOST_DESCRIBED = 20
 MOST_NAMED = 50
 """Servers an answer names when it says which there are."""
 _DETAILS = ("signature", "full", "name")
+_DESCRIPTIONS = ("compact", "full")
 
 _READS = {"readOnlyHint": True, "openWorldHint": False}
 
@@ -64,8 +66,16 @@ DEFINITIONS: Mapping[str, Fields] = {
     ),
     DESCRIBE: _definition(
         DESCRIBE,
-        "Give the full definitions of tools: parameters with descriptions, output schema, annotations.",
-        {"names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_DESCRIBED}},
+        "Give the whole descriptions and input schemas of tools, and their annotations.",
+        {
+            "names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_DESCRIBED},
+            "detail": {
+                "type": "string",
+                "enum": _DESCRIPTIONS,
+                "default": "compact",
+                "description": "full: output schemas and all else",
+            },
+        },
         ("names",),
     ),
     CALL: _definition(
@@ -216,17 +226,24 @@ class OwnTools:
             names = [names]
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise ArgumentError("names must be a list of tool names")
+        detail = _argument(arguments, "detail", str, "compact")
+        if detail not in _DESCRIPTIONS:
+            raise ArgumentError(f"detail must be one of {', '.join(_DESCRIPTIONS)}")
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []
         for name in names[:MOST_DESCRIBED]:
             item = shown.find(name)
+            own = name if name in DEFINITIONS else without_registration(name) or ""
             if item is not None and item.is_for_models:
-                described.append(full_definition(item, shown[item], audience))
-            elif name in DEFINITIONS:
-                described.append(DEFINITIONS[name])
+                write = full_definition if detail == "full" else compact_definition
+                described.append(write(item, shown[item], audience))
+            elif own in DEFINITIONS:
+                described.append(DEFINITIONS[own])
             else:
-                unknown.append({"name": name, "suggestions": nearest(name, shown.names())})
-        body: dict[str, Any] = {"tools": described, "unknown": unknown}
+                unknown.append({"name": name, "suggestions": shown.near(name)})
+        body: dict[str, Any] = {"tools": described}
+        if unknown:
+            body["unknown"] = unknown
         if len(names) > MOST_DESCRIBED:
             body["leftOut"] = names[MOST_DESCRIBED:]
         return bytes(jsonrpc.encode(body)).decode(), body

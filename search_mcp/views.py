@@ -14,11 +14,13 @@ from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, stabl
 from search_mcp.definitions import OPEN_SCHEMA
 from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Audience, Kind
-from search_mcp.profiles import Profile
+from search_mcp.profiles import Profile, without_registration
+from search_mcp.suggest import nearest
 
 LONGEST_DESCRIPTION = 10_000
 """Characters of a description that are looked at for its first sentence."""
 LONGEST_ABBREVIATION = 12
+MOST_SUGGESTIONS = 5
 REQUIRED_LENGTH = 100
 """Characters of required parameters' names behind a brief description."""
 LONGEST_PARAMETER = 64
@@ -64,9 +66,24 @@ class ShownNames:
         """Every name that a model is shown, in order."""
         return [name for name, item in self._by_shown.items() if item.is_for_models]
 
-    def find(self, name: str) -> Item | None:
-        """Look up a name: as it is shown, or by any other spelling."""
+    def spelled(self, name: str) -> Item | None:
+        """Look up a full name: as it is shown, or by any other spelling."""
         return self._by_shown.get(name) or self._items.find(name)
+
+    def find(self, name: str) -> Item | None:
+        """Look up a full name, else a bare one that only one server has; with a client's prefix for us or without."""
+        item = self.spelled(name) or self.bare(name)
+        rest = without_registration(name) if item is None else None
+        return item if rest is None else self.spelled(rest) or self.bare(rest)
+
+    def bare(self, name: str) -> Item | None:
+        """Look up a name without a prefix; it means something only if one server has it."""
+        return self._items.find_bare(name)
+
+    def near(self, name: str, others: Iterable[str] = ()) -> list[str]:
+        """Suggest names for one that is not found: those that a bare name could mean, then those most like it."""
+        sharing = [self[item] for item in self._items.sharing(name) if item.is_for_models]
+        return list(dict.fromkeys([*sharing, *nearest(name, [*self.names(), *others])]))[:MOST_SUGGESTIONS]
 
     def for_apps(self) -> Iterator[tuple[str, Item]]:
         """Give the tools that apps may call by the names they know, where the client takes such a name.
@@ -77,7 +94,7 @@ class ShownNames:
         for name, item in self._items.for_apps.items():
             if self._profile.shown_name("", name) != name or len(name) > self._profile.max_length:
                 continue
-            meant = self.find(name)
+            meant = self.spelled(name)
             if meant is item or (meant is None and fold(name) not in folded):
                 folded.add(fold(name))
                 yield name, item
@@ -180,6 +197,17 @@ def full_definition(item: Item, name: str, audience: Audience) -> Fields:
         output = jsonrpc.object_or_empty(fields["outputSchema"])
         if jsonrpc.string(output.get("type")) != "object":
             return jsonrpc.without(fields, "outputSchema")
+    return fields
+
+
+def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
+    """Write what helps a model to call a tool: name, whole description, parameters and annotations."""
+    full = full_definition(item, name, audience)
+    fields: Fields = {key: full[key] for key in ("name", "description", "inputSchema", "annotations") if key in full}
+    if "description" not in fields and item.description:
+        fields["description"] = jsonrpc.encode(item.description)
+    if item.input_schema:  # else it is nested too deeply to be read
+        fields["inputSchema"] = jsonrpc.encode(schemas.compact(item.input_schema))
     return fields
 
 

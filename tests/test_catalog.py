@@ -555,3 +555,39 @@ def test_a_tool_is_also_found_by_its_server_s_own_name() -> None:
     spellings = {"long.open": "long", "l.open": "long", "bare.read": "l", "read": "bare", "l.read": "l"}
     found = {name: items.find(name) for name in spellings}
     assert {name: item and item.server for name, item in found.items()} == spellings
+
+
+BARE = [
+    # servers with their tools, name, then
+    pytest.param({"a": ["x"], "b": ["y"]}, "x", "a.x", id="only one has it"),
+    pytest.param({"a": ["get-it"], "b": []}, "get_it", "a.get-it", id="folded"),
+    pytest.param({"a": ["x"], "b": ["x"]}, "x", None, id="two have it"),
+    pytest.param({"a": ["x-y"], "b": ["x_y"]}, "x_y", None, id="two have it, folded"),
+    pytest.param({"a": ["search_tools"], "b": []}, "search_tools", None, id="one of our own"),
+    pytest.param({"a": ["git_x"], "git": []}, "git_x", None, id="it begins with another's prefix"),
+    pytest.param({"a": ["git_x"], "git": ["git_x"]}, "git_x", "git.git_x", id="with its owner's prefix"),
+    pytest.param({"a": ["x"], "a.b": ["c.x"]}, "c.x", "a.b.c.x", id="with a dot"),
+    pytest.param({"a": ["x"], "b": []}, "y", None, id="nobody has it"),
+]
+
+
+@pytest.mark.parametrize(("given_", "name", "then"), BARE)
+def test_bare_names(given_: dict[str, list[str]], name: str, then: str | None) -> None:
+    merged = catalog(*((server(each), tools(*own)) for each, own in given_.items()))
+    item = merged.tools().find_bare(name)
+    assert (None if item is None else item.name) == then
+    assert merged.tools().find(name) is None  # a bare name is no spelling of a full one
+
+
+def test_a_withheld_tool_keeps_its_bare_name_from_others() -> None:
+    theirs = Page((tool("x"),), changed=frozenset({"x"}))
+    assert catalog((server("a", pin_tools=True), theirs), (server("b"), tools("x"))).tools().find_bare("x") is None
+    assert catalog((server("a"), theirs), (server("b"), tools("y"))).tools().find_bare("x") is not None
+
+
+def test_a_server_that_is_switched_off_keeps_its_prefix() -> None:
+    merged = catalog((server("a"), tools("git_x", "x")))
+    assert merged.tools().find_bare("git_x") is not None
+    merged.configure([server("a")], (), [server("git", enabled=False)])
+    assert merged.tools().find_bare("git_x") is None
+    assert merged.tools().find_bare("x") is not None

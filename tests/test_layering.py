@@ -74,7 +74,7 @@ WITHIN = {
     "diagnosis": ["config", "jsonc", "placeholders"],
     "catalog": ["config", "definitions"],
     "arguments": ["catalog", "config", "schemas", "views"],
-    "views": ["catalog", "definitions", "schemas"],
+    "views": ["catalog", "definitions", "schemas", "suggest"],
     "resources": ["catalog"],
     "search.*": ["search.*"],
     "dialects.detect": ["dialects.names"],

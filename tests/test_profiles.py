@@ -17,6 +17,7 @@ from search_mcp.profiles import (
     adjusted,
     by_client_name,
     first_list_patience,
+    without_registration,
 )
 
 DOTS, DASHES, UNDERSCORES = "my.server.read-file_x", "my_server__read-file_x", "my_server__read_file_x"
@@ -141,3 +142,22 @@ def test_settings_that_set_nothing_change_nothing() -> None:
 )
 def test_how_long_a_first_list_waits(client: str, setting: Any, hears_news: bool, patience: Patience) -> None:
     assert first_list_patience(BY_NAME[client], setting, hears_news=hears_news) == patience
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [
+        ("mcp__search-mcp__time__now", "time__now"),
+        ("mcp__search_mcp__time_now", "time_now"),
+        ("mcp_search-mcp_time.now", "time.now"),
+        ("search-mcp-time.now", "time.now"),
+        ("search-mcp_time_now", "time_now"),
+        ("search-mcp__now", "now"),
+        ("search-mcp.now", "now"),
+        ("mcp__github__now", None),
+        ("search-mcpnow", None),
+        ("time.search-mcp.now", None),
+    ],
+)
+def test_a_clients_prefix_for_us_is_taken_off(name: str, then: str | None) -> None:
+    assert without_registration(name) == then

@@ -32,7 +32,7 @@ TEXT = {"type": "string"}
 
 def entry(name: str, description: str = "", properties: Mapping[str, object] | None = None, **more: object) -> Entry:
     schema: dict[str, object] = {"type": "object", "properties": properties or {}}
-    body: dict[str, object] = {"name": name, "description": description, "inputSchema": schema, **more}
+    body: dict[str, object] = {"name": name, "description": description, "inputSchema": schema} | more
     return Entry(name, {key: jsonrpc.encode(value) for key, value in body.items()})
 
 
@@ -168,6 +168,7 @@ WRONG = [
     ("describe_tools", {"names": []}, "names must be a list of tool names"),
     ("describe_tools", {"names": [5]}, "names must be a list of tool names"),
     ("describe_tools", {"names": {"a": 1}}, "names must be a list of tool names"),
+    ("describe_tools", {"names": "a", "detail": "all"}, "detail must be one of compact, full"),
 ]
 
 
@@ -241,8 +242,36 @@ def test_an_answer_never_has_more_than_a_bounded_size(entries: list[Entry], deta
 # describe_tools
 
 
+def test_describes_what_helps_to_call(bench: Bench) -> None:
+    schema = {"$schema": "x", "type": "object", "title": "T", "properties": {"a": {"title": "A", **TEXT}}}
+    described = entry(
+        "t",
+        "Does it. At length.",
+        inputSchema=schema,
+        title="T",
+        annotations={"readOnlyHint": True},
+        execution={"taskSupport": "optional"},
+        outputSchema={"type": "object"},
+        icons=[],
+        _meta={},
+    )
+    text, data = Bench(s=[described, entry("u", title="Only a title")]).ask("describe_tools", {"names": ["s.t", "s.u"]})
+    assert data == {
+        "tools": [
+            {
+                "name": "s.t",
+                "description": "Does it. At length.",
+                "inputSchema": {"type": "object", "properties": {"a": TEXT}},
+                "annotations": {"readOnlyHint": True},
+            },
+            {"name": "s.u", "description": "", "inputSchema": {"type": "object", "properties": {}}},
+        ]
+    }
+    assert json.loads(text) == data
+
+
 def test_describes_in_full(bench: Bench) -> None:
-    text, data = bench.ask("describe_tools", {"names": ["files.write_file", "git.git_log"]})
+    text, data = bench.ask("describe_tools", {"names": ["files.write_file", "git.git_log"], "detail": "full"})
     assert data == {
         "tools": [
             {
@@ -259,7 +288,6 @@ def test_describes_in_full(bench: Bench) -> None:
                 "outputSchema": {"type": "array"},
             },
         ],
-        "unknown": [],
     }
     assert json.loads(text) == data
 
@@ -316,7 +344,7 @@ def test_describes_only_so_many_at_once() -> None:
 
 
 def test_some_clients_know_only_output_schemas_of_objects(bench: Bench) -> None:
-    _, data = bench.ask("describe_tools", {"names": ["git.git_log"]}, Audience(CANONICAL, True))
+    _, data = bench.ask("describe_tools", {"names": ["git.git_log"], "detail": "full"}, Audience(CANONICAL, True))
     assert "outputSchema" not in data["tools"][0]
 
 
@@ -413,7 +441,7 @@ ARGUMENTS = st.fixed_dictionaries(
         "query": WORDS | st.integers() | st.none(),
         "limit": st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS | st.booleans(),
         "server": st.sampled_from(["files", "git", "none", "", 5]),
-        "detail": st.sampled_from(["signature", "full", "name", "x", 5]),
+        "detail": st.sampled_from(["signature", "full", "compact", "name", "x", 5]),
         "names": st.lists(WORDS | st.integers(), max_size=4) | WORDS,
         "other": st.none(),
     },

@@ -17,7 +17,6 @@ from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.errors import NotRunning, ToolNotFound
 from search_mcp.jsonrpc import Fields
-from search_mcp.suggest import nearest
 from search_mcp.tools import DEFINITIONS
 from search_mcp.views import full_definition, signature
 
@@ -97,8 +96,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
     found = {name: described(session, name) for name in names}
     unknown = [name for name, tool in found.items() if tool is None]
     shown = session.shown_names()
-    callable_names = [shown[item] for item in session.tools]
-    near = {name: nearest(name, callable_names) for name in unknown}
+    near = {name: shown.near(name) for name in unknown}
     return Descriptions(
         tuple(tool for tool in found.values() if tool is not None),
         session.age_seconds,

@@ -91,7 +91,7 @@ async def _invoke(session: Session, name: str, given: Fields, words: Sequence[Wo
         del latest[:-1]
 
     with terminal.progress(lambda: latest[-1]):
-        return await session.call(name, arguments, report)
+        return await session.call(tool.name if tool is not None else name, arguments, report)
 
 
 def _progress(fields: Mapping[str, Any]) -> str:

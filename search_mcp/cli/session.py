@@ -354,7 +354,8 @@ def owners(config: Config, profile: Profile | None, tools: Sequence[str]) -> Con
 def has_prefix(server: ServerConfig, tool: str) -> bool:
     """Whether a name may be one of a server's, going by its beginning."""
     prefix = server.name if server.prefix is None else server.prefix
-    return prefix != "" and fold(tool).startswith(fold(prefix) + "_")
+    rest = profiles.without_registration(tool) or tool
+    return prefix != "" and any(fold(name).startswith(fold(prefix) + "_") for name in (tool, rest))
 
 
 def _nothing(_reason: Reason) -> None:

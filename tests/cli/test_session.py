@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cli.conftest import Place
 from search_mcp.cli.session import needed, only
 from search_mcp.config import Config, ServerConfig, Settings
 
@@ -26,6 +27,7 @@ def enabled(config: Config) -> list[str]:
         (["git-log", "fs.read"], ["git", "files", "bare"]),
         (["files.read"], ["git", "git.extra", "files", "bare"]),  # its prefix is another
         (["git.extra.log"], ["git", "git.extra", "bare"]),
+        (["mcp__search-mcp__git__log"], ["git", "bare"]),  # as a client spells it
         (["gitlog"], ["git", "git.extra", "files", "bare"]),
         (["git.log", "unknown"], ["git", "git.extra", "files", "bare"]),
     ],
@@ -37,3 +39,12 @@ def test_only_what_may_have_the_tools_is_started(tools: list[str], started: list
 
 def test_what_is_disabled_stays_disabled() -> None:
     assert enabled(needed(only(config(a=None, b=None), {"b"}), ["a.x"])) == []
+
+
+def test_a_bare_name_starts_the_server_that_is_remembered_to_have_it(toolbox: Place) -> None:
+    assert toolbox.run("call", "toolbox.measure").code == 0
+    for name in ("measure", "mcp__search-mcp__toolbox__measure"):
+        ended = toolbox.run("call", name, "--debug")
+        assert ended.out == '{\n  "celsius": 21.5\n}\n'
+        assert "dying: started" not in ended.err
+        assert "toolbox: started" in ended.err

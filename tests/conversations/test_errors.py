@@ -8,7 +8,7 @@ from conversations.back import exits, leaves_to_the_test, refuses, stays_silent
 from conversations.eras import legacy_legacy, legacy_modern, modern_client, modern_legacy, modern_modern
 from conversations.front import Asked
 from conversations.pair import Pair
-from conversations.words import ECHO, GREET, SERVER_INFO, Json, encode, text
+from conversations.words import ECHO, GREET, SERVER_INFO, Json, encode, names, text, tool
 from search_mcp.jsonrpc import Raw
 
 # no such tool
@@ -35,10 +35,110 @@ def test_so_are_a_prompt_and_a_resource(pair: Pair) -> None:
     assert said.body["error"]["message"].startswith("Resource not found: fil:///b.txt. Nearest: file:///a.txt")
 
 
-@pytest.mark.parametrize("name", ["greet", "alpha.", "alpha", ".greet", "beta.greet", "ALPHA.GREET "])
+@pytest.mark.parametrize("name", ["gret", "alpha.", "alpha", ".greet", "beta.greet", "ALPHA.GREET "])
 def test_nearly_a_name_is_none(pair: Pair, name: str) -> None:
     pair.front.opens()
     pair.front.calls(name).fails(-32602, f"Tool not found: {name}")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "greet",
+        "mcp__search-mcp__alpha__greet",
+        "mcp_search-mcp_alpha.greet",
+        "search-mcp-alpha.greet",
+        "search-mcp_alpha_greet",
+        "mcp__search_mcp__greet",
+    ],
+)
+@pytest.mark.parametrize("by", ["itself", "call_tool"])
+def test_a_bare_name_and_one_with_a_clients_prefix_for_us_are_found(pair: Pair, name: str, by: str) -> None:
+    pair.with_server("beta").tools = [tool("add"), tool("echo")]
+    pair.front.opens()
+    call = (
+        pair.front.calls(name, name="Ada")
+        if by == "itself"
+        else pair.front.calls("call_tool", name=name, arguments={"name": "Ada"})
+    )
+    pair.alpha.is_called("greet", name="Ada").returns(text("hello"))
+    call.gets(text("hello"))
+
+
+def test_our_own_tools_are_found_with_a_clients_prefix_for_us(pair: Pair) -> None:
+    pair.alpha.tools = [tool("search_tools")]
+    pair.front.opens()
+    own = ["search_tools", "mcp__search-mcp__describe_tools"]
+    described = pair.front.calls("mcp__search-mcp__describe_tools", names=own).result()["structuredContent"]
+    assert names(described["tools"]) == ["search_tools", "describe_tools"]
+    assert described["tools"][0]["description"].startswith("Find tools")
+    pair.front.calls("call_tool", name="mcp__search-mcp__call_tool").fails(-32602)
+
+
+def test_a_server_may_be_called_as_we_are(pair: Pair) -> None:
+    us = pair.with_server("search-mcp")
+    us.on("tools/list", leaves_to_the_test)
+    listing = _opens_slowly(pair)
+    call = pair.front.calls("search-mcp.greet")
+    pair.front.hears_nothing()
+    us.receives("tools/list").returns({"tools": [GREET]})
+    listing.result()
+    us.is_called("greet").returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_a_bare_name_that_two_servers_have_is_not_found_and_both_are_named(pair: Pair) -> None:
+    pair.with_server("beta")
+    pair.front.opens()
+    said = pair.front.calls("echo").fails(-32602)
+    assert said.body["error"]["message"].startswith("Tool not found: echo. Nearest: alpha.echo, beta.echo")
+
+
+def test_a_bare_name_waits_until_it_is_known_who_has_it(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    beta.on("tools/list", leaves_to_the_test)
+    listing = _opens_slowly(pair)
+    call = pair.front.calls("echo")
+    pair.front.hears_nothing()
+    pair.alpha.hears_nothing()
+    beta.receives("tools/list").returns({"tools": [ECHO]})
+    listing.result()
+    call.fails(-32602, "Tool not found: echo")
+
+
+@pytest.mark.parametrize("state", [{}, {"enabled": False}, {"problem": "it has no key; set it"}, {"deny": ("status",)}])
+def test_no_server_takes_a_bare_name_that_begins_with_anothers_prefix(pair: Pair, state: dict[str, Any]) -> None:
+    """Whatever state that other server is in: a call may hold what only that server is trusted with."""
+    git = pair.with_server("git", **state)
+    git.tools = [tool("status")] if state == {} else []
+    pair.alpha.tools = [tool("git_status"), tool("git_log"), tool("git.push")]
+    pair.front.opens()
+    for name in ("git_log", "git-log", "mcp__search-mcp__git_log"):
+        pair.front.calls(name).fails(-32602)
+    if state == {}:
+        call = pair.front.calls("git_status")
+        git.is_called("status").returns(text("x"))
+        call.gets(text("x"))
+    else:
+        pair.front.calls("git_status").fails(-32602)
+
+
+def test_its_own_server_is_called_by_a_bare_name_that_begins_with_its_prefix(pair: Pair) -> None:
+    pair.with_server("git").tools = [tool("git_status")]
+    pair.alpha.tools = [tool("git_status")]
+    pair.front.opens()
+    call = pair.front.calls("git_status")
+    pair.backs["git"].is_called("git_status").returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_a_prompt_is_found_in_the_same_ways(pair: Pair) -> None:
+    pair.alpha.prompts = [{"name": "hello"}]
+    pair.front.opens()
+    for name in ("hello", "mcp__search-mcp__alpha__hello", "mcp__search-mcp__hello"):
+        call = pair.front.asks("prompts/get", {"name": name})
+        pair.alpha.receives("prompts/get").returns({"messages": []})
+        call.gets({"messages": []})
 
 
 def test_call_tool_finds_nothing_either(pair: Pair) -> None:
