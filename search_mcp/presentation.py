@@ -11,7 +11,7 @@ from search_mcp.config import Settings
 from search_mcp.jsonrpc import EMPTY, Raw
 from search_mcp.model import Audience, Kind, Viewer
 from search_mcp.profiles import Profile
-from search_mcp.views import Spellings, brief, prompt_list, resource_list, tool_list
+from search_mcp.views import Spellings, prompt_list, resource_list, tool_list
 
 INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""
@@ -20,15 +20,14 @@ LINE_LENGTH = 160
 
 
 def instructions(servers: Mapping[str, str]) -> str:
-    """Say what the names mean and how to search, then one line a server; `servers` has what is known of each."""
+    """Say what the names mean and how to search, then one line a server; `servers` has what each is for."""
     names = (
-        "Tools of several MCP servers, named server.tool (or server__tool). Listed tools may show no parameters: "
+        "Tools of several MCP servers, named server.tool (or server__tool). Listed tools may show only the names of "
+        "required parameters, in parentheses: "
         f"{tools.SEARCH} finds tools and shows them, {tools.DESCRIBE} gives the exact schema; "
         "then call the tool by its name."
     )
-    lines = [
-        f"- {server}: {brief(about, LINE_LENGTH)}" if about else f"- {server}" for server, about in servers.items()
-    ]
+    lines = [f"- {server}: {about}" if about else f"- {server}" for server, about in servers.items()]
     text = "\n".join([names, *lines])
     return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
 

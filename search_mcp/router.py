@@ -6,9 +6,10 @@ versions are the dialects'.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from search_mcp import arguments, jsonrpc, profiles, tools
+from search_mcp.about import about
 from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item, fold
 from search_mcp.config import ServerConfig, Settings
@@ -49,7 +50,7 @@ from search_mcp.model import (
     Status,
     Viewer,
 )
-from search_mcp.presentation import Presentation, instructions
+from search_mcp.presentation import LINE_LENGTH, Presentation, instructions
 from search_mcp.profiles import PARTIAL_SECONDS, Patience, Profile, first_list_patience
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
@@ -173,8 +174,11 @@ class Router:
         return instructions({server: self._about(server) for server in self._enabled})
 
     def _about(self, server: str) -> str:
-        offer = self._status(server).offer
-        return self._configs[server].description or (offer.instructions or offer.title if offer is not None else "")
+        return about(self._configs[server], self._status(server).offer, self._tools_of(server), LINE_LENGTH)
+
+    def _tools_of(self, server: str) -> Iterator[Item]:
+        # A generator, so that nothing is merged for the first answer unless a line needs it.
+        yield from (item for item in self._catalog.tools() if item.server == server and item.is_for_models)
 
     def merged_list(
         self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False

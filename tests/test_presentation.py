@@ -10,7 +10,7 @@ from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.model import Entry, Kind, Page, Viewer
-from search_mcp.presentation import INSTRUCTIONS_LENGTH, LINE_LENGTH, Presentation, instructions
+from search_mcp.presentation import INSTRUCTIONS_LENGTH, Presentation, instructions
 from search_mcp.profiles import BY_NAME, Profile
 from search_mcp.views import Spellings
 
@@ -93,14 +93,13 @@ def test_which_lists_look_different(change: Callable[[Catalog], None], then: set
 
 
 def test_instructions_have_a_line_for_each_server() -> None:
-    about, *lines = instructions({"a": "Reads mail. And more.", "b": "", "c": "x " * LINE_LENGTH}).splitlines()
+    about, *lines = instructions({"a": "Reads mail.", "b": ""}).splitlines()
     assert "search_tools" in about and "describe_tools" in about
-    assert lines[:2] == ["- a: Reads mail.", "- b"]
-    assert len(lines) == 3 and lines[2].endswith("x…") and len(lines[2]) <= len("- c: ") + LINE_LENGTH
+    assert lines == ["- a: Reads mail.", "- b"]
 
 
 def test_instructions_are_cut_at_a_line_and_say_so() -> None:
-    text = instructions({f"server-{number}": "Does something. " for number in range(INSTRUCTIONS_LENGTH)})
+    text = instructions({f"server-{number}": "Does something." for number in range(INSTRUCTIONS_LENGTH)})
     *_, last, mark = text.splitlines()
     assert len(text) <= INSTRUCTIONS_LENGTH
     assert (last[: len("- server-")], last[-len(": Does something.") :], mark) == (

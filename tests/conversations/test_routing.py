@@ -1,10 +1,12 @@
 """Prompts, resources, templates and completions reach the one server they belong to: DESIGN 2, the table."""
 
+from pathlib import Path
+
 import pytest
 
 from conversations.eras import legacy_legacy
 from conversations.pair import Pair
-from conversations.words import Json, text
+from conversations.words import Json, text, tool
 
 HELLO: Json = {"name": "hello"}
 
@@ -144,3 +146,12 @@ def test_instructions_name_the_servers_and_how_to_search(pair: Pair) -> None:
     pair.front.calls("alpha.echo")
     pair.alpha.returns(text("x"))
     pair.front.gets(text("x"))
+
+
+def test_instructions_say_what_each_remembered_server_is_for(pair: Pair, tmp_path: Path) -> None:
+    pair.alpha.instructions = "# Alpha: how to use it\n\n- Keeps *nothing*.\n\nKeeps `notes` for a team. Ask first."
+    pair.with_server("beta").tools = [tool("add"), tool("echo")]
+    pair.was_here_before(tmp_path)
+    pair.front.opens()
+    *_, alpha, beta = pair.front.opening["instructions"].splitlines()
+    assert (alpha, beta) == ("- alpha: Keeps notes for a team.", "- beta: tools: add, echo")

@@ -1,0 +1,105 @@
+"""What the instructions say a server is for."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp.about import about, first_sentence
+from search_mcp.catalog import Item
+from search_mcp.config import ServerConfig
+from search_mcp.model import Era, Offer
+
+TOOLS = [Item("s", name, "s", name, {}) for name in ("read", "write", "list", "move")]
+MARKDOWN = """\
+# Everything Server – Server Instructions
+
+> Audience: models
+
+```
+$ run this first
+```
+| a | table |
+---
+- one item
+Use **this** server to [test](https://x.example/a) `clients`
+of every kind. It does more.
+
+Another paragraph.
+"""
+
+
+def offer(title: str = "", instructions: str = "") -> Offer:
+    return Offer("2025-11-25", Era.LEGACY, frozenset(), instructions=instructions, title=title)
+
+
+def described(name: str, said: Offer | None = None, tools: list[Item] | None = None, /, **config: Any) -> str:
+    return about(ServerConfig(name=name, command="x", **config), said, tools or [], 160)
+
+
+TITLES = [
+    # server, title, whether it says more than the name
+    ("time", "mcp-time", False),
+    ("filesystem", "secure-filesystem-server", False),
+    ("memory", "memory-server", False),
+    ("git", "mcp-git", False),
+    ("everything", "example-servers/everything", False),
+    ("github", "GitHub MCP Server", False),
+    ("my_files", "Files", False),
+    ("ctx", "Context7", True),
+    ("maps", "Google Maps Platform", True),
+    ("docs", "Search and read the manuals of a company", True),
+]
+
+
+@pytest.mark.parametrize(("server", "title", "says_more"), TITLES)
+def test_a_title_counts_if_it_says_more_than_the_name(server: str, title: str, says_more: bool) -> None:
+    assert described(server, offer(title)) == (title if says_more else "")
+
+
+def test_the_best_that_is_known_is_said() -> None:
+    said = offer("A place for notes", "Keeps notes. And more.")
+    config = {"description": "My notes. All of them.", "tags": ("work", "text")}
+    assert described("s", said, TOOLS, **config) == "My notes."
+    del config["description"]
+    assert described("s", said, TOOLS, **config) == "A place for notes"
+    assert described("s", offer("Notable", "Keeps notes. And more."), TOOLS, **config) == "Keeps notes."
+    assert described("s", offer("Notable"), TOOLS, **config) == "work, text"
+    assert described("s", offer("Notable"), TOOLS) == "Notable"
+    assert described("s", offer("mcp-s"), TOOLS) == "tools: read, write, list"
+    assert described("s", None, TOOLS) == "tools: read, write, list"
+    assert described("s", None) == described("s", offer()) == ""
+
+
+SENTENCES = [
+    pytest.param(MARKDOWN, "Use this server to test clients of every kind. It does more.", id="Markdown"),
+    pytest.param("# Only\n## Headings", "", id="headings only"),
+    pytest.param("# Rules\n- Call `list` first.\n- Then read.", "Call list first.", id="a list only"),
+    pytest.param("1. Call list first.\n2. Read.", "Call list first.", id="a numbered list only"),
+    pytest.param("```\ncode\n", "", id="code that does not end"),
+    pytest.param("A\x1b[31m\u202e line.\r\nAnother", "A [31m line. Another", id="marks that no one sees"),
+    pytest.param("", "", id="nothing"),
+]
+
+
+@pytest.mark.parametrize(("instructions", "then"), SENTENCES)
+def test_the_first_plain_sentence_of_instructions(instructions: str, then: str) -> None:
+    assert first_sentence(instructions) == then
+
+
+PIECES = st.sampled_from(["# ", "- ", "```", "\n", "\n\n", "[", "](", "x", " ", ".", "**", "|", "<", "1) ", "\x00"])
+
+
+@given(st.lists(PIECES, max_size=50).map("".join), st.text(max_size=30))
+def test_whatever_a_server_says_is_one_line(instructions: str, title: str) -> None:
+    said = described("s", offer(title, instructions))
+    assert len(said) <= 160
+    assert said.isprintable()
+
+
+@pytest.mark.parametrize("piece", ["[", "[a](", "**", "- ", "1. ", "```\n", "\n", "#", "_", "a.", "A. ", " "])
+def test_an_endless_text_is_read_no_further_than_its_beginning(piece: str) -> None:
+    """The end of the text is never reached, whatever it begins with."""
+    endless = piece * 10_000
+    assert first_sentence(endless) == first_sentence(endless + "The end.")
