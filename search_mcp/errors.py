@@ -181,7 +181,7 @@ class NotRunning(WireError):
         self.retry_after_seconds = retry_after_seconds
 
     def __str__(self) -> str:
-        sentences = [self.what if self.reason is None else f"{self.what}: {_brief(self.reason)}"]
+        sentences = [self.what if self.reason is None else f"{self.what}: {short_reason(self.reason)}"]
         if self._remedy:
             sentences.append(self._remedy)
         return ". ".join(sentences)
@@ -217,7 +217,7 @@ class Lost(WireError):
         self.server, self.how, self.reason = server, how, reason
 
     def __str__(self) -> str:
-        why = "" if self.reason is None else f": {_brief(self.reason)}"
+        why = "" if self.reason is None else f": {short_reason(self.reason)}"
         return f"{self.what}{why}. The call may have run all the same"
 
     @property
@@ -312,7 +312,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(written)
 
 
-def _brief(reason: str) -> str:
+def short_reason(reason: str) -> str:
     """Put a reason into one line, without what is in the middle of a long one."""
     line = " ".join("".join(each if each.isprintable() else " " for each in reason).split()).rstrip(".")
     if len(line) <= LONGEST_REASON:

@@ -112,6 +112,10 @@ class Router:
         self._own.configure(facts, settings.description_length)
         self._on_change()
 
+    def note_broken_edit(self, error: str | None) -> None:
+        """Let a model know why an edit of the configuration has no effect; `None` once it has."""
+        self._own.configuration_error = error
+
     @property
     def catalog(self) -> Catalog:
         return self._catalog

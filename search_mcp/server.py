@@ -20,7 +20,7 @@ import platformdirs
 from search_mcp import logs, stdio
 from search_mcp.aggregate import APP, Aggregate, trust_folder
 from search_mcp.backend.process import without_threads
-from search_mcp.config import Config, candidates, parse
+from search_mcp.config import Config, candidates, parse, redact
 from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
 from search_mcp.profiles import Profile
@@ -217,6 +217,7 @@ async def _keep_up(path: Path, aggregate: Aggregate, current: Config, log_to: _L
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
+        aggregate.router.note_broken_edit(redact(complaint, log_to.secrets) or None)
 
     folder = trust_folder()
     with contextlib.suppress(OSError):  # it is not followed then; nothing can be accepted in it either

@@ -5,6 +5,7 @@ They have no dot in their names, so no backend's tool can be mistaken for one. `
 defined here; carrying it out is the router's.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item
+from search_mcp.errors import short_reason
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Audience, Kind, ServerFacts, Status
 from search_mcp.profiles import without_registration
@@ -29,6 +31,10 @@ MOST_RESULTS = 50
 ANSWER_LENGTH = 20_000
 """Characters an answer may have; what does not fit is left out and said to be."""
 MOST_DESCRIBED = 20
+SERVER_INSTRUCTIONS_LENGTH = 1500
+"""Characters of one server's own instructions in the list of servers."""
+INSTRUCTIONS_LENGTH = 12_000
+"""Characters of all servers' instructions there."""
 MOST_NAMED = 50
 """Servers an answer names when it says which there are."""
 _DETAILS = ("signature", "full", "name")
@@ -84,7 +90,9 @@ DEFINITIONS: Mapping[str, Fields] = {
         {"name": {"type": "string"}, "arguments": {"type": "object", "properties": {}, "additionalProperties": True}},
         ("name",),
     ),
-    LIST_SERVERS: _definition(LIST_SERVERS, "Show the connected servers: state, number of tools, last error.", {}),
+    LIST_SERVERS: _definition(
+        LIST_SERVERS, "Show the connected servers: state, number of tools, last error, their own instructions.", {}
+    ),
 }
 
 
@@ -127,6 +135,8 @@ class OwnTools:
         self._spellings, self._catalog = spellings, spellings.catalog
         self._facts, self._statuses = facts, statuses
         self._description_length = description_length
+        self.configuration_error: str | None = None
+        """Why the last edit of the configuration is not in effect, if it is not."""
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,
@@ -252,9 +262,10 @@ class OwnTools:
 
     def _list_servers(self, _arguments: Mapping[str, Any], _shown: ShownNames, _audience: Audience) -> _Answer:
         servers: list[dict[str, Any]] = []
-        tools = [item.server for item in self._catalog.tools()]
+        tools = Counter(item.server for item in self._catalog.tools())
+        room = INSTRUCTIONS_LENGTH
         for status in self._statuses():
-            server: dict[str, Any] = {"name": status.server, "state": status.state, "tools": tools.count(status.server)}
+            server: dict[str, Any] = {"name": status.server, "state": status.state, "tools": tools[status.server]}
             if self._facts[status.server].description:
                 server["description"] = self._facts[status.server].description
             if status.reason is not None:
@@ -262,18 +273,40 @@ class OwnTools:
             if changed := sorted(self._catalog.changed(status.server)):
                 server["changedTools"] = changed
                 server["withheld"] = bool(self._catalog.withheld(status.server))
+            own = _trimmed(status.offer.instructions, min(room, SERVER_INSTRUCTIONS_LENGTH)) if status.offer else ""
+            if own:
+                server["instructions"] = own
+                room -= len(own)
             servers.append(server)
-        return "\n".join(map(_server_text, servers)) or "No servers are configured.", {"servers": servers}
+        lines = [_server_text(server) for server in servers] or ["No servers are configured."]
+        if self.configuration_error is None:
+            return "\n".join(lines), {"servers": servers}
+        broken = f"The last edit of the configuration has no effect: {self.configuration_error}"
+        return "\n".join([broken, *lines]), {"servers": servers, "configurationError": self.configuration_error}
+
+
+def _trimmed(text: str, length: int) -> str:
+    """Cut a server's instructions at a word."""
+    text = text[: 2 * length].strip()
+    if len(text) <= length:
+        return text
+    head = text[: max(0, length - 1)]
+    return f"{head.rpartition(' ')[0] or head}…" if head else ""
 
 
 def _server_text(server: Mapping[str, Any]) -> str:
-    text = f"{server['name']}: {server['state']}, {server['tools']} tools"
+    """Write all that is said of a server in one line, whatever it says itself."""
+    text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
+    if "description" in server:
+        text += f"; {server['description']}"
     if "lastError" in server:
-        text += f" ({server['lastError']})"
+        text += f" ({short_reason(server['lastError'])})"
     if "changedTools" in server:
         text += f"; not defined as when first seen{' and withheld' if server['withheld'] else ''}: "
         text += f"{', '.join(server['changedTools'][:MOST_NAMED])} (`search-mcp check --accept {server['name']}`)"
-    return text
+    if "instructions" in server:
+        text += f"; its instructions: {server['instructions']}"
+    return " ".join(text.split())
 
 
 def _argument(arguments: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

@@ -18,9 +18,11 @@ from search_mcp.tools import (
     ANSWER_LENGTH,
     DEFAULT_LIMIT,
     DEFINITIONS,
+    INSTRUCTIONS_LENGTH,
     MOST_DESCRIBED,
     MOST_RESULTS,
     NAMES,
+    SERVER_INSTRUCTIONS_LENGTH,
     OwnTools,
     definitions,
 )
@@ -373,6 +375,46 @@ def test_lists_servers() -> None:
     assert [line.partition(":")[0] for line in text.splitlines()] == ["files", "git", "old"]
     assert "git: backing off, 1 tool" in text
     assert "(exit code 1)" in text
+
+
+def test_lists_what_servers_say_of_themselves() -> None:
+    bench = Bench(files=FILES, git=GIT, mail=[])
+    said = "# How to\n\ngit: ready, 99 tools\n- Be  careful. " + "word " * 1000
+    bench.facts["git"] = ServerFacts("History", ())
+    for number, name in enumerate(("files", "git")):
+        bench.statuses[number] = Status(name, "ready", offer=Offer("x", Era.LEGACY, frozenset(), instructions=said))
+    text, data = bench.ask("list_servers", {})
+    own = data["servers"][1]["instructions"]
+    assert own.startswith("# How to\n\ngit: ready, 99 tools\n- Be  careful. word ")
+    assert own.endswith(" word…")
+    assert SERVER_INSTRUCTIONS_LENGTH - 10 < len(own) <= SERVER_INSTRUCTIONS_LENGTH
+    assert "instructions" not in data["servers"][2]
+    _, git, mail = text.splitlines()
+    assert git.startswith(
+        "git: ready, 1 tool; History; its instructions: # How to git: ready, 99 tools - Be careful. word"
+    )
+    assert mail == "mail: ready, 0 tools"
+
+
+def test_what_all_servers_say_of_themselves_is_bounded() -> None:
+    bench = Bench(**{f"s{number}": [] for number in range(50)})
+    for number in range(50):
+        offer = Offer("x", Era.LEGACY, frozenset(), instructions="word " * 10_000)
+        bench.statuses[number] = Status(f"s{number}", "ready", offer=offer)
+    text, data = bench.ask("list_servers", {})
+    assert len(data["servers"]) == len(text.splitlines()) == 50
+    assert sum(len(server.get("instructions", "")) for server in data["servers"]) <= INSTRUCTIONS_LENGTH
+
+
+def test_a_broken_edit_of_the_configuration_is_told_until_it_is_mended(bench: Bench) -> None:
+    bench.own.configuration_error = "mcp-servers.json:3: it is not JSON; add a comma"
+    text, data = bench.ask("list_servers", {})
+    assert text.splitlines()[0] == (
+        "The last edit of the configuration has no effect: mcp-servers.json:3: it is not JSON; add a comma"
+    )
+    assert data["configurationError"] == "mcp-servers.json:3: it is not JSON; add a comma"
+    bench.own.configuration_error = None
+    assert "configurationError" not in bench.ask("list_servers", {})[1]
 
 
 def test_there_are_no_servers() -> None:

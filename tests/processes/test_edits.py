@@ -40,9 +40,12 @@ def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
         broken.replace(run.config)
         run.logs("not valid JSON")
         assert run.calls("one.echo", words="still") == "still"
+        told = run.asks("tools/call", name="list_servers")["structuredContent"]
+        assert "not valid JSON" in told["configurationError"]
         write(run, {"one": GOOD, "two": GOOD})
         assert run.next()["method"] == "notifications/tools/list_changed"
         assert run.calls("two.echo", words="x") == "x"
+        assert "configurationError" not in run.asks("tools/call", name="list_servers")["structuredContent"]
     assert run.stderr.count(b"not valid JSON") == 1
 
 
