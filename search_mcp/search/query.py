@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from search_mcp.search.analysis import length, normalize, words
-from search_mcp.search.fillers import FILLERS
+from search_mcp.search.fillers import FILLERS, PHRASES
 from search_mcp.search.questions import QUESTIONS
 
 LONGEST_QUERY = 4_000  # characters read; long requests have some 800
@@ -88,6 +88,6 @@ def _implied(text: str) -> tuple[str, ...]:
 
 def _subject(text: str) -> tuple[str, ...]:
     """Return the words that say what is asked for; if there are none, all."""
-    every = words(text)
+    every = words(PHRASES.sub(" ", text)) or words(text)
     telling = [word for word in every if word.casefold() not in FILLERS]
     return tuple((telling or every)[:MOST_WORDS])

@@ -7,6 +7,7 @@ Without it .016 nDCG@10 are lost; -ment, -ly, -al, -able and the like gain nothi
 
 _SHORTEST = 3  # letters a stem keeps at least: fewer would fold "using", "use" and "us" with everything
 _NOUN_ENDINGS = (("ion", 5), ("er", 4), ("or", 4))  # and the letters before: creat-ion, but not vers-ion
+_FUNCTION_WORDS = frozenset({"not", "them"})  # "note" and "theme" would meet them in every other description
 _VOWELS = frozenset("aeiouy")
 
 
@@ -46,7 +47,7 @@ def _undoubled(stump: str) -> str:
 
 def _without_final_vowel(word: str) -> str:
     if len(word) > _SHORTEST and word[-1] == "e":
-        return word[:-1]
+        return word if word[:-1] in _FUNCTION_WORDS else word[:-1]
     if len(word) > _SHORTEST and word[-1] == "y":
         return word[:-1] + "i"
     return word

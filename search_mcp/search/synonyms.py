@@ -55,6 +55,8 @@ download fetch save
 merge combine join concatenate unite
 split divide separate cut
 compare diff difference contrast versus comparison
+change diff
+change status
 sort order rank arrange
 filter narrow select
 select choose pick
@@ -170,6 +172,11 @@ note memo
 note notes memory
 memory remember recall
 remember store memorize
+remember save
+remember add
+remember create
+memorize add save
+forget delete remove
 knowledge memory facts
 # work, code, machines
 task todo issue
@@ -434,6 +441,8 @@ virus malware
 backup snapshot archive
 restore recover
 undo revert rollback
+undo reset
+revert reset restore
 save backup
 cloud storage
 storage disk

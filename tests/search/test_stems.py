@@ -20,6 +20,7 @@ from search_mcp.search.stems import stem
         "search searches searching searcher",
         "translate translation translator",
         "box boxes",
+        "note notes",
     ],
 )
 def test_forms_of_a_word_share_a_stem(family: str) -> None:
@@ -27,7 +28,18 @@ def test_forms_of_a_word_share_a_stem(family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", ["version verse", "status stat", "class clap", "us use", "user us", "red read", "bus bust"]
+    "pair",
+    [
+        "version verse",
+        "status stat",
+        "class clap",
+        "us use",
+        "user us",
+        "red read",
+        "bus bust",
+        "not notes",
+        "them theme",
+    ],
 )
 def test_different_words_stay_apart(pair: str) -> None:
     one, other = pair.split()
