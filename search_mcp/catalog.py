@@ -73,6 +73,18 @@ class Item(Struct, frozen=True, dict=True):
         return visibility if isinstance(visibility, list) else None
 
     @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        annotations = jsonrpc.value(self.fields["annotations"]) if "annotations" in self.fields else None
+        return annotations if isinstance(annotations, dict) else {}
+
+    @cached_property
+    def hint(self) -> str:
+        """What its server declares that a call does: `read-only`, `destructive` or nothing."""
+        if self.annotations.get("readOnlyHint") is True:
+            return "read-only"
+        return "destructive" if self.annotations.get("destructiveHint") is True else ""
+
+    @cached_property
     def input_schema(self) -> Mapping[str, Any]:
         schema = jsonrpc.value(self.fields.get("inputSchema", OPEN_SCHEMA))
         return schema if isinstance(schema, dict) else {}

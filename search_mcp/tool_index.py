@@ -9,7 +9,7 @@ from typing import TypeAlias
 from search_mcp.catalog import Catalog, Item
 from search_mcp.jsonrpc import Struct
 from search_mcp.model import ServerFacts, Status
-from search_mcp.search import Document, Explanation, Index
+from search_mcp.search import Document, Effect, Explanation, Index
 from search_mcp.search.analysis import Analyzer
 from search_mcp.search.reasons import reason
 
@@ -31,6 +31,7 @@ class _Listed(Struct, frozen=True):
             server_title=self.title,
             server_description=self.facts.description,
             tags=self.facts.tags,
+            effect=Effect.declared(item.annotations.get("readOnlyHint"), item.annotations.get("destructiveHint")),
         )
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from search_mcp.search.documents import Document
+from search_mcp.search.documents import Document, Effect
 from search_mcp.search.explanation import Explanation
-from search_mcp.search.index import Hit, Index
+from search_mcp.search.index import Answer, Hit, Index
 
-__all__ = ["Document", "Explanation", "Hit", "Index", "build"]
+__all__ = ["Answer", "Document", "Effect", "Explanation", "Hit", "Index", "build"]
 
 
 def build(tools: Iterable[Mapping[str, Any]]) -> Callable[[str, int], list[tuple[str, float]]]:

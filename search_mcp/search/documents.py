@@ -5,8 +5,27 @@ Knows the shape of a tool; knows nothing of queries or postings.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import islice
 from typing import Any, NamedTuple
+
+
+class Effect(IntEnum):
+    """What a tool does to the things it works on, as its server declares; of tools that tie, the lower comes first."""
+
+    READS = 0
+    ADDS = 1
+    UNDECLARED = 2
+    DESTROYS = 3
+
+    @classmethod
+    def declared(cls, read_only: object, destructive: object) -> "Effect":
+        """Read the two hints of a tool's annotations."""
+        if read_only is True:
+            return cls.READS
+        if isinstance(destructive, bool):
+            return cls.DESTROYS if destructive else cls.ADDS
+        return cls.DESTROYS if read_only is False else cls.UNDECLARED  # "destructiveHint: ... Default: true"
 
 
 @dataclass(frozen=True)
@@ -22,6 +41,7 @@ class Document:
     server_description: str = ""
     category: str = ""
     tags: tuple[str, ...] = ()
+    effect: Effect = Effect.UNDECLARED
 
 
 class Field(NamedTuple):
