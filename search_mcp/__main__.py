@@ -82,7 +82,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the error in one sentence, as the commands for people do."""
-        self.exit(2, f"error: {message}; see search-mcp serve --help, or search-mcp --help for the commands\n")
+        self.exit(2, f"error: {message}; options go after the command, see search-mcp --help\n")
 
 
 def _serve_parser(clients: Iterable[str]) -> argparse.ArgumentParser:

@@ -365,6 +365,16 @@ def _complaints(entry: Entry, command: str, unresolved: Sequence[Complaint]) -> 
     return unresolved
 
 
+def in_words(command: str) -> str | None:
+    """Write the remedy for a command that holds its arguments too; None for any other."""
+    program, *args = command.split() or [""]
+    if not args or re.search(r"[/\\$]", program):  # a path may have spaces, a placeholder too
+        return None
+    secrets = secrecy.spellings(secrecy.find({"args": args, "env": {}, "headers": {}}))
+    written = ", ".join(redact(jsonrpc.encode_bytes(arg).decode(), secrets) for arg in args)
+    return f'write "command": "{program}", "args": [{written}]'
+
+
 def _placed(document: Document, server: str, complaint: Complaint) -> ConfigError:
     path, problem, remedy = complaint
     return document.error(("mcpServers", server, *path), problem, remedy)
@@ -407,6 +417,17 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
         if entry.type and not entry.is_remote and entry.type.lower() not in _LOCAL_TYPES:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, taken for stdio", 'write "stdio" or remove it'))
+        yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in _unsplit(entry))
+
+
+def _unsplit(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
+    """Find what a shell would split and no server is started with as one word."""
+    if remedy := in_words(entry.command):
+        yield ("command",), "holds the arguments too", remedy
+    for position, arg in enumerate(entry.args):
+        if found := re.match(r"(-{1,2}[A-Za-z][\w-]*)\s+\S", arg):
+            remedy = f'write two: "{found[1]}" and what follows it'
+            yield ("args", position), f'is one argument, with a space after "{found[1]}"', remedy
 
 
 def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:

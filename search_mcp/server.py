@@ -20,7 +20,7 @@ import platformdirs
 from search_mcp import logs, stdio
 from search_mcp.aggregate import APP, Aggregate, trust_folder
 from search_mcp.backend.process import without_threads
-from search_mcp.config import Config, candidates, parse, redact
+from search_mcp.config import FILE_NAME, Config, candidates, parse, redact
 from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
 from search_mcp.profiles import Profile
@@ -54,9 +54,12 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
     looked_in = places(explicit, variables)
     path = next(filter(_is_there, looked_in), None)
     if path is None:
+        folder = next((place for place in looked_in if place.is_dir()), None)
+        if folder is not None:
+            raise ConfigError(str(folder), "this is a folder", f"name the file in it, such as {folder / FILE_NAME}")
         looked = " and ".join(map(str, looked_in))
-        remedy = "`search-mcp import` takes over what your AI clients have, --config PATH names one of yours"
-        raise ConfigError(looked, "there is no such file", remedy)
+        problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
+        raise ConfigError(looked, problem, "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`")
     return read(path, variables), path
 
 

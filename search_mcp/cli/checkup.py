@@ -1,14 +1,16 @@
-"""`check`: is every server there, and what does it have?
+"""`check`: start the servers and report their state, what they have, and problems.
 
-Decides what is worth a person's attention, and the remedy where the reason does not bring one.
+Decides what is reported, how short, and the remedy where a reason does not name one.
 """
 
+import difflib
 import os
+import re
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated, Any
@@ -19,14 +21,15 @@ from search_mcp.aggregate import trust_folder
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.catalog import Catalog
-from search_mcp.cli import acceptance, fitness
+from search_mcp.cli import acceptance, completion, fitness, inventory
+from search_mcp.cli.counting import counted, enumerated, summary
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.memory import Renewed
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG
-from search_mcp.cli.session import Session, run
-from search_mcp.cli.terminal import Terminal
-from search_mcp.config import Config, ServerConfig, redact
+from search_mcp.cli.session import Session, only, run
+from search_mcp.cli.terminal import Terminal, one_line
+from search_mcp.config import Config, ServerConfig, in_words, redact
 from search_mcp.model import Kind, Status
 from search_mcp.profiles import CANONICAL, PROFILES, Profile
 from search_mcp.trust import TrustStore
@@ -38,13 +41,36 @@ _COMES_WITH = {
     "uv": "install uv: https://docs.astral.sh/uv",
     "docker": "install Docker: https://docs.docker.com/get-docker",
 }
-_HEADINGS = ("Server", "State", "Protocol", "Opened in", "Tools", "Prompts", "Resources", "Templates")
+_PROGRAMS = (*_COMES_WITH, "python", "python3", "bunx", "deno", "pipx")
+"""What starts most servers: suggested for a misspelt program."""
+_HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")
 _NUMBERS = _HEADINGS[3:]
+_DISPENSABLE = ("Templates", "Resources", "Prompts", "Protocol")
+"""The first to be left out on a narrow screen."""
+_LONGEST_LINE = 70
+"""Characters of a server's stderr that are quoted when all servers are checked; `check NAME` prints all of it."""
+_RUN_IT = "to see more, run it yourself: "
+_TELLING = re.compile(
+    r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|not found|unable", re.IGNORECASE
+)
+"""Found in the line of a server's stderr that says what is wrong."""
+_LONG_WAIT_SECONDS = 5.0
+"""After this, a person is told what is being waited for."""
+_DOWNLOADERS = ("npx", "uvx", "pipx", "bunx", "docker")
+"""Programs that may download a package before they start a server."""
 
 
 @takes("config", "client", "as_json", "debug")
 def check(
     options: Options,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Check only these servers, with the whole error output.",
+            autocompletion=completion.server_names,
+        ),
+    ] = None,
     accept: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="Approve changed tool definitions: SERVER or SERVER.TOOL."),
@@ -54,11 +80,13 @@ def check(
     screen, judge = options.screen, options.profile
     loaded, path = options.configuration()
     acceptance.accept(accept or [], loaded, TrustStore(trust_folder()), screen)
-    found = run(loaded, judge, Renewed, lambda running: examine(running, judge, screen))
+    chosen = [inventory.known_server(loaded, name).name for name in names or []]
+    checked = only(loaded, chosen) if chosen else loaded
+    found = run(checked, judge, Renewed, lambda running: examine(running, judge, screen, chosen))
     if options.as_json:
         screen.json({"config": str(path), **found.as_json(), "warnings": loaded.warnings})
     else:
-        report(found, loaded, path, screen)
+        report(found, () if chosen else loaded.warnings, path, screen, is_detailed=bool(chosen))
     return found.exit_code
 
 
@@ -72,18 +100,34 @@ class Finding:
     remedy: str | None
     is_fine: bool
 
+    slow_seconds: float | None = None
+    """How long it took to start, if that is longer than a client waits."""
+
     @property
     def milliseconds(self) -> int | None:
         seconds = self.status.start_seconds
         return round(seconds * 1000) if seconds is not None else None
 
+    @property
+    def state(self) -> str:
+        """The state as a person reads it."""
+        return _STATES.get(self.status.state, self.status.state)
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed."""
+        if self.status.state == "starting":
+            return 'it did not answer in time; raise its "startTimeoutSeconds"'
+        return self.status.reason if self.status.state == "failed" else None
+
     def row(self) -> tuple[str, ...]:
         """The finding as a row of the table."""
         status = self.status
         if status.state != "ready":
-            return (status.server, status.state, *[""] * (2 + len(Kind)))
-        counts = [str(self.counts[kind]) for kind in Kind]
-        return (status.server, status.state, _protocol(status), f"{self.milliseconds} ms", *counts)
+            return (status.server, self.state)
+        counts = [f"{self.counts[kind]:,}" for kind in Kind]
+        revision = status.offer.revision if status.offer is not None else ""
+        return (status.server, self.state, revision, _duration(status.start_seconds), *counts)
 
     def as_json(self) -> dict[str, Any]:
         status, offer = self.status, self.status.offer
@@ -96,10 +140,11 @@ class Finding:
             "revision": offer.revision if offer is not None else None,
             "openMilliseconds": self.milliseconds,
             **{_JSON_KEYS[kind]: count for kind, count in self.counts.items()},
-            "problems": self.problems,
+            "problems": (*([_slow(self.slow_seconds)] if self.slow_seconds is not None else []), *self.problems),
         }
 
 
+_STATES = {"disabled": "off", "starting": "failed"}
 _JSON_KEYS = {
     Kind.TOOLS: "tools",
     Kind.PROMPTS: "prompts",
@@ -114,8 +159,12 @@ def _era(status: Status) -> str | None:
     return status.offer.era.value
 
 
-def _protocol(status: Status) -> str:
-    return f"{_era(status)} {status.offer.revision}" if status.offer is not None else ""
+def _duration(seconds: float | None) -> str:
+    return f"{seconds:.1f} s" if seconds is not None else ""
+
+
+def _slow(seconds: float) -> str:
+    return f"slow to start ({_duration(seconds)}): its tools may be missing the first time a client starts"
 
 
 @dataclass(frozen=True)
@@ -139,54 +188,85 @@ class Examination:
         }
 
 
-async def examine(session: Session, client: Profile | None, terminal: Terminal) -> Examination:
-    """Start every server and find out about it; of one client, or of all of them."""
+async def examine(
+    session: Session, client: Profile | None, terminal: Terminal, names: Sequence[str] = ()
+) -> Examination:
+    """Start the servers and find out about them; for one client, or for all of them.
+
+    `names` are the only servers to report on; without any, all are.
+    """
     began = time.monotonic()
-    with terminal.board(lambda: [_standing(session, status, began) for status in session.statuses()]):
+
+    def statuses() -> list[Status]:
+        return [status for status in session.statuses() if not names or status.server in names]
+
+    def standings() -> list[tuple[str, str, str]]:
+        return [_standing(session, status, began) for status in statuses()]
+
+    def remark() -> str:
+        if time.monotonic() - began < _LONG_WAIT_SECONDS:
+            return ""
+        return _awaited([name for name, state, _ in standings() if state == "starting"], session.config)
+
+    with terminal.board(standings, remark):
         await session.settle(Kind)
     judge = client or CANONICAL
-    problems = list(session.catalog.problems())
-    for status in session.statuses():
-        slow = fitness.of_start(status, session.config.settings, [client] if client is not None else PROFILES)
-        if slow is not None:
-            problems.append((status.server, slow))
+    problems = [each for each in session.catalog.problems() if not _is_failed_list(each[1])]
     for server in session.config.servers:
         unreadable = fitness.of_prefix(server)
         if unreadable is not None and server.enabled:
             problems.append((server.name, unreadable))
+    clients = [client] if client is not None else PROFILES
     findings = [
-        _finding(status, session, tuple(text for name, text in problems if name == status.server))
-        for status in session.statuses()
+        _finding(status, session, tuple(text for name, text in problems if name == status.server), clients)
+        for status in statuses()
     ]
-    return Examination(findings, judge, list(fitness.of_catalog(session.catalog, session.audience, judge)))
+    remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
+    return Examination(findings, judge, remarks)
+
+
+def _is_failed_list(problem: str) -> bool:
+    """Whether a problem only repeats that a server has failed, or did not list something."""
+    return problem.startswith("its list of ")
 
 
 def _standing(session: Session, status: Status, began: float) -> tuple[str, str, str]:
-    """What is shown of a server while it is waited for."""
+    """Give a server's line on the screen while it is waited for."""
     if status.state == "starting" or (status.state == "ready" and not session.has_listed(status.server)):
         return status.server, "starting", f"{time.monotonic() - began:.0f} s"
     if status.state == "ready":
-        return (
-            status.server,
-            status.state,
-            f"{_protocol(status)}, {_count(session.catalog, Kind.TOOLS, status.server)} tools",
-        )
-    return status.server, status.state, status.reason or ""
+        return status.server, status.state, counted(_count(session.catalog, Kind.TOOLS, status.server), "tool")
+    return status.server, _STATES.get(status.state, status.state), status.reason or ""
 
 
-def _finding(status: Status, session: Session, problems: tuple[str, ...]) -> Finding:
+def _awaited(names: Sequence[str], config: Config) -> str:
+    """Say which servers are waited for, and which of them may be downloading."""
+    if not names:
+        return ""
+    commands = {PurePath(server.command).stem for server in config.servers if server.name in names}
+    downloading = [program for program in _DOWNLOADERS if program in commands]
+    more = f" ({' and '.join(downloading)} may be downloading)" if downloading else ""
+    return f"waiting for {enumerated(names)}{more}"
+
+
+def _finding(status: Status, session: Session, problems: tuple[str, ...], clients: Iterable[Profile]) -> Finding:
     config = next(server for server in session.config.servers if server.name == status.server)
+    known = [kind for kind in Kind if status.state == "ready" and session.catalog.is_known(status.server, kind)]
     silent = tuple(
-        f"it did not list its {kind.value} in time"
-        for kind in Kind
-        if status.state == "ready" and not session.catalog.is_known(status.server, kind)
+        f"it did not list its {kind.value} in time" for kind in Kind if status.state == "ready" and kind not in known
+    )
+    refused = tuple(
+        f"listing its {kind.value} failed; see search-mcp logs {status.server}"
+        for kind in known
+        if session.catalog.is_unlistable(status.server, kind)
     )
     return Finding(
         status,
         {kind: _count(session.catalog, kind, status.server) for kind in Kind},
-        (*silent, *problems),
+        (*silent, *refused, *problems),
         _remedy(config) if status.state == "failed" else None,
         status.state == "disabled" or (status.state == "ready" and not silent),
+        fitness.of_start(status, session.config.settings, clients),
     )
 
 
@@ -202,13 +282,25 @@ def _remedy(config: ServerConfig) -> str | None:
     if config.problem is not None:
         return None  # it says what to do
     if _program(config, config.command) is None:
-        stem = PurePath(config.command).stem
-        if stem != config.command and (found := _program(config, stem)) is not None:
-            return f'write "command": "{stem}": there is {found}'  # such as npx.exe, which is npx.cmd
-        return _COMES_WITH.get(stem.lower())
+        return _remedy_of_missing(config)
     line = [redact(word, config.secrets) for word in (config.command, *config.args)]
     written = subprocess.list2cmdline(line) if sys.platform == "win32" else shlex.join(line)
-    return f"to see more, run it yourself: {written}"
+    return f"{_RUN_IT}{written}"
+
+
+def _remedy_of_missing(config: ServerConfig) -> str:
+    """Say what to do about a program that is not there."""
+    if parted := in_words(config.command):
+        return parted
+    stem = PurePath(config.command).stem
+    if stem != config.command and (found := _program(config, stem)) is not None:
+        return f'write "command": "{stem}": there is {found}'  # such as npx.exe, which is npx.cmd
+    if stem.lower() in _COMES_WITH:
+        return _COMES_WITH[stem.lower()]
+    for meant in difflib.get_close_matches(stem.lower(), _PROGRAMS, n=1, cutoff=0.75):
+        missing = "" if _program(config, meant) is not None else f" ({_COMES_WITH.get(meant, 'not installed')})"
+        return f"did you mean {meant}?{missing}"
+    return 'install it, or write its full path as "command"'
 
 
 def _program(config: ServerConfig, command: str) -> str | None:
@@ -217,26 +309,64 @@ def _program(config: ServerConfig, command: str) -> str | None:
     return find_program(sys.platform, command, environment, config.cwd, is_program)
 
 
-def report(examination: Examination, config: Config, path: Path, terminal: Terminal) -> None:
+def report(
+    examination: Examination, warnings: Sequence[str], path: Path, terminal: Terminal, *, is_detailed: bool
+) -> None:
     """Show what was found to a person."""
     findings = examination.findings
     if not findings:
-        terminal.note(f"There are no servers in {path}; put some under mcpServers.")
+        terminal.note(f"There are no servers in {path}; search-mcp add or search-mcp import puts some there.")
     else:
-        columns = len(_HEADINGS) - (not any(finding.counts[Kind.TEMPLATES] for finding in findings))
-        terminal.table(_HEADINGS[:columns], [finding.row()[:columns] for finding in findings], _NUMBERS)
+        terminal.table(*_table(findings, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.text("")
+        terminal.paragraph(summary([finding.state for finding in findings], _tools(findings)))
+    if not is_detailed and any(finding.status.state == "failed" for finding in findings):
+        terminal.paragraph("search-mcp check NAME shows all that a server wrote.")
+    if slow := [finding for finding in findings if finding.slow_seconds is not None]:
+        terminal.paragraph(_about_slow(slow))
     for finding in findings:
-        _report_troubles(finding, terminal)
+        failure = [finding.reason, finding.remedy] if is_detailed else []
+        _report(finding.status.server, [*filter(None, failure), *finding.problems], terminal)
     _report("Names and lists", [remark.text for remark in examination.remarks], terminal)
-    _report("Configuration", config.warnings, terminal)
+    reported = [f"mcpServers.{each.status.server}.command: " for each in findings if each.reason is not None]
+    _report("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
 
 
-def _report_troubles(finding: Finding, terminal: Terminal) -> None:
-    reason = finding.status.reason if finding.status.state == "failed" else None
-    if finding.status.state == "starting":
-        reason = 'it did not start in time; try again, or raise its "startTimeoutSeconds"'
-    troubles = [each for each in (reason, finding.remedy, *finding.problems) if each]
-    _report(finding.status.server, troubles, terminal)
+def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Give the headings and rows: without columns that hold nothing, each failure with its reason and remedy."""
+    used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
+    rows: list[Sequence[str]] = []
+    for finding in findings:
+        row = finding.row()
+        if len(row) == len(_HEADINGS):
+            rows.append([row[position] for position in used])
+            continue
+        rows.append([*row, "" if finding.reason is None or is_detailed else short_reason(finding.reason)])
+        if finding.remedy is not None and not is_detailed and not finding.remedy.startswith(_RUN_IT):
+            rows.append(["", "", finding.remedy])
+    return [_HEADINGS[position] for position in used], rows
+
+
+def short_reason(reason: str) -> str:
+    """Put a failure's reason on one line: what happened, and the most telling line the server wrote."""
+    what, _, written = reason.partition("; its last words: ")
+    lines = [one_line(line) for line in written.splitlines() if line.strip()]
+    telling = [line for line in lines if _TELLING.search(line)] or lines
+    quoted = f": {_cut(telling[-1])}" if telling else ""
+    return f"{what.removeprefix('it ')}{quoted}"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3].rstrip()}..."
+
+
+def _tools(findings: Sequence[Finding]) -> int:
+    return sum(finding.counts[Kind.TOOLS] for finding in findings)
+
+
+def _about_slow(findings: Sequence[Finding]) -> str:
+    servers = [f"{each.status.server} ({_duration(each.slow_seconds)})" for each in findings]
+    return f"Slow to start: {', '.join(servers)}; tools may be missing the first time a client starts."
 
 
 def _report(heading: str, paragraphs: Sequence[str], terminal: Terminal) -> None:

@@ -29,24 +29,18 @@ class Remark:
     is_fatal: bool = False
 
 
-def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> str | None:
-    """Say whom a server that is not remembered yet keeps waiting too long."""
+def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> float | None:
+    """Give the seconds a server took to start if that is longer than one of the clients waits for a first list."""
     if status.start_seconds is None or status.offer is None:
         return None
     seconds = status.start_seconds
     if status.offer.era is Era.LEGACY and PROBE_SECONDS <= seconds < PROBE_SECONDS + AT_ONCE_SECONDS:
-        seconds -= PROBE_SECONDS  # it was there, and left our probe unanswered, which most clients do without
-    late = [client.name for client in clients if seconds > _patience(client, settings)]
-    if not late:
-        return None
-    return (
-        f"it took {seconds:.1f} s to start: the very first list of {_enumerated(late)} comes without its tools; "
-        "from the second start on they are remembered"
-    )
+        seconds -= PROBE_SECONDS  # our probe was unanswered; most clients send none
+    return seconds if any(seconds > _patience(client, settings) for client in clients) else None
 
 
 def of_prefix(server: ServerConfig) -> str | None:
-    """Say that nobody can read whose tools these are."""
+    """Report a prefix without a readable character."""
     prefix = server.name if server.prefix is None else server.prefix
     if not prefix or re.search("[A-Za-z0-9_.-]", prefix):
         return None

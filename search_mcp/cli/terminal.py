@@ -21,19 +21,17 @@ from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.highlighter import JSONHighlighter
 from rich.live import Live
-from rich.segment import Segment, Segments
 from rich.spinner import Spinner
-from rich.table import Table
 from rich.text import Text
 
+from search_mcp.cli import pager
+from search_mcp.cli.table import Table, laid_out
 from search_mcp.config import redact
 from search_mcp.jsonrpc import Raw, encode, encode_bytes
 from search_mcp.logs import FORMAT
 
 WHOLE_LINES = 100_000
 """Columns of what is no terminal: nobody's text is that wide, so nothing is wrapped."""
-READABLE_COLUMN = 24
-"""Columns below which running text is not put beside other columns, but under them."""
 _GAP = 2
 
 _SEQUENCES = re.compile(
@@ -45,7 +43,16 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]
 """C0 without tab and newline, C1, and what reverses the order of the text around it."""
 _CONTROLS_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
-STATE_STYLES = {"ready": "green", "failed": "red", "disabled": "dim", "starting": "yellow"}
+STATE_STYLES = {
+    "ready": "green",
+    "remembered": "green",
+    "failed": "red",
+    "off": "dim",
+    "starting": "yellow",
+    "unknown": "yellow",
+}
+_MARKS = {"ready": ("*", "\N{CHECK MARK}"), "failed": ("x", "\N{BALLOT X}"), "off": ("-", "-")}
+"""In ASCII, and in Unicode."""
 MATCH_STYLE = "bold underline"
 
 
@@ -126,7 +133,7 @@ class Terminal:
         return self._out.encoding.lower().startswith("utf")
 
     def _mark(self, state: str) -> str:
-        plain, written = ("*", "\N{CHECK MARK}") if state == "ready" else ("x", "\N{BALLOT X}")
+        plain, written = _MARKS.get(state, _MARKS["failed"])
         return written if self._writes_unicode() else plain
 
     def _spinner(self) -> Spinner:
@@ -171,11 +178,13 @@ class Terminal:
         rows: Sequence[Sequence[str]],
         numbers: Sequence[str] = (),
         matches: Callable[[str], Iterable[tuple[int, int]]] = lambda _cell: (),
+        dispensable: Sequence[str] = (),
     ) -> None:
-        """Write a table whose last column may be wrapped; one under the other where it is too narrow for that.
+        """Write a table whose last column may be wrapped; one block a row where it is too narrow for that.
 
-        `numbers` are the headings of columns that are aligned to the right; `matches` gives the parts of a cell that
-        are to stand out, by start and end.
+        A row with fewer cells than headings ends with a cell that spans the rest. `numbers` are the headings of
+        columns that are aligned to the right, `dispensable` those of columns to leave out where the width does not
+        suffice; `matches` gives the parts of a cell to highlight, by start and end.
         """
 
         def styled(position: int, cell: str) -> Text:
@@ -184,33 +193,27 @@ class Terminal:
                 text.stylize(MATCH_STYLE, start, end)
             return text
 
-        cells = [[one_line(cell) for cell in row] for row in rows]
-        widths = [max(map(cell_len, column)) for column in zip(headings, *cells, strict=True)]
-        needed = sum(widths[:-1]) + min(widths[-1], READABLE_COLUMN) + _GAP * (len(widths) - 1)
-        if needed > self._out.width:
-            self._stacked(headings, cells, styled)
-            return
-        table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
-        for heading in headings[:-1]:
-            table.add_column(heading, no_wrap=True, justify="right" if heading in numbers else "left")
-        table.add_column(headings[-1], overflow="fold", justify="right" if headings[-1] in numbers else "left")
-        for row in cells:
-            table.add_row(*[styled(position, cell) for position, cell in enumerate(row)])
-        for line in self._out.render_lines(table, pad=False):
-            self._out.print(Segments([*_without_padding(line), Segment.line()]), end="")
+        cleaned = [[one_line(cell) for cell in row] for row in rows]
+        for line in laid_out(Table(headings, cleaned, numbers, dispensable), styled, self._out):
+            self._out.print(line, soft_wrap=True)
 
-    def _stacked(
-        self, headings: Sequence[str], rows: Sequence[Sequence[str]], styled: Callable[[int, str], Text]
-    ) -> None:
-        has_labels = len(headings) > 2
-        if has_labels:
-            self.heading(headings[0])
-        for first, *rest in rows:
-            self._wrapped(self._out, styled(0, first), 0)
-            for position, (heading, cell) in enumerate(zip(headings[1:], rest, strict=True), 1):
-                label = f"{heading}: " if has_labels else ""
-                if cell:
-                    self._wrapped(self._out, Text.assemble((label, "bold"), styled(position, cell)), 2)
+    @contextlib.contextmanager
+    def paged(self, *, wanted: bool = True) -> Iterator[None]:
+        """Show what is written meanwhile in a pager, on a terminal that it is too long for."""
+        words = (
+            pager.command(os.environ) if wanted and self._out.file.isatty() and not self._out.is_dumb_terminal else ()
+        )
+        if not words:
+            yield
+            return
+        with self._out.capture() as captured:
+            yield
+        text = captured.get()
+        if text.count("\n") < self._out.height:
+            self._out.file.write(text)
+            self._out.file.flush()
+        else:
+            pager.show(text, words)
 
     # The rest
 
@@ -246,26 +249,37 @@ class Terminal:
             yield
 
     @contextlib.contextmanager
-    def board(self, lines: Callable[[], Sequence[tuple[str, str, str]]]) -> Iterator[None]:
-        """Show how several things stand, on a terminal, until all are there: name, state and the rest of each."""
+    def board(self, lines: Callable[[], Sequence[tuple[str, str, str]]], remark: Callable[[], str]) -> Iterator[None]:
+        """Show the states of several things, on a terminal, until all are known: name, state and details of each.
+
+        Where they are more than the screen has lines, those that are waited for come first.
+        """
         spinner = self._spinner()
 
         def render() -> Group:
             turning = spinner.render(self._err.get_time())
             assert isinstance(turning, Text), "a spinner without a text of its own"
-            texts: list[Text] = []
             cleaned = [(one_line(name), state, one_line(rest)) for name, state, rest in lines()]
             widest = max((cell_len(name) for name, _, _ in cleaned), default=0)
-            for name, state, rest in cleaned:
-                mark = turning if state == "starting" else self._mark(state)
-                padding = " " * (widest - cell_len(name) + _GAP)
-                text = Text.assemble(mark, f" {name}{padding}", (state, STATE_STYLES.get(state, "")), f"  {rest}")
-                text.no_wrap, text.overflow = True, "ellipsis"
-                texts.append(text)
+            texts = [
+                self._standing(turning, name, widest, state, rest) for name, state, rest in _fitting(cleaned, room())
+            ]
+            if said := one_line(remark()):
+                texts.append(Text(said, "dim", no_wrap=True, overflow="ellipsis"))
             return Group(*texts)
+
+        def room() -> int:
+            return max(1, self._err.height - 3)  # the remark, and the line that the cursor is on
 
         with self._live(render):
             yield
+
+    def _standing(self, turning: Text, name: str, widest: int, state: str, rest: str) -> Text:
+        mark = turning if state == "starting" else self._mark(state)
+        padding = " " * (widest - cell_len(name) + _GAP)
+        text = Text.assemble(mark, f" {name}{padding}", (state, STATE_STYLES.get(state, "")), f"  {rest}")
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
 
     @contextlib.contextmanager
     def _live(self, render: Callable[[], RenderableType]) -> Iterator[None]:
@@ -324,10 +338,13 @@ def _console(*, stderr: bool = False) -> _Console:
     return console
 
 
-def _without_padding(line: list[Segment]) -> list[Segment]:
-    while line and not line[-1].text.strip():
-        line = line[:-1]
-    return [*line[:-1], Segment(line[-1].text.rstrip(), line[-1].style)] if line else []
+def _fitting(lines: Sequence[tuple[str, str, str]], room: int) -> Sequence[tuple[str, str, str]]:
+    """Choose the lines to show of too many: those that are waited for first."""
+    if len(lines) <= room:
+        return lines
+    order = ("starting", "failed")
+    urgent_first = sorted(lines, key=lambda line: order.index(line[1]) if line[1] in order else len(order))
+    return urgent_first[:room]
 
 
 def _style(position: int, cell: str) -> str:

@@ -39,8 +39,8 @@ def test_help_and_version(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["chekc"], ["'chekc'", "'check'? search-mcp --help shows what there is"]),
-        (["--json", "list"], ["unrecognized arguments: --json list", "commands, whose options stand behind them"]),
+        (["chekc"], ["'chekc'", "Did you mean 'check'?"]),
+        (["--json", "list"], ["unrecognized arguments: --json list", "options go after the command"]),
         (["serve", "--client", "cursr"], ["'cursr'", "cursor", "search-mcp --help"]),
         (["list", "--jsno"], ["--jsno", "--json", "search-mcp list --help"]),
         (["describe"], ["Missing argument", "NAME"]),
@@ -81,11 +81,12 @@ def test_check_when_all_is_well(configured: Configured) -> None:
     ended = place.run("check")
     assert (ended.code, ended.err) == (0, "")
     headings, toolbox, time, off = ended.out.splitlines()[:4]  # below, it may be said that this machine is slow
-    assert headings.split() == ["Server", "State", "Protocol", "Opened", "in", "Tools", "Prompts", "Resources"]
-    assert toolbox.split()[:4] == ["toolbox", "ready", "legacy", "2025-06-18"]
-    assert toolbox.split()[5:] == ["ms", "7", "0", "0"]
-    assert time.split()[:4] == ["time", "ready", "modern", "2026-07-28"]
-    assert off.split() == ["off", "disabled"]
+    assert headings.split() == ["Server", "State", "Protocol", "Start", "Tools"]
+    assert toolbox.split()[:3] == ["toolbox", "ready", "2025-06-18"]
+    assert toolbox.split()[4:] == ["s", "7"]
+    assert time.split()[:3] == ["time", "ready", "2026-07-28"]
+    assert off.split() == ["off", "off"]
+    assert "\n2 ready, 1 off; 9 tools\n" in ended.out
 
 
 def test_check_when_a_server_fails(toolbox: Place) -> None:
@@ -98,15 +99,28 @@ def test_check_when_a_server_fails(toolbox: Place) -> None:
     ended = toolbox.run("check")
     assert (ended.code, ended.err) == (1, "")
     assert "no licence found" in ended.out
-    assert "dying.py '***'" in ended.out  # the line to run by hand, without the secret
+    assert "\n1 ready, 2 failed; 7 tools\n" in ended.out
     assert "s3cr3t" not in ended.out
     assert "'there-is-no-such-program' was not found" in ended.out
     assert 'did you mean "settings"?' in ended.out
+    ended = toolbox.run("check", "dying")
+    assert "dying.py '***'" in ended.out  # the line to run by hand, without the secret
+    assert "s3cr3t" not in ended.out
+    assert "toolbox" not in ended.out.splitlines()[1]
+
+
+def test_check_of_some_servers(toolbox: Place) -> None:
+    ended = toolbox.run("check", "toolbox", "--json")
+    assert (ended.code, [each["name"] for each in ended.json["servers"]]) == (0, ["toolbox"])
+    assert is_one_sentence(toolbox.run("check", "tolbox"), 2, "did you mean toolbox?")
+    ended = toolbox.run("check", "dying")
+    assert (ended.code, ended.err) == (1, "")
+    assert "\n1 failed; 0 tools\n\ndying\n  it exited with code 1; its last words: no licence found\n" in ended.out
 
 
 def test_check_shows_no_secret_of_the_arguments(configured: Configured) -> None:
     words = ["--api-key", "s3cr3t", "--header", "Authorization: Bearer s4cr3t", "postgresql://me:s5cr3t@x/y"]
-    ended = configured(dying=server("dying", *words)).run("check")
+    ended = configured(dying=server("dying", *words)).run("check", "dying")
     assert ended.code == 1
     assert "dying.py --api-key '***' --header 'Authorization: ***' 'postgresql://***@x/y'" in ended.out
     assert "cr3t" not in ended.out

@@ -1,9 +1,8 @@
 """The help of every command, exactly as it is printed, with whatever release of typer is installed.
 
-After an intended change: `UPDATE_HELP=1 .venv/bin/pytest tests/cli/test_help.py`, then read the difference.
+After an intended change: `UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_help.py`, then read the difference.
 """
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 import typer
 
 from cli.conftest import Place
+from cli.snapshots import compare
 from search_mcp.cli import main
 from search_mcp.cli.app import app
 
@@ -45,11 +45,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
 def test_the_help_of(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*path, "--help"]) == 0
-    text = capsys.readouterr().out
-    if "UPDATE_HELP" in os.environ:
-        TEXTS.mkdir(exist_ok=True)
-        _file(path).write_text(text, "utf-8")
-    assert text == _file(path).read_text("utf-8")
+    compare(_file(path), capsys.readouterr().out)
 
 
 def test_no_text_is_left_of_a_command_that_is_gone() -> None:

@@ -1,0 +1,27 @@
+"""Numbers and lists in sentences."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+_STATES = ("ready", "remembered", "unknown", "failed", "off")
+MOST_NAMED = 4
+"""Names in a sentence, before the rest is only counted."""
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number with its noun, in the singular or plural."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def summary(states: Sequence[str], tools: int) -> str:
+    """Summarize the states of servers and the number of their tools."""
+    numbers = Counter(states)
+    parts = ", ".join(f"{numbers[state]:,} {state}" for state in _STATES if numbers[state])
+    return f"{parts or 'no servers'}; {counted(tools, 'tool')}"
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Name the first few, and count the rest."""
+    if len(names) <= MOST_NAMED:
+        return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
