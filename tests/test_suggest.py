@@ -39,6 +39,16 @@ def test_nothing_is_like_this(name: str) -> None:
     assert nearest(name, NAMES) == []
 
 
+def test_what_is_much_less_alike_than_the_best_is_not_suggested_beside_it() -> None:
+    assert nearest("time.get_curent_time", NAMES) == ["time.get_current_time"]
+    assert nearest("files.read_txt_file", NAMES)[:2] == ["files.read_text_file", "files.read_media_file"]
+
+
+def test_endless_names_are_compared_by_their_beginning_and_suggested_whole() -> None:
+    endless = "files.read_" + "x" * 10**6
+    assert nearest("files.read_" + "x" * LONGEST_NAME, [*NAMES, endless]) == [endless]
+
+
 def test_there_are_no_names() -> None:
     assert nearest("files.read", []) == []
 
