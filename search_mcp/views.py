@@ -33,7 +33,10 @@ _DEEPEST = 2
 """Nested objects are spelled out this far; further down they are `object`."""
 _DEEPEST_OF_ALL = 5
 """Lists and choices are followed this far: many schemas hold themselves."""
-_LONGEST_ENUM = 6
+_SHORTER_AND_SHORTER = ((0, 20), (0, 6), (1, 6), (2, 6))
+"""Level that parameters are taken to have, and choices that are written: what is shortened before one is left out."""
+_FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "regex", "time", "uri", "uuid"})
+"""Formats of strings that are written, as in `string<date-time>`."""
 _MOST_READ = 1000
 """Properties and required names of one object that are looked at: the same object may be referred to many times."""
 _MOST_WRITTEN = 100
@@ -260,9 +263,11 @@ class _Requirement(Struct):
 
 def with_required(description: str, schema: Raw | None) -> str:
     """Append the names of the required parameters, as in `Edit a file (path, edits)`."""
-    if schema is None or not jsonrpc.fits(schema, _Requirement):
+    try:
+        required = jsonrpc.typed(schema, _Requirement).required if schema is not None else []
+    except ValueError:
         return description
-    names = [each for each in jsonrpc.typed(schema, _Requirement).required if isinstance(each, str)]
+    names = [each for each in required if isinstance(each, str)]
     if not names:
         return description
     written: list[str] = []
@@ -302,8 +307,8 @@ def _is_inside_word(text: str, position: int) -> bool:
 
 def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
     """Write a tool as `read_text_file(path: string, head?: number)`: required first, then optional."""
-    for level in range(_DEEPEST + 1):  # nested objects are shortened before a parameter is left out
-        parts = _Signature(schema).parameters(schema, level)
+    for level, choices in _SHORTER_AND_SHORTER:
+        parts = _Signature(schema, choices).parameters(schema, level)
         written = f"{name}({', '.join(parts)})"
         if len(written) <= limit:
             return written
@@ -321,8 +326,8 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
 class _Signature:
     """One schema being written out, within bounds of depth and of size."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root = root
+    def __init__(self, root: Mapping[str, Any], most_choices: int) -> None:
+        self._root, self._most_choices = root, most_choices
         self._nodes_left = SIGNATURE_NODES
 
     def parameters(self, schema: Mapping[str, Any], depth: int) -> list[str]:
@@ -347,8 +352,8 @@ class _Signature:
         schema = _resolved(schema, self._root)
         choices = self._choices(schema, depth)
         if choices:
-            more = ["…"] if len(choices) > _LONGEST_ENUM else []
-            return "|".join([*choices[:_LONGEST_ENUM], *more])
+            more = ["…"] if len(choices) > self._most_choices else []
+            return "|".join([*choices[: self._most_choices], *more])
         kind = _type_name(schema.get("type", "object" if "properties" in schema else None))
         if kind == "array":
             inner = self._type(schema.get("items"), depth + 1)
@@ -360,7 +365,8 @@ class _Signature:
             and schema["properties"]
         ):
             return "{" + ", ".join(self.parameters(schema, depth + 1)) + "}"
-        return kind
+        form = schema.get("format") if kind == "string" else None
+        return f"string<{form}>" if isinstance(form, str) and form in _FORMATS else kind
 
     def _choices(self, schema: Mapping[str, Any], depth: int) -> list[str]:
         """The alternatives a schema spells out, if it does; one more than are shown says that there are more."""
@@ -369,7 +375,7 @@ class _Signature:
         for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", _type_name)):
             values = schema.get(keyword)
             if isinstance(values, list):
-                some = values[: _LONGEST_ENUM + 1]
+                some = values[: self._most_choices + 1]
                 return list(dict.fromkeys(write(each) if write else self._type(each, depth + 1) for each in some))
         return []
 
