@@ -240,6 +240,15 @@ def test_a_long_signature_says_how_many_it_leaves_out(limit: int) -> None:
     assert len((found[1] or "").split(", ") if found[1] else []) + int(found[2]) == 99
 
 
+def test_a_huge_schema_has_a_signature_in_linear_time() -> None:
+    """Anything quadratic in it takes hours."""
+    many = [f"p{number}" for number in range(300_000)]
+    huge = schema(many, **dict.fromkeys(many, TEXT))
+    assert signature("t", huge).endswith(" more)")
+    nested = {**schema(["a0"], **{f"a{number}": NODE for number in range(500)}), "$defs": {"node": huge}}
+    assert len(signature("t", nested)) <= SIGNATURE_LENGTH
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
     lambda inner: (
