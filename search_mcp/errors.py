@@ -181,10 +181,8 @@ class NotRunning(WireError):
         self.retry_after_seconds = retry_after_seconds
 
     def __str__(self) -> str:
-        sentences = [self.what if self.reason is None else f"{self.what}: {short_reason(self.reason)}"]
-        if self._remedy:
-            sentences.append(self._remedy)
-        return ". ".join(sentences)
+        why = self.what if self.reason is None else f"{self.what}: {short_reason(self.reason)}"
+        return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._remedy}" if self._remedy else why
 
     @property
     def what(self) -> str:

@@ -119,6 +119,18 @@ ROWS = [
         id="still starting",
     ),
     pytest.param(
+        NotRunning("filesystem", "failed", "program 'npxx' was not found on PATH; did you mean 'npx'?"),
+        -32000,
+        "MCP server 'filesystem' is not running: program 'npxx' was not found on PATH; did you mean 'npx'? "
+        "When that is repaired, call again: a call starts it once more",
+        {
+            "server": "filesystem",
+            "state": "failed",
+            "reason": "program 'npxx' was not found on PATH; did you mean 'npx'?",
+        },
+        id="a reason that is a question",
+    ),
+    pytest.param(
         NotRunning("filesystem", "held", "the user has to accept it"),
         -32000,
         "MCP server 'filesystem' is not running: the user has to accept it",
