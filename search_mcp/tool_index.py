@@ -10,8 +10,6 @@ from search_mcp.catalog import Catalog, Item
 from search_mcp.jsonrpc import Struct
 from search_mcp.model import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index
-from search_mcp.search.analysis import Analyzer
-from search_mcp.search.reasons import reason
 
 
 class _Listed(Struct, frozen=True):
@@ -50,7 +48,6 @@ class ToolIndex:
     ) -> None:
         self._catalog, self._facts, self._statuses = catalog, facts, statuses
         self._index = Index()
-        self._analyzer = Analyzer()
         self._seen: _Seen | None = None  # what `_wanted` and `_items` are of
         self._items: dict[str, Item] = {}
         self._wanted: dict[str, _Listed] = {}
@@ -68,19 +65,15 @@ class ToolIndex:
             self._follow(self._due.pop())
         return bool(self._due)
 
-    def search(self, query: str, limit: int, server: str | None) -> list[Item]:
-        """Rank tools for a query; first make up for what the index is behind."""
+    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
+        """Rank tools for a query, and tell whether the first clearly does it; first bring the index up to date."""
         while self.advance():
             pass
-        return [self._items[hit.name] for hit in self._index.search(query, limit, server=server)]
+        answer = self._index.answer(query, limit, server=server)
+        return [self._items[hit.name] for hit in answer.hits], answer.fits
 
     def explain(self, query: str, item: Item) -> Explanation | None:
         return self._index.explain(query, item.name)
-
-    def reason(self, query: str, item: Item) -> str:
-        """Say in a few words why a query found a tool."""
-        explanation = self._index.explain(query, item.name)
-        return reason(explanation, self._held[item.server].document(item), self._analyzer) if explanation else ""
 
     def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> None:
         self._items = {item.name: item for item in self._catalog.tools() if item.is_for_models}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item
 from search_mcp.errors import short_reason
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.model import Audience, Kind, ServerFacts, Status
 from search_mcp.profiles import without_registration
 from search_mcp.suggest import nearest
@@ -35,6 +35,14 @@ SERVER_INSTRUCTIONS_LENGTH = 1500
 """Characters of one server's own instructions in the list of servers."""
 INSTRUCTIONS_LENGTH = 12_000
 """Characters of all servers' instructions there."""
+MOST_DOWN = 5
+"""Servers an answer names when it says which do not run."""
+LONGEST_NAME = 64
+LONGEST_REASON = 120
+"""Characters of the reason why one does not run."""
+NOTHING_FITS = "No tool of the connected servers clearly does this; nearest:"
+_RUNNING = frozenset({"ready", "remembered", "stopped", "stopping", "disabled"})
+"""States of servers whose tools can be called, or that the user switched off."""
 MOST_NAMED = 50
 """Servers an answer names when it says which there are."""
 _DETAILS = ("signature", "full", "name")
@@ -113,9 +121,40 @@ class Finder(Protocol):
     """What tools are found with."""
 
     def advance(self) -> bool: ...
-    def search(self, query: str, limit: int, server: str | None) -> list[Item]: ...
+    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
+        """Rank tools for a query; return them, and whether the first clearly does what is asked for."""
+        ...
+
     def explain(self, query: str, item: Item) -> "Explanation | None": ...
-    def reason(self, query: str, item: Item) -> str: ...
+
+
+class _Result(Struct, frozen=True):
+    """One tool in an answer."""
+
+    name: str
+    """With its parameters, if there is no schema."""
+    hint: str = ""
+    description: str = ""
+    schema: Raw | None = None
+
+    @property
+    def heading(self) -> str:
+        return f"{self.name} [{self.hint}]" if self.hint else self.name
+
+    def text(self, position: int) -> str:
+        lines = [f"{position}. {self.heading}"]
+        if self.description:
+            lines.append(f"   {self.description}")
+        if self.schema is not None:
+            lines.append(f"   inputSchema: {bytes(self.schema).decode()}")
+        return "\n".join(lines)
+
+    def data(self) -> str | dict[str, Any]:
+        # A string says what an object with three keys says, and is no longer than the text.
+        if self.schema is None:
+            return f"{self.heading}: {self.description}" if self.description else self.heading
+        hint = {"hint": self.hint} if self.hint else {}
+        return {"name": self.name, **hint, "description": self.description, "inputSchema": self.schema}
 
 
 _Answer: TypeAlias = tuple[str, dict[str, Any]]
@@ -180,24 +219,34 @@ class OwnTools:
         detail = _argument(arguments, "detail", str, "signature")
         if detail not in _DETAILS:
             raise ArgumentError(f"detail must be one of {', '.join(_DETAILS)}")
-        servers = [status.server for status in self._statuses()]
+        statuses = list(self._statuses())
+        servers = [status.server for status in statuses]
         server = _server(_argument(arguments, "server", str, ""), servers)
-        found = self.found(query, limit, server)
+        missing = self._missing(statuses, server)
+        found, fits = self.found(query, limit, server)
         if not found:
-            return self._nothing_found(query, server, servers, shown)
-        results = [self._result(query, item, shown[item], detail) for item in found]
-        kept = _within(results)
-        text = "\n".join(_result_text(position, result) for position, result in enumerate(kept, 1))
-        body: dict[str, Any] = {"results": kept}
-        if len(kept) < len(results):
-            body["leftOut"] = len(results) - len(kept)
-            text += f"\n{body['leftOut']} more left out: too long. Narrow the query, or use {DESCRIBE}."
-        return text, body
+            return self._nothing_found(query, server, servers, missing, shown)
+        kept, left_out = _within([self._result(item, shown[item], detail) for item in found])
+        lines = [result.text(position) for position, result in enumerate(kept, 1)]
+        body: dict[str, Any] = {"results": [result.data() for result in kept]}
+        if not fits:
+            lines.insert(0, NOTHING_FITS)
+            body = {"note": NOTHING_FITS, **body}
+        if left_out:
+            lines.append(f"{left_out} more left out: too long. Narrow the query, or use {DESCRIBE}.")
+            body["leftOut"] = left_out
+        if missing:
+            lines.append(f"Not running: {missing}")
+            body["notRunning"] = missing
+        return "\n".join(lines), body
 
-    def found(self, query: str, limit: int, server: str | None) -> list[Item]:
-        """Rank tools for a query; an empty one lists them in order."""
+    def found(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
+        """Rank tools for a query; return them, and whether the first clearly does what is asked for.
+
+        An empty query lists them in order.
+        """
         if not query.strip():
-            return [item for item in self._for_models() if server in (None, item.server)][:limit]
+            return [item for item in self._for_models() if server in (None, item.server)][:limit], True
         return self._index.search(query, limit, server)
 
     def _for_models(self) -> list[Item]:
@@ -205,28 +254,49 @@ class OwnTools:
 
     def explained(self, query: str, limit: int, server: str | None) -> "list[tuple[Item, Explanation]]":
         """Rank tools for a query, each with what its place is made of."""
-        found = [(item, self._index.explain(query, item)) for item in self._index.search(query, limit, server)]
+        found = [(item, self._index.explain(query, item)) for item in self._index.search(query, limit, server)[0]]
         return [(item, why) for item, why in found if why is not None]
 
-    def _result(self, query: str, item: Item, name: str, detail: str) -> dict[str, Any]:
+    def _result(self, item: Item, name: str, detail: str) -> _Result:
         if detail == "name":
-            return {"name": name}
-        result: dict[str, Any] = {"name": name, "description": brief(item.description, self._description_length)}
-        if query.strip() and (matched := self._index.reason(query, item)):
-            result["matched"] = matched
-        schema = item.fields["inputSchema"]
-        if detail == "full" and len(memoryview(schema)) <= ANSWER_LENGTH:
-            return {**result, "inputSchema": schema}
-        return {**result, "signature": signature(name, item.input_schema)}
+            return _Result(name)
+        if detail == "full":
+            schema, description = item.fields["inputSchema"], item.description
+            if len(memoryview(schema)) + len(description) <= ANSWER_LENGTH:
+                return _Result(name, item.hint, description, schema)
+        short = brief(item.description, self._description_length)
+        return _Result(signature(name, item.input_schema), item.hint, short)
 
-    def _nothing_found(self, query: str, server: str | None, servers: Sequence[str], shown: ShownNames) -> _Answer:
+    def _missing(self, statuses: Iterable[Status], server: str | None) -> str:
+        """Name the servers that do not run, with the reason: all of them, or the one that is searched."""
+        if server is None:
+            down = [status for status in statuses if self._is_down(status)]
+        else:
+            asked = [status for status in statuses if status.server == server]
+            down = [status for status in asked if status.state == "disabled" or self._is_down(status)]
+        named = [f"{status.server[:LONGEST_NAME]} ({_reason(status)})" for status in down[:MOST_DOWN]]
+        return ", ".join([*named, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
+
+    def _is_down(self, status: Status) -> bool:
+        if status.state == "starting":
+            return not self._catalog.is_known(status.server, Kind.TOOLS)
+        return status.state not in _RUNNING or (status.state == "stopped" and status.reason is not None)
+
+    def _nothing_found(
+        self, query: str, server: str | None, servers: Sequence[str], missing: str, shown: ShownNames
+    ) -> _Answer:
         names = [shown[item] for item in self._for_models() if server in (None, item.server)]
         close = nearest(query, names)
+        body: dict[str, Any] = {"results": [], "nearest": close, "servers": servers[:MOST_NAMED]}
+        if missing:
+            body["notRunning"] = missing
+        if missing and server is not None:
+            return f"Not running: {missing}. Servers: {_enumerated(servers)}.", body
         text = f"No tool matches {query[:200]!r}." if query.strip() else "There are no tools."
         if close:
             text += f" Nearest names: {', '.join(close)}."
         text += f" Servers: {_enumerated(servers)}."
-        return text, {"results": [], "nearest": close, "servers": servers[:MOST_NAMED]}
+        return f"{text}\nNot running: {missing}" if missing else text, body
 
     # describe_tools
 
@@ -343,23 +413,21 @@ def _enumerated(names: Sequence[str]) -> str:
     return ", ".join([*names[:MOST_NAMED], *([f"… {more} more"] if more > 0 else [])]) or "none"
 
 
-def _within(results: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep as many results as an answer may hold, at least one."""
-    kept: list[dict[str, Any]] = []
+def _within(results: Sequence[_Result]) -> tuple[list[_Result], int]:
+    """Keep as many results as an answer may hold, at least one; return them and how many were left out."""
+    kept: list[_Result] = []
     size = 0
     for result in results:
-        size += len(jsonrpc.encode_bytes(result))
+        size += len(jsonrpc.encode_bytes(result.data()))
         if kept and size > ANSWER_LENGTH:
             break
         kept.append(result)
-    return kept
+    return kept, len(results) - len(kept)
 
 
-def _result_text(position: int, result: Mapping[str, Any]) -> str:
-    lines = [f"{position}. {result.get('signature', result['name'])}"]
-    about = [result.get("description"), f"[{result['matched']}]" if "matched" in result else ""]
-    if any(about):
-        lines.append(f"   {' '.join(filter(None, about))}")
-    if "inputSchema" in result:
-        lines.append(f"   inputSchema: {bytes(result['inputSchema']).decode()}")
-    return "\n".join(lines)
+def _reason(status: Status) -> str:
+    """Say in one bounded line why a server does not run."""
+    reason = " ".join((status.reason or "")[: 2 * LONGEST_REASON].split()).rstrip(".")
+    if not reason:
+        return "still starting" if status.state == "starting" else status.state
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

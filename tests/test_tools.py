@@ -48,12 +48,13 @@ GIT = [entry("git_log", "Shows the commits of a repository.", outputSchema={"typ
 class Bench:
     """Our tools over servers that can be changed."""
 
-    def __init__(self, **servers: list[Entry]) -> None:
+    def __init__(self, **servers: list[Entry] | None) -> None:
         self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
         self.facts = {name: ServerFacts("", ()) for name in servers}
         self.statuses = [Status(name, "ready") for name in servers]
         for name, entries in servers.items():
-            self.catalog.put(name, Kind.TOOLS, Page(tuple(entries)))
+            if entries is not None:
+                self.catalog.put(name, Kind.TOOLS, Page(tuple(entries)))
         self.own = OwnTools(Spellings(self.catalog), self.facts, lambda: self.statuses, 120)
 
     def answer(self, tool: str, arguments: Mapping[str, object], audience: Audience = HERE) -> dict[str, Any]:
@@ -72,7 +73,8 @@ class Bench:
         return block["text"], result["structuredContent"]
 
     def names(self, arguments: Mapping[str, object], audience: Audience = HERE) -> list[str]:
-        return [result["name"] for result in self.ask("search_tools", arguments, audience)[1]["results"]]
+        results: list[str] = self.ask("search_tools", {**arguments, "detail": "name"}, audience)[1]["results"]
+        return results
 
 
 @pytest.fixture
@@ -87,31 +89,141 @@ READ_SIGNATURE = "files.read_text_file(path?: string, head?: number)"
 
 def test_a_search_gives_signatures_and_brief_descriptions(bench: Bench) -> None:
     text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1})
-    assert text == f"1. {READ_SIGNATURE}\n   Reads a text file. [its name]"
-    about = {"description": "Reads a text file.", "matched": "its name"}
-    assert data == {"results": [{"name": "files.read_text_file", **about, "signature": READ_SIGNATURE}]}
+    assert text == f"1. {READ_SIGNATURE}\n   Reads a text file."
+    assert data == {"results": [f"{READ_SIGNATURE}: Reads a text file."]}
 
 
 def test_a_search_may_give_names_only(bench: Bench) -> None:
     text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1, "detail": "name"})
-    assert (text, data) == ("1. files.read_text_file", {"results": [{"name": "files.read_text_file"}]})
+    assert (text, data) == ("1. files.read_text_file", {"results": ["files.read_text_file"]})
 
 
-def test_a_search_may_give_whole_schemas(bench: Bench) -> None:
+def test_a_search_may_give_whole_descriptions_and_schemas(bench: Bench) -> None:
     text, data = bench.ask("search_tools", {"query": "read text file", "limit": 1, "detail": "full"})
     schema = {"type": "object", "properties": {"path": TEXT, "head": {"type": "number"}}}
-    about = {"description": "Reads a text file.", "matched": "its name"}
-    assert data["results"] == [{"name": "files.read_text_file", **about, "inputSchema": schema}]
+    whole = "Reads a text file. At length."
+    assert data["results"] == [{"name": "files.read_text_file", "description": whole, "inputSchema": schema}]
     first, second, third = text.splitlines()
-    assert (first, second) == ("1. files.read_text_file", "   Reads a text file. [its name]")
+    assert (first, second) == ("1. files.read_text_file", f"   {whole}")
     assert json.loads(third.removeprefix("   inputSchema: ")) == schema
+
+
+HINTS = [
+    # annotations, what a result says
+    ({"readOnlyHint": True}, "read-only"),
+    ({"readOnlyHint": True, "destructiveHint": True}, "read-only"),
+    ({"destructiveHint": True}, "destructive"),
+    ({"readOnlyHint": False, "destructiveHint": False}, None),
+    ({"readOnlyHint": False}, None),
+    ({"readOnlyHint": "yes", "destructiveHint": 1}, None),
+    ({}, None),
+    (None, None),
+    ([], None),
+]
+
+
+@pytest.mark.parametrize(("annotations", "hint"), HINTS)
+def test_results_say_what_the_server_declares(annotations: object, hint: str | None) -> None:
+    bench = Bench(s=[entry("work", "Works.", annotations=annotations)])
+    heading = f"s.work() [{hint}]" if hint else "s.work()"
+    assert bench.ask("search_tools", {"query": "work"}) == (
+        f"1. {heading}\n   Works.",
+        {"results": [f"{heading}: Works."]},
+    )
+    _, data = bench.ask("search_tools", {"query": "work", "detail": "full"})
+    assert data["results"][0].get("hint") == hint
+
+
+def test_a_near_tie_goes_to_the_tool_that_is_not_destructive() -> None:
+    wipes = entry("a", "Notes of a project.", annotations={"destructiveHint": True})
+    bench = Bench(s=[wipes, entry("b", "Some notes of a project.")])
+    assert bench.names({"query": "project notes"}) == ["s.b", "s.a"]
+
+
+NOTHING_FITS = "No tool of the connected servers clearly does this; nearest:"
+
+
+@pytest.mark.parametrize("detail", ["name", "signature", "full"])
+def test_a_search_says_when_nothing_clearly_fits(bench: Bench, detail: str) -> None:
+    text, data = bench.ask("search_tools", {"query": "print a text on paper", "detail": detail})
+    assert text.startswith(f"{NOTHING_FITS}\n1. files.read_text_file")
+    assert data["note"] == NOTHING_FITS
+    text, data = bench.ask("search_tools", {"query": "read a text file", "detail": detail})
+    assert "No tool" not in text
+    assert "note" not in data
+
+
+# Servers that are down
+
+
+def with_servers(*statuses: Status) -> Bench:
+    """The files server, and others of which nothing is listed."""
+    bench = Bench(files=FILES, **{status.server: None for status in statuses})
+    bench.statuses = [Status("files", "ready"), *statuses]
+    return bench
+
+
+DOWN = [
+    (Status("x", "failed", "program 'docker' was not found"), "x (program 'docker' was not found)"),
+    (Status("x", "backing off", "exit code 1:\n  no  token.\n"), "x (exit code 1: no token)"),
+    (Status("x", "held", "its program changed"), "x (its program changed)"),
+    (Status("x", "stopped", "it did not answer"), "x (it did not answer)"),
+    (Status("x", "starting"), "x (still starting)"),
+    (Status("x", "failed"), "x (failed)"),
+    (Status("x", "failed", "e" * 10_000), f"x ({'e' * 119}…)"),
+    (Status("x", "stopped"), None),
+    (Status("x", "ready"), None),
+    (Status("x", "disabled", "it is disabled in the configuration"), None),
+]
+
+
+@pytest.mark.parametrize(("status", "said"), DOWN)
+def test_an_answer_says_which_servers_are_down_and_why(status: Status, said: str | None) -> None:
+    bench = with_servers(status)
+    for query in ("read text file", "", "qqqqqqqq"):
+        text, data = bench.ask("search_tools", {"query": query})
+        assert data.get("notRunning") == said
+        assert text.endswith(f"\nNot running: {said}") if said else "Not running" not in text
+
+
+def test_a_server_that_starts_again_is_not_down_while_its_tools_are_known() -> None:
+    bench = Bench(files=FILES)
+    bench.statuses = [Status("files", "starting")]
+    assert "notRunning" not in bench.ask("search_tools", {"query": "read"})[1]
+
+
+def test_an_answer_names_a_few_servers_that_are_down() -> None:
+    bench = with_servers(*(Status(f"s{number}", "failed", "e" * 1_000) for number in range(1_000)))
+    text, data = bench.ask("search_tools", {"query": "read text file"})
+    assert data["notRunning"].startswith("s0 (eee")
+    assert data["notRunning"].endswith(", 995 more")
+    assert len(text) < 1_000
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        Status("bad", "failed", "exit code 1"),
+        Status("bad", "disabled", "it is disabled in the configuration"),
+    ],
+)
+def test_a_search_of_a_server_that_is_down_says_so(status: Status) -> None:
+    bench = with_servers(status, Status("other", "failed", "exit code 2"))
+    said = f"bad ({status.reason})"
+    text, data = bench.ask("search_tools", {"query": "read file", "server": "bad"})
+    assert text == f"Not running: {said}. Servers: files, bad, other."
+    assert data == {"results": [], "nearest": [], "servers": ["files", "bad", "other"], "notRunning": said}
+
+
+def test_a_search_of_one_server_says_nothing_of_others() -> None:
+    bench = with_servers(Status("bad", "failed", "exit code 1"))
+    assert "notRunning" not in bench.ask("search_tools", {"query": "read", "server": "files"})[1]
 
 
 def test_names_are_those_this_client_may_call(bench: Bench) -> None:
     cursor = Audience(BY_NAME["cursor"], False)
     text, data = bench.ask("search_tools", {"query": "git log", "limit": 1}, cursor)
-    assert data["results"][0]["name"] == "git__git_log"
-    assert data["results"][0]["signature"] == "git__git_log()"
+    assert data["results"] == ["git__git_log(): Shows the commits of a repository."]
     assert "git__git_log()" in text
 
 
@@ -503,7 +615,7 @@ def test_text_and_data_agree_whatever_is_asked(tool: str, arguments: dict[str, A
     if tool == "describe_tools":
         assert json.loads(block["text"]) == data
     for item in data.get("results", data.get("servers", [])) if tool != "describe_tools" else ():
-        assert (item if isinstance(item, str) else item["name"]) in block["text"]
-        if isinstance(item, dict) and "signature" in item:
-            assert item["signature"] in block["text"]
-            assert item["description"] in block["text"]
+        said = item.split(": ") if isinstance(item, str) else (item["name"], item.get("description", ""))
+        assert all(part in block["text"] for part in said)
+    for key in ("note", "notRunning"):
+        assert data.get(key, "") in block["text"]

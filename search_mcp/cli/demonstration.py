@@ -124,7 +124,8 @@ class _Tour:
     async def _unlisted_names(self) -> list[str]:
         """What there is where the configuration says that nothing is listed."""
         found = await self._ask(tools.SEARCH, {"query": "", "limit": tools.MOST_RESULTS, "detail": "name"})
-        return [each["name"] for each in found["results"]]
+        names: list[str] = found["results"]
+        return names
 
     async def _settled_list(self) -> tuple[list[Tool], dict[str, str]]:
         """Ask for the list until the tool that is to be shown is in it, or no server is starting any more."""
@@ -140,8 +141,10 @@ class _Tour:
         query = "what time is it in Tokyo" if self.target == TIME else " ".join(re.findall(r"\w+", self.target))
         with self.terminal.progress(lambda: tools.SEARCH):
             found = (await self._ask(tools.SEARCH, {"query": query, "limit": 3}))["results"]
-        self._expect(self.target in [each["name"] for each in found], f"a search for {query!r} does not find it")
-        self._tell(tools.SEARCH, repr(query), [each["signature"] for each in found])
+        self._expect(
+            self.target in [each.partition("(")[0] for each in found], f"a search for {query!r} does not find it"
+        )
+        self._tell(tools.SEARCH, repr(query), found)
 
     async def _describe(self) -> None:
         with self.terminal.progress(lambda: tools.DESCRIBE):

@@ -32,6 +32,7 @@ class Explanation:
     name_coverage: float  # share of the tool's name that was asked for
     contributions: tuple[Contribution, ...]
     missing: tuple[str, ...]  # terms of the query it does not hold
+    reason: str = ""  # the words that found it and where they stand, in short
 
     @property
     def score(self) -> float:
@@ -42,6 +43,8 @@ class Explanation:
         lines = [f"{self.name}: {self.score:.3f} for {self.query!r}"]
         if self.match:
             lines.append(f"  placed first: {self.match.name.lower().replace('_', ' ')}")
+        if self.reason:
+            lines.append(f"  found by: {self.reason}")
         lines.extend(f"  {part}" for part in self.contributions)
         lines.append(f"  {self.name_coverage:.0%} of its name is asked for")
         if self.missing:

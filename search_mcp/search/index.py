@@ -6,7 +6,7 @@ Pure: no clock, no I/O, no randomness, no logging; the answer does not depend on
 
 import heapq
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from search_mcp.search.explanation import Contribution, Explanation
 from search_mcp.search.names import Match, Names
 from search_mcp.search.postings import Postings, Scores, Terms
 from search_mcp.search.query import LONGEST_QUERY, Query, parse, plain
+from search_mcp.search.reasons import reason
 from search_mcp.search.spelling import Spelling
 from search_mcp.search.weights import saturated, weigh
 
@@ -142,7 +143,7 @@ class Index:
             factors[term] = factors.get(term, 0.0) + hint
         held = {term: weight for term, weight in self._postings.weights(number).items() if term in factors}
         parts = (Contribution(t, factors[t], weight, self._fields_with(number, t)) for t, weight in held.items())
-        return Explanation(
+        explanation = Explanation(
             name=name,
             query=query,
             match=named.get(number),
@@ -150,6 +151,7 @@ class Index:
             contributions=tuple(sorted(parts, key=lambda part: (-part.score, part.term))),
             missing=tuple(sorted(factors.keys() - held.keys())),
         )
+        return replace(explanation, reason=reason(explanation, self._entries[number].document, self._analyzer))
 
     def _file(self, document: Document, shared: dict[tuple[str, ...], dict[str, float]], seen: set[str]) -> int:
         number = self._next

@@ -1,4 +1,4 @@
-"""Why a tool was found, in a few words for a model: which of its words answer the query, and where they stand.
+"""Why a tool was found, in a few words for a person: which of its words answer the query, and where they stand.
 
     create, issue in name; bug in parameters
 

@@ -131,8 +131,8 @@ def test_a_definition_at_the_limit_of_what_can_be_read_costs_no_other(pair: Pair
     assert {"alpha.greet", "alpha.echo", *OWN_TOOLS} <= set(tools)
     for name in unlisted:
         assert any(f"{name}: its list of tools cannot be had" in warning for warning in pair.transcript.warnings)
-    found = pair.front.calls("search_tools", query="greet", server="alpha").result()["structuredContent"]["results"]
-    assert names(found) == ["alpha.greet"]
+    found = pair.front.calls("search_tools", query="greet", server="alpha", detail="name").result()
+    assert found["structuredContent"]["results"] == ["alpha.greet"]
 
 
 def test_every_page_of_a_backend_is_read(pair: Pair) -> None:
@@ -251,8 +251,7 @@ def test_filters_hold_for_a_server_whose_list_cannot_be_had(pair: Pair) -> None:
 def test_a_tool_is_found_described_and_called(pair: Pair) -> None:
     pair.front.opens()
     found = pair.front.calls("search_tools", query="greet").result()["structuredContent"]["results"]
-    assert found[0]["name"] == "alpha.greet"
-    assert found[0]["signature"] == "alpha.greet(name: string)"
+    assert found[0].startswith("alpha.greet(name: string)")
     described = pair.front.calls("describe_tools", names=["alpha.greet", "alpha.gret"]).result()["structuredContent"]
     assert described["tools"] == [{**GREET, "name": "alpha.greet"}]
     assert [(each["name"], each["suggestions"][0]) for each in described["unknown"]] == [("alpha.gret", "alpha.greet")]
@@ -268,7 +267,7 @@ def test_search_waits_for_the_first_lists(pair: Pair) -> None:
     search = pair.front.calls("search_tools", query="greet")
     pair.front.hears_nothing()
     pair.alpha.returns({"tools": [GREET]})
-    assert search.result()["structuredContent"]["results"][0]["name"] == "alpha.greet"
+    assert search.result()["structuredContent"]["results"][0].startswith("alpha.greet(")
 
 
 def test_no_match_says_what_there_is(pair: Pair) -> None:
@@ -345,8 +344,8 @@ def test_a_tool_that_an_app_keeps_to_itself_is_listed_and_not_searched(pair: Pai
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.refresh", "alpha.echo", *OWN_TOOLS]
     for query, found in (("refresh", []), ("echo", ["alpha.echo"]), ("", ["alpha.echo"])):
-        results = pair.front.calls("search_tools", query=query).result()["structuredContent"]["results"]
-        assert names(results) == found
+        results = pair.front.calls("search_tools", query=query, detail="name").result()
+        assert results["structuredContent"]["results"] == found
 
 
 @modern_client

@@ -1,4 +1,4 @@
-"""What a model is told of why a tool was found."""
+"""The short reason why a tool was found, for a person who asks for it."""
 
 import pytest
 from search_samples import TOOLS, index_of
