@@ -17,7 +17,8 @@ Complaint: TypeAlias = tuple[KeyPath, str, str]
 
 _TILDE = r"\A~(?=[/\\]|\Z)"
 # Other things in braces, such as `${name%.*}` in a shell's script, are no placeholders and stay.
-_PLACEHOLDER = _TILDE + r"|\$\{((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?\}"
+_NAME = r"((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?"
+_PLACEHOLDER = rf"{_TILDE}|(?P<escape>\$)?\$\{{{_NAME}\}}"
 
 _NO_VARIABLES = ("home", "userHome", "configDir", "python")
 """Placeholders that search-mcp itself knows; `userHome` is Cursor's word for `home`."""
@@ -26,8 +27,15 @@ _NO_VARIABLES = ("home", "userHome", "configDir", "python")
 def references(text: str) -> Iterator[str]:
     """Yield the environment variables that the placeholders of a text name, and need."""
     for match in re.finditer(_PLACEHOLDER, text):
-        if match["name"] is not None and match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
+        if match["name"] is None or match["escape"]:
+            continue
+        if match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
             yield match["name"]
+
+
+def escaped(variable: str) -> str:
+    """Write a placeholder that is not filled in here, but by the program that is given it."""
+    return f"$${{{variable}}}"
 
 
 def at_home(path: str, home: str) -> str:
@@ -65,6 +73,8 @@ class Expansion:
         scheme, name, default = match["scheme"], match["name"], match["default"]
         if name is None:  # a leading ~
             return self._home
+        if match["escape"]:
+            return match[0][1:]
         if scheme is None and name in self._fixed:
             return self._fixed[name]
         value = self._variables.get(name, self._home if name == "HOME" else None)

@@ -14,7 +14,7 @@ NAME = rf"(?:{'|'.join(_WORDS)}|(?<![^\W_])pat(?![^\W_]))"
 """Part of what a secret is called, as a pattern that ignores case; a `pat` is a personal access token."""
 SCHEME = r"(?:(?:Bearer|Basic|Token)\s+)"
 """What precedes the credentials in a header, as a pattern that ignores case."""
-PLACEHOLDER = r"""\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
+PLACEHOLDER = r"""\$?\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
 """What names a value and holds none, in our words or another client's, as a pattern."""
 
 _IN_URL = rf"(?i)://([^/@\s]+)@|[?&][^=&]*{NAME}[^=&]*=([^&#\s]+)"

@@ -33,6 +33,7 @@ EXPANSIONS = [
     ("${env:ABSENT:-x}", "x", set()),
     ("${NESTED}", "${TOKEN}", set()),
     ("${home}|${userHome}|${configDir}|${python}", "/home/ada|/home/ada|/etc/conf|/usr/bin/python3", set()),
+    ("$${TOKEN} $${ABSENT} a$${env:TOKEN}", "${TOKEN} ${ABSENT} a${env:TOKEN}", set()),
     ("~", "/home/ada", set()),
     ("~/x", "/home/ada/x", set()),
     ("~\\x", "/home/ada\\x", set()),
@@ -102,7 +103,7 @@ def test_every_placeholder_that_cannot_be_had_is_complained_about() -> None:
 
 
 def test_references() -> None:
-    assert [*references("~/${A} ${env:B} ${C:-x} ${input:d} ${home} ${python} $E")] == ["A", "B", "C"]
+    assert [*references("~/${A} ${env:B} ${C:-x} ${input:d} ${home} ${python} $E $${F}")] == ["A", "B", "C"]
 
 
 @pytest.mark.parametrize(("path", "filled"), [("~/a", "/h/a"), ("~", "/h"), ("a/~", "a/~"), ("~${A}", "~${A}")])
