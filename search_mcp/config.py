@@ -24,7 +24,8 @@ FILE_NAME = "mcp-servers.json"
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 
 _LOCAL_TYPES = {"stdio", "local"}
-_REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", "ws", "websocket"}
+_WEBSOCKETS = {"ws", "websocket"}
+_REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", *_WEBSOCKETS}
 
 _KEYS_OF_OTHER_CLIENTS = {  # with what to use here
     **dict.fromkeys(("alwaysAllow", "autoApprove", "trust"), "the client's own approval"),
@@ -243,8 +244,11 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     @property
     def is_remote(self) -> bool:
         kind = self.type.lower().replace("_", "-")
-        has_url = any(url is not None for url in (self.url, self.server_url, self.http_url))
-        return kind in _REMOTE_TYPES or (has_url and kind not in _LOCAL_TYPES)
+        return kind in _REMOTE_TYPES or (self.has_url and kind not in _LOCAL_TYPES)
+
+    @property
+    def has_url(self) -> bool:
+        return any(url is not None for url in (self.url, self.server_url, self.http_url))
 
 
 class File(Struct, frozen=True, kw_only=True):
@@ -331,7 +335,7 @@ def _resolve(
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
-    complaints = _complaints(entry, command, expansion.complaints)
+    complaints = _complaints(name, entry, command, expansion.complaints)
     written = {"args": args, "env": env, "headers": entry.headers}
     server = ServerConfig(
         name=name,
@@ -355,10 +359,17 @@ def _resolve(
     return server, complaints
 
 
-def _complaints(entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
+def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
+    if entry.type.lower() in _WEBSOCKETS or str(entry.url).startswith(("ws:", "wss:")):
+        return [((), "it is a WebSocket server, which this version does not reach", "use its https address")]
     if entry.is_remote:
-        remedy = 'bridge to this one with "command": "npx", "args": ["-y", "mcp-remote", "<its url>"]'
-        return [((), "this version runs stdio servers only", remedy)]
+        remedy = f"`search-mcp enable {name}` makes it run through npx mcp-remote"
+        if not entry.has_url:
+            remedy = 'write its "url"; if it is a program, remove "type"'
+        return [((), "it is a remote (HTTP) server, which this version does not reach by itself", remedy)]
+    if command.startswith(("http://", "https://")):
+        remedy = f"`search-mcp enable {name}` makes it run through npx mcp-remote"
+        return [(("command",), "its command is the address of a remote server", remedy)]
     if not command.strip():
         remedy = 'write the program that starts it, such as "command": "npx"'
         return [(("command",), 'it has no "command"', remedy), *unresolved]

@@ -20,7 +20,7 @@ import platformdirs
 from search_mcp import logs, stdio
 from search_mcp.aggregate import APP, Aggregate, trust_folder
 from search_mcp.backend.process import without_threads
-from search_mcp.config import FILE_NAME, Config, candidates, parse, redact
+from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, candidates, parse, redact
 from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
 from search_mcp.profiles import Profile
@@ -59,7 +59,10 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
             raise ConfigError(str(folder), "this is a folder", f"name the file in it, such as {folder / FILE_NAME}")
         looked = " and ".join(map(str, looked_in))
         problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
-        raise ConfigError(looked, problem, "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`")
+        remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
+        if (other := unused(explicit, variables, looked_in[-1])) is not None:
+            remedy = f"{other} is used only if --config names it"
+        raise ConfigError(looked, problem, remedy)
     return read(path, variables), path
 
 
@@ -71,9 +74,26 @@ def _is_there(place: Path) -> bool:
 
 
 def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where the configuration is looked for, best first; the last is the user's own."""
+    """Where the configuration is looked for, best first; the last is the user's own.
+
+    A file found in the current folder counts only in the checkout that search-mcp runs from: any other folder may
+    hold programs of a stranger.
+    """
     user_dir = Path(platformdirs.user_config_dir(APP, appauthor=False))
-    return candidates(explicit, variables, Path.cwd(), user_dir)
+    found = candidates(explicit, variables, Path.cwd(), user_dir)
+    return found if _is_own_checkout(Path.cwd()) else found[-1:]
+
+
+def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
+    """Name the configuration in the current folder, if there is one and another file is used."""
+    if explicit or variables.get(FILE_VARIABLE):
+        return None
+    path = Path.cwd() / "config" / FILE_NAME
+    return path if path != used and _is_there(path) else None
+
+
+def _is_own_checkout(folder: Path) -> bool:
+    return folder.resolve() == Path(__file__).resolve().parents[1]
 
 
 def read(path: Path, variables: Mapping[str, str]) -> Config:

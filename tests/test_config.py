@@ -145,6 +145,7 @@ def test_the_directory_is_expanded_before_it_is_joined() -> None:
     assert server({"command": "c", "cwd": "${ABSENT:-x}"}).cwd == str(PurePath("/etc/conf/x"))
 
 
+REMOTE = "it is a remote (HTTP) server, which this version does not reach by itself"
 PROBLEMS = [
     # entry, problem
     ({}, 'it has no "command"; write the program that starts it, such as "command": "npx"'),
@@ -161,22 +162,29 @@ PROBLEMS = [
         "environment variable ABSENT, used in command, is not set; set it or write ${ABSENT:-default}",
     ),
     *(
-        (
-            entry,
-            (
-                "this version runs stdio servers only; bridge to this one with "
-                '"command": "npx", "args": ["-y", "mcp-remote", "<its url>"]'
-            ),
-        )
+        (entry, f"{REMOTE}; `search-mcp enable s` makes it run through npx mcp-remote")
         for entry in (
             {"url": "https://hidden"},
             {"serverUrl": "https://hidden"},
             {"httpUrl": "https://hidden", "headers": {"Authorization": "${input:hidden}"}},
+        )
+    ),
+    *(
+        (entry, f'{REMOTE}; write its "url"; if it is a program, remove "type"')
+        for entry in (
             {"type": "http", "command": "c"},
             {"type": "sse"},
             {"type": "streamable-http"},
             {"type": "streamableHttp"},
         )
+    ),
+    *(
+        (entry, "it is a WebSocket server, which this version does not reach; use its https address")
+        for entry in ({"url": "wss://hidden"}, {"type": "ws", "url": "https://hidden"})
+    ),
+    (
+        {"command": "https://hidden"},
+        "its command is the address of a remote server; `search-mcp enable s` makes it run through npx mcp-remote",
     ),
 ]
 

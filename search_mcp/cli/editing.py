@@ -18,10 +18,10 @@ from search_mcp.cli import completion
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import difference, found, merging, storage
+from search_mcp.clients import bridge, difference, entries, found, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
-from search_mcp.clients.merging import ROOT
+from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
 from search_mcp.errors import ConfigError
 from search_mcp.suggest import nearest
@@ -52,14 +52,24 @@ def in_turn() -> Iterator[None]:
         yield
 
 
-def own_file(explicit: str | None) -> File:
-    """Read the configuration for editing; where there is none, the user's own is begun.
+def own_file(options: Options) -> File:
+    """Read the configuration for editing: the one that is named, else the user's own, which may not be there yet.
+
+    Skips a file in the current folder, with a note: it may be shared, and edits may hold secrets.
 
     Raises:
         ConfigError: it cannot be read, or it is no JSON.
     """
-    places = server.places(explicit, os.environ)
-    return storage.load(next((place for place in places if place.is_file()), places[-1]), "jsonc")
+    path = server.places(options.config, os.environ)[-1]
+    if (other := server.unused(options.config, os.environ, path)) is not None:
+        options.screen.note(f"{other} is not changed; --config names it if it is meant.")
+    return storage.load(path, "jsonc")
+
+
+def command_to_check(options: Options, path: Path) -> str:
+    """Write the command that checks the edited file, with `--config` where commands would read another file."""
+    read = next((place for place in server.places(options.config, os.environ) if place.is_file()), path)
+    return "search-mcp check" if read == path and options.config is None else f"search-mcp check --config {path}"
 
 
 def save(file: File, changed: Document, options: Options) -> None:
@@ -96,20 +106,26 @@ def add(
             "--json", metavar="JSON", help="""Paste a server's JSON, e.g. '{"mcpServers": {...}}'; - = stdin."""
         ),
     ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("--header", "-H", metavar="NAME:VALUE", help="Header for a remote server.")
+    ] = None,
+    transport: Annotated[
+        str | None, typer.Option("--transport", metavar="http|sse", help="Transport of a remote server.")
+    ] = None,
 ) -> int:
-    """Add a server to the config file."""
+    """Add a server to the config file: the command that starts it, or the address of a remote one."""
     if json_entry is not None:
-        if command or env or cwd:
-            raise Misuse("--json says all there is to say", "leave the command, --env and --cwd out")
+        if command or env or cwd or header or transport:
+            raise Misuse("--json says all there is to say", "leave the command and the other options out")
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
-        servers = [_typed(name, command or [], env or [], cwd)]
+        servers = [_typed(name, command or [], env or [], cwd, header or [], transport)]
     return _add(options, servers, [] if name is None else [name])
 
 
 @in_turn()
 def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> int:
-    screen, file = options.screen, own_file(options.config)
+    screen, file = options.screen, own_file(options)
     _refuse_taken_names(servers, file)
     changed, merged = merging.merge(file.document, servers, chosen)
     for each in merged:
@@ -120,21 +136,56 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> 
     save(file, changed, options)
     for each in merged:
         if each.result == "present":
-            screen.text(f"{each.server.name} is there already, as {each.name}.")
-        elif each.result == "added" and not options.dry_run:
-            screen.text(f"Added {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")
+            screen.text(f"{each.server.name} is already there{_under_another_name(each)}.")
+        elif each.result == "added":
+            added = "Would add" if options.dry_run else "Added"
+            screen.text(f"{added} {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")
         for note in each.notes:
             screen.warning(f"{each.server.name}: {note}")
+    tell_of_bridges(bridged(file.document, changed), screen)
     return FINE
 
 
-def _typed(name: str | None, command: Sequence[str], env: Sequence[str], cwd: str | None) -> Server:
-    usage = "write search-mcp add NAME -- COMMAND ARGS..., or --json"
+def _under_another_name(merged: Merged) -> str:
+    return f", as {merged.name}" if merged.name != merged.server.name else ""
+
+
+def bridged(before: Document, after: Document) -> list[str]:
+    """Name the servers that an edit lets run through mcp-remote."""
+    present = before.members((ROOT,))
+    return [
+        name
+        for name, entry in after.members((ROOT,)).items()
+        if entries.is_bridge(entry) and not entries.is_bridge(present.get(name))
+    ]
+
+
+def tell_of_bridges(names: Sequence[str], screen: Terminal) -> None:
+    if names:
+        runs = "runs" if len(names) == 1 else "run"
+        screen.note(f"{', '.join(names)}: {runs} through {bridge.ABOUT}.")
+
+
+def _typed(
+    name: str | None,
+    command: Sequence[str],
+    env: Sequence[str],
+    cwd: str | None,
+    headers: Sequence[str],
+    transport: str | None,
+) -> Server:
+    usage = "write search-mcp add NAME -- COMMAND ARGS..., search-mcp add NAME URL, or --json"
     if name is None or not command:
-        raise Misuse("a server needs a name and a command", usage)
-    entry: dict[str, object] = {"command": command[0]}
-    if command[1:]:
-        entry["args"] = list(command[1:])
+        raise Misuse("a server needs a name and a command or an address", usage)
+    entry: dict[str, object]
+    if bridge.is_address(command[0]):
+        entry = _remote(command, headers, transport)
+    elif headers or transport:
+        raise Misuse("--header and --transport are for a remote server", "write its address for the command")
+    else:
+        entry = {"command": command[0]}
+        if command[1:]:
+            entry["args"] = list(command[1:])
     variables = dict(_variable(pair) for pair in env)
     if variables:
         entry["env"] = variables
@@ -142,6 +193,26 @@ def _typed(name: str | None, command: Sequence[str], env: Sequence[str], cwd: st
         # In the file, what is relative is relative to the file.
         entry["cwd"] = cwd if cwd.startswith(("~", "$")) else str(Path(cwd).absolute())
     return found.typed(name, entry)
+
+
+def _remote(command: Sequence[str], headers: Sequence[str], transport: str | None) -> dict[str, object]:
+    address, *rest = command
+    if rest:
+        raise Misuse(
+            f"{address} is the address of a remote server, which takes no arguments", "write --header NAME:VALUE"
+        )
+    if transport not in (None, "http", "sse"):
+        raise Misuse(f"there is no transport {transport!r}", "it is http or sse")
+    return {"url": address, "type": transport, "headers": dict(_header(pair) for pair in headers)}
+
+
+def _header(pair: str) -> tuple[str, str]:
+    name, sign, value = pair.partition(":")
+    if not name.strip() or not sign:
+        raise Misuse(
+            "--header wants NAME:VALUE", "--header 'Authorization: Bearer ${TOKEN}' takes it from the environment"
+        )
+    return name.strip(), value.strip()
 
 
 def _variable(pair: str) -> tuple[str, str]:
@@ -163,19 +234,19 @@ def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
 @takes("config", "dry_run", "debug")
 def remove(options: Options, names: _Names) -> int:
     """Remove servers from the config file."""
-    return _edit(options, names, _removed, "Removed {} from {}.")
+    return _edit(options, names, _removed, "remove")
 
 
 @takes("config", "dry_run", "debug")
 def enable(options: Options, names: _Names) -> int:
     """Enable servers."""
-    return _edit(options, names, _enabled, "Enabled {} in {}.")
+    return _edit(options, names, _enabled, "enable")
 
 
 @takes("config", "dry_run", "debug")
 def disable(options: Options, names: _Names) -> int:
     """Disable servers; they stay in the config file."""
-    return _edit(options, names, _disabled, "Disabled {} in {}.")
+    return _edit(options, names, _disabled, "disable")
 
 
 _Entry = Mapping[str, object]
@@ -184,8 +255,9 @@ _Change = Callable[[Document, str, _Entry, _Entry], Document]
 
 
 @in_turn()
-def _edit(options: Options, names: Sequence[str], change: _Change, done: str) -> int:
-    screen, file = options.screen, own_file(options.config)
+def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) -> int:
+    screen, file = options.screen, own_file(options)
+    listed = ", ".join(dict.fromkeys(names))
     present, before = file.document.members((ROOT,)), _entries(file.previous())
     changed = file.document
     for name in dict.fromkeys(names):
@@ -195,9 +267,12 @@ def _edit(options: Options, names: Sequence[str], change: _Change, done: str) ->
         changed = change(changed, name, _object(present[name]), _object(before.get(name)))
     save(file, changed, options)
     if changed == file.document:
-        screen.text(f"Nothing to do: {file.path} says so already.")
-    elif not options.dry_run:
-        screen.text(done.format(", ".join(dict.fromkeys(names)), file.path))
+        screen.text(f"{listed} {'is' if len({*names}) == 1 else 'are'} already {verb}d.")
+    elif options.dry_run:
+        screen.text(f"Would {verb} {listed} in {file.path}.")
+    else:
+        screen.text(f"{verb.capitalize()}d {listed} in {file.path}.")
+        tell_of_bridges(bridged(file.document, changed), screen)
         _warn_of_problems(file.path, names, screen)
     return FINE
 

@@ -1,6 +1,6 @@
 """`import`: the servers that AI clients have become ours.
 
-Decides which files are read and what is said of each server; the clients' files are not touched.
+Decides which files are read and what is reported of each server; the clients' files are not changed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli.editing import in_turn, own_file
+from search_mcp.cli.editing import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
@@ -34,7 +34,7 @@ def import_(
     ] = None,
 ) -> int:
     """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp."""
-    screen, own = options.screen, own_file(options.config)
+    screen, own = options.screen, own_file(options)
     servers: list[Server] = []
     troubles: list[ConfigError] = []
     machine = this_machine()
@@ -44,25 +44,32 @@ def import_(
             project = found.project_of(path, client, machine)
             servers += found.servers(document, found.reader(document, client), project)
     changed, merged = merging.merge(own.document, servers)
-    is_new = changed != own.document
-    if is_new and not options.dry_run:
+    if changed != own.document and not options.dry_run:
         own.save(changed)
     if options.as_json:
         screen.json(_import_as_json(own.path, merged, troubles, difference.unified(own.document, changed)))
         return WRONG if troubles else FINE
+    _tell(merged, troubles, options)
+    tell_of_bridges(bridged(own.document, changed), screen)
+    if changed != own.document and options.dry_run:
+        screen.text(difference.unified(own.document, changed))
+    elif changed != own.document:
+        screen.note(f"Saved in {own.path}.")
+        screen.note(f"Next: {command_to_check(options, own.path)}")
+    return report(troubles, screen)
+
+
+def _tell(merged: Sequence[Merged], troubles: Sequence[ConfigError], options: Options) -> None:
+    """Show what becomes of each server."""
+    screen = options.screen
     if merged:
-        rows = [(each.server.name, _where(each.server), _result(each)) for each in merged]
+        rows = [(each.server.name, _where(each.server), _result(each, options.dry_run)) for each in merged]
         screen.table(("Server", "From", "Result"), rows)
     elif not troubles:
-        screen.note("No client has any servers that could be imported.")
+        screen.note("No servers to import: no AI client on this machine has any.")
     for each in merged:
         for note in each.notes if each.result == "added" else ():
             screen.warning(f"{each.name}: {note}")
-    if is_new and options.dry_run:
-        screen.text(difference.unified(own.document, changed))
-    elif is_new:
-        screen.note(f"They are in {own.path}; search-mcp check starts them all.")
-    return report(troubles, screen)
 
 
 def _files(sources: Sequence[str], own: Path, machine: Machine) -> Iterator[tuple[Path, Client]]:
@@ -86,13 +93,17 @@ def _where(server: Server) -> str:
     return server.client.title if server.client.name else server.source
 
 
-def _result(merged: Merged) -> str:
-    if merged.result == "added":
-        name = f" as {merged.name}" if merged.name != merged.server.name else ""
-        return f"added{name}, disabled" if merged.is_disabled else f"added{name}"
-    if merged.result == "skipped":
-        return f"left out: {merged.notes[0]}"
-    return f"there already, as {merged.name}{', switched on' if merged.result == 'enabled' else ''}"
+def _result(merged: Merged, dry_run: bool) -> str:
+    name = f" as {merged.name}" if merged.name != merged.server.name else ""
+    match merged.result:
+        case "added":
+            return f"{'would add' if dry_run else 'added'}{name}{', disabled' if merged.is_disabled else ''}"
+        case "enabled":
+            return f"{'would enable' if dry_run else 'enabled'}{name}"
+        case "present":
+            return f"already there{name}"
+        case "skipped":
+            return f"skipped: {merged.notes[0]}"
 
 
 def _import_as_json(

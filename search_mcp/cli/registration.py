@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.aggregate import state_folder
-from search_mcp.cli.editing import in_turn, own_file
+from search_mcp.cli.editing import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
@@ -35,6 +35,16 @@ _Clients = Annotated[
 _AllFound = Annotated[bool, typer.Option("--all-found", help="All clients found on this machine.")]
 
 
+_RESULTS: Mapping[Result, str] = {
+    "added": "added",
+    "updated": "updated",
+    "present": "already installed",
+    "removed": "removed",
+    "absent": "not installed",
+}
+_PLANNED: Mapping[Result, str] = {"added": "would add", "updated": "would update", "removed": "would remove"}
+
+
 @dataclass(frozen=True)
 class _Done:
     """What became of one client's file."""
@@ -45,7 +55,7 @@ class _Done:
     result: Result
     backup: Path | None
     moved: tuple[str, ...]
-    """Servers that went behind search-mcp, or came back."""
+    """Servers that were moved to search-mcp, or restored."""
     warnings: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -67,7 +77,7 @@ class _Done:
     def next_step(self) -> str | None:
         if self.changed == self.file.document:
             return None
-        return f"start {self.client.title} again" if self.result == "removed" else self.client.next_step
+        return "restart it" if self.result == "removed" else self.client.next_step
 
 
 @takes("config", "dry_run", "as_json", "debug")
@@ -78,19 +88,19 @@ def install(
     all_found: _AllFound = False,
     replace: Annotated[
         bool,
-        typer.Option(
-            "--replace",
-            help="Also remove the client's own server entries (search-mcp now runs them; `uninstall` restores them).",
-        ),
+        typer.Option("--replace", help="Also move the client's other servers to search-mcp; uninstall restores them."),
     ] = False,
 ) -> int:
     """Register search-mcp in AI clients."""
     words = _own_command()
-    own = own_file(options.config)
+    own = own_file(options)
     behind = own.document.put((ROOT,), own.document.members((ROOT,)))
     plans: list[_Plan] = []
     troubles: list[ConfigError] = []
-    for client, path in _targets(clients or [], all_found):
+    for client, path, is_there in _targets(clients or [], all_found):
+        if not is_there:
+            creating = "would create it" if options.dry_run else "creating it"
+            options.screen.warning(f"{client.title} was not found on this machine (no {path}); {creating}")
         with noting(troubles):
             plan = _Plan(client, storage.load(path, client.format))
             if replace:
@@ -103,8 +113,10 @@ def install(
     for plan in plans:
         with noting(troubles):
             done.append(_install(plan, startup, options.dry_run))
-    changes = difference.unified(own.document, behind) if plans else ""
-    return _conclude(done, troubles, changes, options)
+    _show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
+    if not options.as_json:
+        tell_of_bridges(bridged(own.document, behind), options.screen)
+    return _conclude(troubles, options)
 
 
 @dataclass(frozen=True)
@@ -186,7 +198,8 @@ def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound =
         for path in found.files(client, machine):
             with noting(troubles):
                 done.append(_uninstall(client, storage.load(path, client.format), options.dry_run))
-    return _conclude(done, troubles, "", options)
+    _show(done, troubles, "", options)
+    return _conclude(troubles, options)
 
 
 def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
@@ -200,9 +213,7 @@ def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
         if storage.forget_backups(file.path):
             backup = None
     names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
-    warnings = tuple(f"{name} does not come back: another server is called so now" for name in kept_out)
-    if moved is None and result == "removed" and not changed.members((client.root,)):
-        warnings = (f"nothing is remembered of servers to bring back to {client.title}; those of ours are still ours",)
+    warnings = tuple(f"{name} is not restored: another server is called {name} now" for name in kept_out)
     return _Done(client, file, changed, result, backup, names, warnings)
 
 
@@ -215,43 +226,60 @@ def _named(names: Sequence[str], all_found: bool) -> list[Client]:
     return [BY_NAME[name] for name in dict.fromkeys(names)] or [*CLIENTS]
 
 
-def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Path]]:
-    """Say what to write into; a client that was named is believed to be there."""
+def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Path, bool]]:
+    """Yield what to write into, and whether the client seems to be on this machine; one that is named counts anyway."""
     machine = this_machine()
     for client in _named(names, all_found):
-        paths = found.targets(client, machine) or ([] if all_found else [found.usual_file(client, machine)])
-        yield from ((client, path) for path in paths)
+        paths = found.targets(client, machine)
+        yield from ((client, path, True) for path in paths)
+        if not paths and not all_found:
+            yield client, found.usual_file(client, machine), False
 
 
-def _conclude(done: Sequence[_Done], troubles: Sequence[ConfigError], own_changes: str, options: Options) -> int:
+def _conclude(troubles: Sequence[ConfigError], options: Options) -> int:
+    """Say what went wrong; return the exit code."""
+    return report(() if options.as_json else troubles, options.screen) or (WRONG if troubles else FINE)
+
+
+def _show(done: Sequence[_Done], troubles: Sequence[ConfigError], own_changes: str, options: Options) -> None:
     """Say what was done, and what is left to do."""
     screen = options.screen
     if options.as_json:
         errors = [str(each) for each in troubles]
         screen.json({"clients": [each.as_json() for each in done], "difference": own_changes, "errors": errors})
-        return WRONG if troubles else FINE
+        return
     if done:
+        words = {**_RESULTS, **_PLANNED} if options.dry_run else _RESULTS
         screen.table(
-            ("Client", "Result", "File"), [(each.client.title, each.result, str(each.file.path)) for each in done]
+            ("Client", "Result", "File"),
+            [(each.client.title, words[each.result], str(each.file.path)) for each in done],
         )
     elif not troubles:
-        screen.note("None of them was found on this machine.")
+        screen.note("No AI client was found on this machine.")
     if options.dry_run:
         for changes in filter(None, (own_changes, *(each.difference() for each in done))):
             screen.text(changes)
     for each in done:
         _tell(each, options)
-    return report(troubles, screen)
 
 
 def _tell(done: _Done, options: Options) -> None:
     screen, title = options.screen, done.client.title
     if done.moved:
-        moved = "back from behind" if done.result in ("removed", "absent") else "behind"
-        screen.note(f"{title}: {moved} search-mcp: {', '.join(done.moved)}.")
+        screen.note(f"{title}: {_of_moved(done, options.dry_run)}.")
     for warning in done.warnings:
         screen.warning(warning)
     if done.backup is not None:
-        screen.note(f"{title}: the file as it was is {done.backup}.")
+        first = storage.backups(done.file.path)[0]
+        before = f"; before the first edit: {first}" if first != done.backup else ""
+        screen.note(f"{title}: previous version: {done.backup}{before}")
     if done.next_step is not None and not options.dry_run:
         screen.note(f"{title}: {done.next_step}.")
+
+
+def _of_moved(done: _Done, dry_run: bool) -> str:
+    names = ", ".join(done.moved)
+    if done.result in ("removed", "absent"):
+        return f"would restore {names}" if dry_run else f"restored {names}"
+    servers = "1 server" if len(done.moved) == 1 else f"{len(done.moved)} servers"
+    return f"would move {servers} to search-mcp: {names}" if dry_run else f"{servers} moved to search-mcp: {names}"

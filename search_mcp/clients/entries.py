@@ -12,6 +12,7 @@ from itertools import dropwhile
 from typing import Any
 
 from search_mcp import profiles
+from search_mcp.clients import bridge
 from search_mcp.clients.known import Client, Shape
 from search_mcp.config import SERVER_KEYS
 from search_mcp.profiles import REGISTERED_AS
@@ -66,6 +67,11 @@ def is_ours(entry: object) -> bool:
     return name == REGISTERED_AS or (name in ("uvx", "uv", "pipx") and REGISTERED_AS in args)
 
 
+def is_bridge(entry: object) -> bool:
+    """Tell whether an entry reaches a remote server through mcp-remote."""
+    return isinstance(entry, dict) and bridge.is_bridge(program(entry) or [])
+
+
 def is_disabled(entry: object) -> bool:
     """Tell whether an entry is switched off, ours or a client's."""
     return isinstance(entry, dict) and (entry.get("enabled") is False or entry.get("disabled") is True)
@@ -104,47 +110,76 @@ def translate(
 
     `inputs` are VS Code's, by their ids; `separator` is what stands between folders on this platform.
     """
-    url = next((entry[key] for key in _URLS if isinstance(entry.get(key), str)), None)
-    words = program(entry)
+    words, url = program(entry), address(entry)
     if words is None and url is None:
         return None
     reading = _Reading(client, inputs, separator)
     ours: dict[str, Any] = {}
-    if words is not None:
-        command, *args = words
-        ours["command"] = reading.text(command)
-        if args:
-            ours["args"] = [reading.text(arg) for arg in args]
-        elif isinstance(entry.get("args"), str):
-            # No list, which is said when it is read; without them it would be another server.
-            ours["args"] = entry["args"]
-    elif url is not None:
+    if url is not None:
         ours |= _remote(entry, reading, url)
+    elif words is not None:
+        ours |= _local(entry, reading, words)
     if environment := _environment(entry, reading):
-        ours["env"] = environment
+        ours["env"] = {**ours.get("env", {}), **environment}
     if isinstance(entry.get("cwd"), str):
         ours["cwd"] = reading.text(entry["cwd"])
     ours |= _choices(entry, client)
     ours |= {key: value for key, value in entry.items() if key in _CARRIED and value not in ("", None)}
     if entry.get("envFile"):
         reading.lack("its envFile is not read here; put what is in it into env")
-    if words is None:
-        reading.lack("it is reached by HTTP, which this version does not do yet")
-    if words is None or is_disabled(entry):
+    if "url" in ours or is_disabled(entry):
         ours["enabled"] = False
     return Translation(ours, tuple(reading.notes), reading.lacks_nothing)
 
 
+def address(entry: Mapping[str, Any]) -> str | None:
+    """Give the URL of an entry that starts nothing, also where it was written for a command."""
+    words = program(entry)
+    if words is None:
+        return next((entry[key] for key in _URLS if isinstance(entry.get(key), str)), None)
+    return words[0] if bridge.is_address(words[0]) else None
+
+
+def _local(entry: Mapping[str, Any], reading: "_Reading", words: Sequence[str]) -> dict[str, Any]:
+    command, *args = words
+    local: dict[str, Any] = {"command": reading.text(command)}
+    if args:
+        local["args"] = [reading.text(arg) for arg in args]
+    elif isinstance(entry.get("args"), str):
+        # No list, which is said when it is read; without them it would be another server.
+        local["args"] = entry["args"]
+    env = entry.get("env")
+    if args and isinstance(env, dict) and bridge.is_bridge(words):
+        local["args"] = [bridge.protected(arg, env) for arg in local["args"]]
+    return local
+
+
 def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str) -> dict[str, Any]:
-    kind = entry.get("type")
-    remote: dict[str, Any] = {
-        "type": kind if isinstance(kind, str) and kind != "remote" else "http",
-        "url": reading.text(url),
-    }
-    headers = entry.get("headers") or entry.get("http_headers")
-    if isinstance(headers, dict) and headers:
-        remote["headers"] = {key: reading.text(_plain(value)) for key, value in headers.items() if _is_scalar(value)}
-    return remote
+    said = entry.get("type") or entry.get("transport")
+    kind = said.lower() if isinstance(said, str) else ""
+    url, headers = reading.text(url), _headers(entry, reading)
+    if bridge.is_websocket(kind, url):
+        reading.lack("it speaks over a WebSocket, which neither search-mcp nor mcp-remote does")
+        return {"type": "ws", "url": url, **({"headers": headers} if headers else {})}
+    for each in bridge.lacks(entry, url, headers):
+        reading.lack(each)
+    if (words := program(entry)) and words[1:]:
+        reading.lack("its command is an address, and its arguments are left out")
+    return bridge.entry(url, kind, headers)
+
+
+def _headers(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str]:
+    given = entry.get("headers") or entry.get("http_headers")
+    headers = {key: reading.text(_plain(value)) for key, value in _scalars(given).items()}
+    # Codex's: the names of variables that hold the values.
+    headers |= {key: f"${{{variable}}}" for key, variable in _scalars(entry.get("env_http_headers")).items()}
+    if isinstance(entry.get("bearer_token_env_var"), str):
+        headers["Authorization"] = f"Bearer ${{{entry['bearer_token_env_var']}}}"
+    return headers
+
+
+def _scalars(value: object) -> dict[str, Any]:
+    return {key: each for key, each in value.items() if _is_scalar(each)} if isinstance(value, dict) else {}
 
 
 def _environment(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str]:

@@ -14,6 +14,8 @@ from search_mcp import jsonc
 
 _SPACE = " \t\r\n"
 _USUAL_INDENT = "  "
+_LONGEST_LIST = 100
+"""Columns that a list on one line may reach."""
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -74,7 +76,11 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
 
 def paste(text: str, path: Sequence[str], taken: str) -> str:
-    """Put a member that was cut out behind the others at its path; objects that lack on the way are made."""
+    """Put a member that was cut out behind the others at its path; objects that lack on the way are made.
+
+    Raises:
+        ConfigError: what was cut out is damaged.
+    """
     text = text if _reaches(text, path[:-1]) else put(text, path[:-1], {})
     scan = _Scan(text)
     found = scan.root()
@@ -274,6 +280,7 @@ def _without_comma(text: str, member: _Member, end: int) -> str:
 
 def _paste(scan: _Scan, found: _Object, taken: str) -> str:
     text, line_end = scan.text, _line_end(scan.text)
+    jsonc.parse(f"{{{taken}\n}}", source="")  # raises where somebody damaged the text
     inner = _Scan(f"{{{taken}\n}}").root().members[0]
     with_comma = f"{taken[: inner.end - 1]},{taken[inner.end - 1 :]}"
     last = found.members[-1] if found.members else None
@@ -322,8 +329,26 @@ def _nested(path: Sequence[str], value: object) -> object:
 
 
 def _written(value: object, indent: str, unit: str, line_end: str) -> str:
-    lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
-    return (line_end + indent).join(lines)
+    """Write a value over lines, but a list of words on one line if it is short."""
+    on_one_line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value:
+        return on_one_line
+    if isinstance(value, list) and len(indent + on_one_line) <= _LONGEST_LIST and not _is_nested(value):
+        return on_one_line
+    inner = indent + unit
+    named = value.items() if isinstance(value, dict) else ((None, each) for each in value)
+    rows = [
+        inner
+        + ("" if key is None else f"{json.dumps(key, ensure_ascii=False)}: ")
+        + _written(each, inner, unit, line_end)
+        for key, each in named
+    ]
+    opening, closing = "{}" if isinstance(value, dict) else "[]"
+    return line_end.join([opening, ("," + line_end).join(rows), indent + closing])
+
+
+def _is_nested(value: Sequence[object]) -> bool:
+    return any(isinstance(each, dict | list) for each in value)
 
 
 def _line_end(text: str) -> str:

@@ -54,8 +54,8 @@ CLIENTS: Final = (
         ),
         format="json",
         # While it runs it may write its own copy back: anthropics/claude-code#90101
-        next_step="quit Claude Desktop, from the tray too, and start it again; if the entry is gone then, "
-        "quit it before you install",
+        next_step="restart it (quit it from the tray, too). It can overwrite this file while it runs: if search-mcp is "
+        "missing afterwards, quit it first, then install again",
     ),
     Client(
         name="claude-code",
@@ -108,7 +108,7 @@ CLIENTS: Final = (
         project_file=".gemini/settings.json",
         timeout_seconds=0.001,
         variables=r"\$([A-Za-z_]\w*)",
-        next_step="start Gemini CLI again; /mcp shows it",
+        next_step="restart Gemini CLI; /mcp shows it",
     ),
     Client(
         name="copilot-cli",
@@ -117,7 +117,7 @@ CLIENTS: Final = (
         fixed={"type": "local"},
         defaults={"tools": ["*"]},
         timeout_seconds=0.001,
-        next_step="start Copilot CLI again; /mcp show shows it",
+        next_step="restart Copilot CLI; /mcp show shows it",
     ),
     Client(
         name="cline",
@@ -127,7 +127,7 @@ CLIENTS: Final = (
             "{support}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         ),
         defaults={"timeout": 60},  # without one it gives up after 3 seconds
-        next_step="look for it in Cline's MCP servers; Cline CLI wants a new session",
+        next_step="look for it in Cline's MCP servers; in Cline CLI, start a new session",
     ),
     Client(
         name="opencode",
@@ -143,7 +143,7 @@ CLIENTS: Final = (
         defaults={"enabled": True},
         timeout_seconds=0.001,
         variables=r"\{env:([A-Za-z_]\w*)\}",
-        next_step="start opencode again",
+        next_step="restart opencode",
     ),
     Client(
         name="zed",

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, Literal, TypeAlias
 
 from search_mcp import config
-from search_mcp.clients import entries
+from search_mcp.clients import entries, found
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.errors import ConfigError
@@ -56,9 +56,13 @@ def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ())
             continue
         twin = _twin(own, server, chosen)
         if twin is not None:
-            if entries.is_disabled(own.members((ROOT, twin))) and not entries.is_disabled(translation.entry):
+            present = own.members((ROOT, twin))
+            is_off = entries.is_disabled(present) or entries.address(present) is not None
+            if is_off and not entries.is_disabled(translation.entry):
                 own = switch_on(own, twin)
-                note = f"it is there already, as {twin}, and is switched on now"
+                note = "it was there, switched off, and is on now"
+                if twin != server.name:
+                    note = f"it was there as {twin}, switched off, and is on now"
                 merged.append(Merged(server, "enabled", twin, (note,)))
             else:
                 merged.append(Merged(server, "present", twin))
@@ -68,7 +72,7 @@ def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ())
             continue
         name = _free_name(server.name, own.members((ROOT,)))
         own = own.put((ROOT, name), dict(translation.entry))
-        renamed = (f"there is another {server.name} already, so it is called {name}",) if name != server.name else ()
+        renamed = (f"named {name}, because another server is called {server.name}",) if name != server.name else ()
         merged.append(Merged(server, "added", name, (*renamed, *translation.notes)))
     return own, merged
 
@@ -76,20 +80,39 @@ def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ())
 def is_same(server: Server, entry: object) -> bool:
     """Tell whether an entry of ours starts what a server of somebody else's starts."""
     theirs = server.translation
-    return theirs is not None and isinstance(entry, dict) and _identity(theirs.entry) == _identity(entry)
+    if theirs is None or not isinstance(entry, dict):
+        return False
+    return _identity(theirs.entry) == _identity(_runnable(server.name, entry))
 
 
 def switch_on(own: Document, name: str) -> Document:
     """Switch a server of ours on, by the switches it has; without any it is on.
 
+    The URL of a remote server becomes its bridge.
+
     Raises:
         ConfigError: our file cannot be edited.
     """
     entry = own.members((ROOT, name))
+    runnable = _runnable(name, entry)
+    if runnable != entry:
+        for key in entry.keys() - runnable.keys():
+            own = own.drop((ROOT, name, key))
+        for key, value in runnable.items():
+            own = own.put((ROOT, name, key), value)
     for switch, value in (("enabled", True), ("disabled", False)):
         if switch in entry:
             own = own.put((ROOT, name, switch), value)
     return own
+
+
+def _runnable(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Replace a URL by the bridge to it, if there is one; the rest of the entry stays."""
+    translation = found.typed(name, entry).translation if entries.address(entry) is not None else None
+    if translation is None or not entries.is_bridge(translation.entry):
+        return entry
+    switches = {key: entry[key] for key in ("enabled", "disabled") if key in entry}
+    return {**{key: value for key, value in translation.entry.items() if key != "enabled"}, **switches}
 
 
 def fault(name: str, entry: Mapping[str, Any]) -> str | None:

@@ -60,7 +60,7 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
     Returns the rest, and the text of the tables.
     """
-    taken = []
+    taken: list[str] = []
     for section in reversed(_with_comments(text, _sections(text, path))):
         taken.insert(0, text[section.start : section.end])
         text = _without(text, section)

@@ -57,11 +57,16 @@ class Place:
         )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
+    @property
+    def config(self) -> Path:
+        """Where the configuration is found without being named: in the user's own folder."""
+        folder = {"darwin": self.folder / "Library" / "Application Support", "win32": self.folder / "AppData" / "Local"}
+        return folder.get(sys.platform, Path(self.variables["XDG_CONFIG_HOME"])) / "search-mcp" / "mcp-servers.json"
+
     def configure(self, servers: dict[str, Any], **settings: Any) -> None:
-        """Write the configuration where it is found without being named."""
-        text = json.dumps({"mcpServers": servers, "settings": settings})
-        (self.folder / "config").mkdir(exist_ok=True)
-        (self.folder / "config" / "mcp-servers.json").write_text(text, encoding="utf-8")
+        """Write the configuration."""
+        self.config.parent.mkdir(parents=True, exist_ok=True)
+        self.config.write_text(json.dumps({"mcpServers": servers, "settings": settings}), encoding="utf-8")
 
     def processes(self) -> set[int]:
         """The living processes of this place's runs, as far as the system tells."""

@@ -65,7 +65,7 @@ def test_misuse(toolbox: Place, words: list[str], complaint: list[str]) -> None:
 
 
 def test_a_broken_configuration(toolbox: Place) -> None:
-    path = toolbox.folder / "config" / "mcp-servers.json"
+    path = toolbox.config
     path.write_text('{\n  "mcpServers": {"a": {"command": 3}}\n}')
     assert is_one_sentence(toolbox.run("check"), 2, f"{path}:2: ", '"command" must be a string')
     ended = toolbox.run("check", "--debug")
@@ -90,7 +90,7 @@ def test_check_when_all_is_well(configured: Configured) -> None:
 
 
 def test_check_when_a_server_fails(toolbox: Place) -> None:
-    path = toolbox.folder / "config" / "mcp-servers.json"
+    path = toolbox.config
     config = json.loads(path.read_text())
     config["mcpServers"]["dying"]["env"] = {"WORD": "s3cr3t-word"}
     config["mcpServers"]["dying"]["args"].append("s3cr3t-word")
@@ -334,8 +334,8 @@ def test_call_that_fails(toolbox: Place, tool: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", [["call", "far.tool"], ["describe", "far.tool"]])
 def test_a_tool_of_a_server_that_cannot_be_run(configured: Configured, words: list[str]) -> None:
-    remedy = 'bridge to this one with "command": "npx", "args": ["-y", "mcp-remote", "<its url>"]'
-    why = f"cannot be started: this version runs stdio servers only; {remedy}\n"
+    remedy = "`search-mcp enable far` makes it run through npx mcp-remote"
+    why = f"cannot be started: it is a remote (HTTP) server, which this version does not reach by itself; {remedy}\n"
     place = configured(far={"url": "https://example.com/mcp"})
     ended = place.run(*words)
     assert (ended.code, ended.err) == (1, f"error: MCP server 'far' {why}")
@@ -398,7 +398,7 @@ def test_a_terminal_of_another_encoding(configured: Configured) -> None:
     ended = place.run("call", "toolbox.echo", "text=é日本", "--json", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert ended.code == 0
     assert "\\u65e5" in ended.out
-    config = place.folder / "config" / "mcp-servers.json"
+    config = place.config
     config.write_text(config.read_text().replace("toolbox", "日本"))
     ended = place.run("check", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert "Traceback" not in ended.err

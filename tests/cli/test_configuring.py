@@ -83,7 +83,7 @@ def test_the_shipped_configuration_refers_to_it_and_validates() -> None:
 
 def test_path(place: Place) -> None:
     place.configure({})
-    assert Path(place.run("config", "path").out.strip()) == place.folder / "config" / "mcp-servers.json"
+    assert Path(place.run("config", "path").out.strip()) == place.config
     ended = place.run("config", "path", "--config", "nowhere.json")
     assert (ended.code, ended.out) == (2, "")
 

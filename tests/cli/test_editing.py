@@ -5,7 +5,9 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from processes.run import SERVERS, Run
@@ -17,6 +19,7 @@ from search_mcp import jsonc
 from search_mcp.cli import editing
 from search_mcp.cli.editing import in_turn
 from search_mcp.cli.problem import Problem
+from search_mcp.clients import bridge
 from search_mcp.files import locked
 
 OURS = """\
@@ -37,8 +40,8 @@ OURS = """\
 
 @pytest.fixture
 def config(place: Place) -> Path:
-    path = place.folder / "config" / "mcp-servers.json"
-    path.parent.mkdir()
+    path = place.config
+    path.parent.mkdir(parents=True)
     path.write_bytes(OURS.encode())
     return path
 
@@ -54,7 +57,7 @@ EDITS = [
         "    },\n  },",
         (
             "    },\n"
-            '    "new": {\n      "command": "npx",\n      "args": [\n        "-y",\n        "x"\n      ],\n'
+            '    "new": {\n      "command": "npx",\n      "args": ["-y", "x"],\n'
             '      "env": {\n        "A": "b=c"\n      },\n      "cwd": "/c"\n    },\n  },'
         ),
     ),
@@ -68,16 +71,13 @@ EDITS = [
     (
         ["add", "again", "--", "npx", "-y", "pkg"],  # that of another name is the same, but this name was asked for
         "    },\n  },",
-        (
-            '    },\n    "again": {\n      "command": "npx",\n      "args": [\n        "-y",\n        "pkg"\n      ]\n'
-            "    },\n  },"
-        ),
+        ('    },\n    "again": {\n      "command": "npx",\n      "args": ["-y", "pkg"]\n    },\n  },'),
     ),
     (
         ["add", "again", "--json", '"mcpServers": {"pkg": {"command": "npx", "args": ["-y", "pkg"], "cwd": "/c"}},'],
         "    },\n  },",
         (
-            '    },\n    "again": {\n      "command": "npx",\n      "args": [\n        "-y",\n        "pkg"\n      ],\n'
+            '    },\n    "again": {\n      "command": "npx",\n      "args": ["-y", "pkg"],\n'
             '      "cwd": "/c"\n    },\n  },'
         ),
     ),
@@ -144,12 +144,14 @@ def test_nothing_is_taken_out_that_a_person_wrote(place: Place, config: Path, en
 def test_what_is_there_and_off_is_switched_on(place: Place, config: Path) -> None:
     ended = place.run("add", "git", "--", "uvx")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "warning: git: it is there already, as git, and is switched on now\n"
+    assert ended.err == "warning: git: it was there, switched off, and is on now\n"
     assert config.read_bytes().decode() == OURS.replace('"disabled": true', '"disabled": false')
 
 
 def test_several_at_once(place: Place, config: Path) -> None:
     assert place.run("disable", "files", "git", "files").out == f"Disabled files, git in {config}.\n"
+    assert place.run("disable", "files", "git").out == "files, git are already disabled.\n"
+    assert place.run("enable", "files", "--dry-run").out.endswith(f"Would enable files in {config}.\n")
     assert place.run("remove", "git", "files").code == 0
     assert '// my servers\n  "mcpServers": {\n    /* "old": {}, */\n  },' in config.read_text()
 
@@ -164,20 +166,98 @@ def test_without_a_configuration_the_users_own_is_begun(place: Place) -> None:
 
 
 def test_from_stdin_with_what_is_to_be_known(place: Place, config: Path) -> None:
-    ended = place.run(
-        "add", "--json", "-", stdin='"a": {"url": "https://x"}, "b": {"command": "x", "args": ["${A_B}"]}'
-    )
+    ended = place.run("add", "--json", "-", stdin='"a": {"url": "wss://x"}, "b": {"command": "x", "args": ["${A_B}"]}')
     assert (ended.code, ended.out) == (0, f"Added a, disabled, to {config}.\nAdded b to {config}.\n")
-    assert ended.err == "warning: a: it is reached by HTTP, which this version does not do yet\n"
+    assert ended.err == "warning: a: it speaks over a WebSocket, which neither search-mcp nor mcp-remote does\n"
     ended = place.run("enable", "a", "b")
     assert ended.code == 0
-    assert "warning: a: this version runs stdio servers only" in ended.err
+    assert "warning: a: it is a WebSocket server, which this version does not reach" in ended.err
     assert "warning: b: environment variable A_B, used in args, is not set" in ended.err
+
+
+# Remote servers
+
+ABOUT_BRIDGES = f"through {bridge.ABOUT}.\n"
+LINEAR = {"command": "npx", "args": ["-y", "mcp-remote", "https://mcp.linear.app/mcp"]}
+ADDRESSES: list[tuple[list[str], dict[str, Any]]] = [
+    (["https://mcp.linear.app/mcp"], LINEAR),
+    (["--", "https://mcp.linear.app/mcp"], LINEAR),
+    (["--json", '{"url": "https://mcp.linear.app/mcp"}'], LINEAR),
+    (["--json", '{"command": "https://mcp.linear.app/mcp"}'], LINEAR),
+    (
+        ["https://x", "--transport", "sse", "-H", "Authorization: Bearer ${T}", "--env", "A=b"],
+        {
+            "command": "npx",
+            "args": [
+                *("-y", "mcp-remote", "https://x", "--transport", "sse-only"),
+                *("--header", "Authorization:$${HEADER_AUTHORIZATION}"),
+            ],
+            "env": {"HEADER_AUTHORIZATION": "Bearer ${T}", "A": "b"},
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("words", "entry"), ADDRESSES)
+def test_an_address_is_reached_through_a_bridge(place: Place, words: list[str], entry: dict[str, Any]) -> None:
+    ended = place.run("add", "web", *words)
+    assert (ended.code, ended.out) == (0, f"Added web to {place.config}.\n")
+    assert ended.err == f"web: runs {ABOUT_BRIDGES}"
+    assert json.loads(place.config.read_text()) == {"mcpServers": {"web": entry}}
+
+
+@pytest.mark.parametrize("switch", ["", ', "enabled": false'])
+def test_enable_lets_a_remote_server_run_through_a_bridge(place: Place, config: Path, switch: str) -> None:
+    config.write_text(
+        '{"mcpServers": {"linear": {\n  // mine\n'
+        f'  "tags": ["work"],\n  "type": "http", "url": "https://mcp.linear.app/mcp"{switch}}}}}}}'
+    )
+    if not switch:
+        assert "`search-mcp enable linear` makes it run through npx mcp-remote" in place.run("config", "validate").err
+    ended = place.run("enable", "linear")
+    assert (ended.code, ended.out) == (0, f"Enabled linear in {config}.\n")
+    assert ended.err == f"linear: runs {ABOUT_BRIDGES}"
+    assert '// mine\n  "tags": ["work"]' in config.read_text()
+    (entry,) = jsonc.parse(config.read_bytes(), source="").value["mcpServers"].values()  # type: ignore[index]
+    assert entry == {"tags": ["work"], **LINEAR, **({"enabled": True} if switch else {})}
+    assert place.run("config", "validate").code == 0
+
+
+# The configuration of the folder
+
+
+def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) -> None:
+    theirs = place.folder / "config" / "mcp-servers.json"
+    theirs.parent.mkdir()
+    theirs.write_text('{"mcpServers": {"git": {"command": "theirs"}}}')
+    assert is_one_sentence(place.run("list"), 2, f"{place.config}: there is no such file", f"{theirs} is used only if")
+    ended = place.run("add", "one", "--", "x", "--env")
+    assert (ended.code, ended.out) == (0, f"Added one to {place.config}.\n")
+    assert ended.err == f"{theirs} is not changed; --config names it if it is meant.\n"
+    assert theirs.read_text() == '{"mcpServers": {"git": {"command": "theirs"}}}'
+    ended = place.run("disable", "git", "--config", str(theirs))
+    assert (ended.code, ended.err) == (0, "")
+    assert "enabled" in theirs.read_text()
+
+
+def test_what_is_edited_in_the_checkout_is_the_users_own_file(place: Place) -> None:
+    shipped = Path(__file__).parents[2] / "config" / "mcp-servers.json"
+    before = shipped.read_bytes()
+    checkout = replace(place, folder=shipped.parents[1])
+    for words in (["add", "one", "--", "x"], ["disable", "one"], ["remove", "one"]):
+        ended = checkout.run(*words)
+        assert (ended.code, ended.err) == (0, f"{shipped} is not changed; --config names it if it is meant.\n")
+    assert checkout.run("config", "path").out == f"{shipped}\n"
+    (place.folder / "mcp.json").write_text('{"mcpServers": {"two": {"command": "x"}}}')
+    ended = checkout.run("import", str(place.folder / "mcp.json"))
+    assert ended.err.endswith(f"Next: search-mcp check --config {place.config}\n")
+    assert shipped.read_bytes() == before
 
 
 def test_dry_run_shows_what_would_change_without_secrets(place: Place, config: Path) -> None:
     ended = place.run("add", "new", "--env", "TOKEN=s3cret", "--dry-run", "--", "x")
     assert (ended.code, ended.err) == (0, "")
+    assert f"Would add new to {config}.\n" in ended.out
     assert '+      "command": "x",\n' in ended.out
     assert '+        "TOKEN": "***"\n' in ended.out
     assert "s3cret" not in ended.out
@@ -189,6 +269,11 @@ MISUSES = [
     (["enable", "zzz"], ["there is no server 'zzz'", "there are files, git"]),
     (["add", "files", "--", "other"], ["there is a server files already", "remove it first"]),
     (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),
+    (["add", "https://x"], ["needs a name and a command or an address", "search-mcp add NAME URL"]),
+    (["add", "new", "https://x", "y"], ["takes no arguments", "--header NAME:VALUE"]),
+    (["add", "new", "https://x", "--header", "A"], ["--header wants NAME:VALUE"]),
+    (["add", "new", "https://x", "--transport", "ws"], ["there is no transport 'ws'", "http or sse"]),
+    (["add", "new", "--header", "A:b", "--", "x"], ["--header and --transport are for a remote server"]),
     (["add", "new", "--env", "A", "--", "x"], ["--env wants KEY=VALUE"]),
     (["add", "new", "--json", "{}", "--", "x"], ["--json says all there is to say"]),
     (["add", "--json", '{"command": "x"}'], ["that server has no name"]),

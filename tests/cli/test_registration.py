@@ -115,10 +115,9 @@ IMPORTED = {
     "time": {"command": "uvx", "args": ["mcp-server-time"], "env": {"TOKEN": "s3cret-value"}},
     "files": {"command": "npx", "args": ["-y", "files", "/a"]},
     "linear": {
-        "type": "http",
-        "url": "https://mcp.linear.app/sse",
-        "headers": {"A": "s3cret-header"},
-        "enabled": False,
+        "command": "npx",
+        "args": ["-y", "mcp-remote", "https://mcp.linear.app/sse", "--header", "A:$${HEADER_A}"],
+        "env": {"HEADER_A": "s3cret-header"},
     },
     "here": {"command": "npx", "args": ["${workspaceFolder}"]},
     "files-2": {"command": "npx", "args": ["-y", "files", "/b"], "enabled": False},
@@ -136,14 +135,15 @@ def test_import_takes_over_what_all_clients_have(home: Place) -> None:
         ["Server", "From            Result"],
         ["time", "Claude Desktop  added"],
         ["files", "Claude Desktop  added"],
-        ["linear", "Cursor          added, disabled"],
-        ["clock", "Cursor          there already, as time"],
+        ["linear", "Cursor          added"],
+        ["clock", "Cursor          already there as time"],
         ["here", "Cursor          added"],
         ["files", "Codex           added as files-2, disabled"],
-        ["developer", "goose           left out: it has neither a command nor a url"],
+        ["developer", "goose           skipped: it has neither a command nor a url"],
         ["fetch", "goose           added"],
     ]
-    assert "linear: it is reached by HTTP" in ended.err
+    assert "linear: runs through npx mcp-remote, which needs Node.js; the first start opens a browser" in ended.err
+    assert ended.err.endswith(f"Saved in {own_path(home)}.\nNext: search-mcp check\n")
     assert "here: ${workspaceFolder} depends on the window" in ended.err
     assert "s3cret" not in ended.out + ended.err
     assert home.run("list", "nothing").code == 2  # the file can be read
@@ -161,7 +161,11 @@ def test_import_twice_changes_nothing(home: Place) -> None:
 def test_import_without_writing(home: Place) -> None:
     ended = home.run("import", "--dry-run")
     assert ended.code == 0
-    assert '+      "url": "https://mcp.linear.app/sse",\n' in ended.out
+    assert ["time", "Claude Desktop  would add"] in [row.split(maxsplit=1) for row in ended.out.splitlines()]
+    assert (
+        '+      "args": ["-y", "mcp-remote", "https://mcp.linear.app/sse", "--header", "A:$${HEADER_A}"],\n'
+        in ended.out
+    )
     assert "s3cret" not in ended.out + ended.err
     shown = home.run("import", "--dry-run", "--json").json
     assert shown["config"] == str(own_path(home))
@@ -206,14 +210,14 @@ def test_import_switches_on_what_is_on_elsewhere(home: Place) -> None:
     ended = home.run("import", "two.json", "--dry-run")
     assert '+      "enabled": true' in ended.out
     ended = home.run("import", "two.json")
-    assert ended.out.splitlines()[1].endswith("there already, as one, switched on")
+    assert ended.out.splitlines()[1].endswith("enabled as one")
     assert own_servers(home) == {"one": {"command": "x", "enabled": True}}
 
 
 def test_import_keeps_what_is_there(home: Place) -> None:
     home.configure({"files": server("toolbox")})
     assert home.run("import", "claude-desktop").code == 0
-    servers = json.loads((home.folder / "config" / "mcp-servers.json").read_text())["mcpServers"]
+    servers = json.loads((home.config).read_text())["mcpServers"]
     assert [*servers] == ["files", "time", "files-2"]
 
 
@@ -229,7 +233,7 @@ def test_one_clients_broken_file_does_not_keep_the_others_out(home: Place) -> No
 def test_import_where_there_is_nothing(place: Place) -> None:
     ended = place.run("import")
     assert (ended.code, ended.out) == (0, "")
-    assert "No client has any servers" in ended.err
+    assert "No servers to import" in ended.err
     assert not own_path(place).exists()
 
 
@@ -251,7 +255,7 @@ def test_misuse(home: Place, words: list[str], complaint: list[str]) -> None:
 
 def test_the_own_file_is_not_imported(place: Place) -> None:
     place.configure({})
-    assert is_one_sentence(place.run("import", "config/mcp-servers.json"), 2, "name another file")
+    assert is_one_sentence(place.run("import", str(place.config)), 2, "name another file")
 
 
 # install and uninstall
@@ -261,7 +265,11 @@ def test_install_and_uninstall_leave_no_trace(home: Place) -> None:
     ended = home.run("install", "--all-found")
     assert ended.code == 0, ended.err
     assert [row.split()[-2] for row in ended.out.splitlines()[1:]] == ["added"] * 4
-    for step in ("quit Claude Desktop", "in Cursor's settings", "start a new session"):
+    for step in (
+        "Claude Desktop: restart it (quit it from the tray, too).",
+        "in Cursor's settings",
+        "start a new session",
+    ):
         assert step in ended.err
     for client, text in UNTOUCHED.items():
         assert path_of(home, client).with_name(f"{path_of(home, client).name}.search-mcp.bak").read_text() == text
@@ -310,19 +318,22 @@ def test_install_brings_an_old_entry_up_to_date(home: Place) -> None:
 def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
     ended = home.run("install", "--all-found", "--replace")
     assert ended.code == 0, ended.err
-    assert "warning: linear stays in Cursor: it is reached by HTTP" in ended.err
+    assert "Claude Desktop: 2 servers moved to search-mcp: time, files.\n" in ended.err
+    assert "linear: runs through npx mcp-remote" in ended.err
     assert "warning: here stays in Cursor: ${workspaceFolder}" in ended.err
     assert [*json.loads(path_of(home, "claude-desktop").read_text())["mcpServers"]] == ["search-mcp"]
     assert "files" not in tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]
-    assert "// mine" in path_of(home, "cursor").read_text()
-    assert own_servers(home) == {name: IMPORTED[name] for name in ("time", "files", "files-2", "fetch")}
+    assert "// mine" not in path_of(home, "cursor").read_text()  # it was the comment of one that moved
+    assert own_servers(home) == {name: IMPORTED[name] for name in ("time", "files", "linear", "files-2", "fetch")}
     assert home.run("install", "--all-found", "--replace").code == 0
 
     ended = home.run("uninstall", "--all-found")
     assert ended.code == 0
     assert texts(home) == UNTOUCHED
     assert "s3cret" not in ended.out + ended.err
-    assert own_servers(home).keys() == {"time", "files", "files-2", "fetch"}  # other clients may use them
+    assert "Claude Desktop: restored time, files.\n" in ended.err
+    assert [*home.folder.rglob("*.search-mcp.bak*")] == []
+    assert own_servers(home).keys() == {"time", "files", "linear", "files-2", "fetch"}  # other clients may use them
 
 
 def test_replace_keeps_on_what_was_on(home: Place) -> None:
@@ -330,8 +341,8 @@ def test_replace_keeps_on_what_was_on(home: Place) -> None:
     home.configure({"web": {**fetch, "enabled": False}})
     ended = home.run("install", "goose", "--replace")
     assert ended.code == 0
-    assert "warning: fetch: it is there already, as web, and is switched on now" in ended.err
-    config = json.loads((home.folder / "config" / "mcp-servers.json").read_text())
+    assert "warning: fetch: it was there as web, switched off, and is on now" in ended.err
+    config = json.loads((home.config).read_text())
     assert config["mcpServers"] == {"web": {**fetch, "enabled": True}}
     assert home.run("uninstall", "goose").code == 0
     assert texts(home) == UNTOUCHED
@@ -347,16 +358,49 @@ def test_what_was_moved_comes_back_into_a_file_that_was_edited(home: Place) -> N
     )
     ended = home.run("uninstall", "claude-desktop", "--json")
     assert ended.json["clients"][0]["moved"] == ["time"]
-    assert ended.json["clients"][0]["warnings"] == ["files does not come back: another server is called so now"]
+    assert ended.json["clients"][0]["warnings"] == ["files is not restored: another server is called files now"]
     value = json.loads(path.read_text())
     assert value["theme"] == "light"
     assert value["mcpServers"] == {"files": {"command": "new"}, "time": IMPORTED["time"]}
 
 
+EDITED = {
+    "claude-desktop": ('"theme": "dark"', '"theme": "light"'),
+    "cursor": ("{\n  // the remote one", '{\n  "theme": "light",\n  // the remote one'),
+    "codex": ('theme = "dark"', 'theme = "light"'),
+    "goose": ("GOOSE_MODE: auto", "GOOSE_MODE: light"),
+}
+MOVED_TEXTS = {
+    "claude-desktop": [CLAUDE[CLAUDE.index('    "time"') : CLAUDE.index(',\n    "files"')]],
+    "cursor": [*CURSOR.splitlines()[3:5]],
+    "codex": [CODEX[CODEX.index("[mcp_servers.files] # other files") : CODEX.index("\n# the rest")]],
+    "goose": [GOOSE[GOOSE.index("  # the web") : GOOSE.index("GOOSE_MODE")]],
+}
+
+
+def test_what_was_moved_comes_back_as_it_was_written_and_the_first_backup_stays(home: Place) -> None:
+    assert home.run("install", "--all-found", "--replace").code == 0
+    for client, (old, new) in EDITED.items():
+        path = path_of(home, client)
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+    ended = home.run("uninstall", "--all-found")
+    assert ended.code == 0, ended.err
+    for client, text in UNTOUCHED.items():
+        path = path_of(home, client)
+        for moved in MOVED_TEXTS[client]:
+            assert moved in path.read_text()
+        assert EDITED[client][1] in path.read_text()
+        backup = path.with_name(f"{path.name}.search-mcp.bak")
+        assert backup.read_text() == text
+        assert f"previous version: {backup}.1; before the first edit: {backup}\n" in ended.err
+
+
 def test_a_client_that_is_named_is_believed_to_be_there(place: Place) -> None:
-    assert place.run("install", "--all-found").err == "None of them was found on this machine.\n"
+    assert place.run("install", "--all-found").err == "No AI client was found on this machine.\n"
     ended = place.run("install", "zed", "lm-studio", "--json")
     assert [each["result"] for each in ended.json["clients"]] == ["added", "added"]
+    assert f"warning: Zed was not found on this machine (no {place.folder}" in ended.err
     assert json.loads((place.folder / ".lmstudio" / "mcp.json").read_text())["mcpServers"].keys() == {"search-mcp"}
 
 
@@ -376,7 +420,7 @@ def test_variables_of_the_configuration_are_named_to_codex(home: Place) -> None:
     home.run("install", "codex")
     entry = tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]["search-mcp"]
     assert entry["env_vars"] == ["MY_TOKEN"]
-    assert entry["args"][-1] == str(home.folder / "config" / "mcp-servers.json")
+    assert entry["args"][-1] == str(home.config)
 
 
 def test_a_linked_file_stays_a_link(home: Place) -> None:

@@ -180,7 +180,7 @@ def test_ctrl_c_during_a_call(configured: Configured) -> None:
 
 def test_ctrl_c_during_the_demo(configured: Configured) -> None:
     place = configured(mute=server("mute"))
-    screen = Screen(place, "demo", "--config", "config/mcp-servers.json")
+    screen = Screen(place, "demo", "--config", str(place.config))
     screen.wait_for("connect")
     screen.press("\x03")
     assert screen.end() == 130

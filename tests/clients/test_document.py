@@ -65,3 +65,15 @@ def test_refuses_what_it_cannot_edit(format_: Format, data: bytes, complaint: st
     with pytest.raises(ConfigError) as caught:
         document.read(data, format_, "f").put(("servers", "b"), ENTRY)
     assert str(caught.value).startswith(complaint)
+
+
+def test_a_text_that_no_longer_fits_comes_back_by_its_value() -> None:
+    file = document.read(b'{"a": {}}', "json", "f")
+    for text in ('"b": 2', "} broken {"):
+        assert file.paste(("a", "b"), text, 1).value == {"a": {"b": 1}}
+
+
+def test_a_member_whose_text_cannot_be_told_from_the_rest_is_removed_without_it() -> None:
+    file = document.read(b'a = """\n# no comment"""\n[b]\nc = 1\n', "toml", "f")
+    left, text = file.cut(("b",))
+    assert (left.value, text) == ({"a": "# no comment"}, None)

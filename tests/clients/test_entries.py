@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from search_mcp.clients.entries import is_ours, registration, translate
+from search_mcp.clients.entries import is_bridge, is_ours, registration, translate
 from search_mcp.clients.known import BY_NAME, PASTED
 
 TRANSLATED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -85,18 +85,105 @@ def test_translate(client: str, theirs: dict[str, Any], ours: dict[str, Any]) ->
     assert (translation.entry, translation.notes, translation.runs) == (ours, (), True)
 
 
-HTTP = "it is reached by HTTP, which this version does not do yet"
+def bridged(*args: str, url: str = "https://x/mcp", **env: str) -> dict[str, Any]:
+    """The entry that reaches a URL through mcp-remote."""
+    entry = {"command": "npx", "args": ["-y", "mcp-remote", url, *args]}
+    return {**entry, "env": env} if env else entry
+
+
+URL: dict[str, Any] = {"url": "https://x/mcp"}
+TOKEN = "Authorization:$${HEADER_AUTHORIZATION}"
+BRIDGED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    # client, its entry, ours
+    ("windsurf", {"serverUrl": "https://x/mcp"}, bridged()),
+    ("opencode", {"type": "remote", **URL}, bridged()),
+    ("gemini-cli", {"httpUrl": "https://x/mcp"}, bridged()),
+    ("goose", {"type": "streamable_http", "uri": "https://x/mcp"}, bridged()),
+    ("cursor", {"type": "http", **URL, "disabled": True}, {**bridged(), "enabled": False}),
+    ("claude-code", {"type": "sse", **URL}, bridged("--transport", "sse-only")),
+    ("", {**URL, "transport": "sse"}, bridged("--transport", "sse-only")),
+    ("", {**URL, "description": "d", "env": {"A": "b"}}, {**bridged(A="b"), "description": "d"}),
+    ("", {"url": "http://localhost:8000/mcp"}, bridged(url="http://localhost:8000/mcp")),
+    ("", {"url": "http://127.0.0.1/mcp"}, bridged(url="http://127.0.0.1/mcp")),
+    ("", {"url": "http://localhost.example"}, bridged("--allow-http", url="http://localhost.example")),
+    ("", {"url": "http://intern/mcp"}, bridged("--allow-http", url="http://intern/mcp")),
+    (
+        "cursor",
+        {**URL, "headers": {"Authorization": "Bearer ${env:T}", "X-A": "b c"}},
+        bridged(
+            "--header", TOKEN, "--header", "X-A:$${HEADER_X_A}", HEADER_AUTHORIZATION="Bearer ${T}", HEADER_X_A="b c"
+        ),
+    ),
+    (
+        "",
+        {**URL, "headers": {"X-A": "1", "X_A": "2"}},
+        bridged("--header", "X-A:$${HEADER_X_A}", "--header", "X_A:$${HEADER_X_A_}", HEADER_X_A="1", HEADER_X_A_="2"),
+    ),
+    ("codex", {**URL, "bearer_token_env_var": "T"}, bridged("--header", TOKEN, HEADER_AUTHORIZATION="Bearer ${T}")),
+    ("codex", {**URL, "env_http_headers": {"X": "T"}}, bridged("--header", "X:$${HEADER_X}", HEADER_X="${T}")),
+    ("", {"command": "https://x/mcp"}, bridged()),
+]
+
+
+@pytest.mark.parametrize(("client", "theirs", "ours"), BRIDGED)
+def test_a_remote_server_is_reached_through_a_bridge(client: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+    translation = translate(theirs, BY_NAME.get(client, PASTED), INPUTS, "|")
+    assert translation is not None
+    assert (translation.entry, translation.notes, translation.runs) == (ours, (), True)
+    assert is_bridge(translation.entry)
+
+
+def test_what_a_bridge_fills_in_itself_is_left_to_it() -> None:
+    """In the clients' own files, mcp-remote's placeholders name variables of the entry's own environment."""
+    entry = {
+        "command": "npx",
+        "args": ["mcp-remote@latest", "https://x", "--header", "A:${T}", "${B}"],
+        "env": {"T": "t"},
+    }
+    translation = translate(entry, BY_NAME["claude-desktop"], {}, "/")
+    assert translation is not None
+    assert translation.entry["args"][3:] == ["A:$${T}", "${B}"]
+    assert translate(translation.entry, PASTED, {}, "/") == translation
+
+
 WINDOW = "depends on the window it is used in; write a path instead"
 LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "cursor",
-        {"url": "https://x", "headers": {"A": "${env:B}"}},
-        {"type": "http", "url": "https://x", "headers": {"A": "${B}"}, "enabled": False},
-        HTTP,
+        {"url": "wss://x", "headers": {"A": "${env:B}"}},
+        {"type": "ws", "url": "wss://x", "headers": {"A": "${B}"}, "enabled": False},
+        "it speaks over a WebSocket, which neither search-mcp nor mcp-remote does",
     ),
-    ("windsurf", {"serverUrl": "https://x"}, {"type": "http", "url": "https://x", "enabled": False}, HTTP),
-    ("opencode", {"type": "remote", "url": "https://x"}, {"type": "http", "url": "https://x", "enabled": False}, HTTP),
-    ("claude-code", {"type": "sse", "url": "https://x"}, {"type": "sse", "url": "https://x", "enabled": False}, HTTP),
+    (
+        "vscode",
+        {**URL, "headers": {"A": "${input:token}"}},
+        bridged("--header", "A:$${HEADER_A}", HEADER_A="${TOKEN}"),
+        "${input:token} (Your token) is asked for by VS Code; set the environment variable TOKEN",
+    ),
+    (
+        "claude-code",
+        {**URL, "oauth": {"clientId": "x"}},
+        bridged(),
+        'its "oauth" is not passed to mcp-remote, which logs in by itself',
+    ),
+    (
+        "cursor",
+        {"url": "https://x/mcp?api_key=s3cret"},
+        bridged(url="https://x/mcp?api_key=s3cret"),
+        "its address holds a secret, which mcp-remote would show in the process list; use a header",
+    ),
+    (
+        "cursor",
+        {**URL, "headers": {"A b": "c"}},
+        bridged("--header", "A b:$${HEADER_A_B}", HEADER_A_B="c"),
+        "mcp-remote does not take a header named 'A b'",
+    ),
+    (
+        "cursor",
+        {"command": "https://x/mcp", "args": ["-y"]},
+        bridged(),
+        "its command is an address, and its arguments are left out",
+    ),
     (
         "cursor",
         {"command": "x", "args": ["${workspaceFolder}/a"]},

@@ -18,7 +18,7 @@ from search_mcp.errors import ConfigError
 
 CLAUDE = BY_NAME["claude-desktop"]
 X: dict[str, Any] = {"command": "x"}
-REMOTE: dict[str, Any] = {"url": "https://x"}
+REMOTE: dict[str, Any] = {"url": "wss://x"}
 
 
 def file(text: str, client: Client = CLAUDE) -> Document:
@@ -72,7 +72,7 @@ def test_behind_are_only_those_that_run_here() -> None:
 BEFORE = """{
   "mcpServers": {
     "a": {"command": "x"}, // the first
-    "b": {"url": "https://x"},
+    "b": {"url": "wss://x"},
     "c": {"command": "y"}
   }
 }

@@ -32,7 +32,7 @@ PUT = [
         2,
         '{\n  "a": 1, // one\n  // "x": 2\n  "b": 2\n}',
     ),
-    ("another value", '{\n  "a": 1, // one\n  "b": 2\n}', "a", [3], '{\n  "a": [\n    3\n  ], // one\n  "b": 2\n}'),
+    ("another value", '{\n  "a": 1, // one\n  "b": 2\n}', "a", [3], '{\n  "a": [3], // one\n  "b": 2\n}'),
     ("another value on one line", '{"a": {"b": 1}, "c": 2}', "a.b", {}, '{"a": {"b": {}}, "c": 2}'),
     ("null for an object", '{"a": null}', "a.b", 1, '{"a": {"b": 1}}'),
     ("what it is called", '{"a": 1}', 'q"é', "é\\", '{"a": 1, "q\\"é": "é\\\\"}'),

@@ -11,7 +11,7 @@ X = {"command": "x", "args": ["a"], "env": {"B": "c"}}
 Y: dict[str, Any] = {"command": "y"}
 OFF = {**Y, "enabled": False}
 ON = [("added", "a"), ("enabled", "a")]
-REMOTE = {"type": "http", "url": "https://x", "enabled": False}
+REMOTE = {"type": "http", "url": "https://x"}
 
 
 def merged(own: dict[str, Any], *servers: tuple[str, dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -20,6 +20,10 @@ def merged(own: dict[str, Any], *servers: tuple[str, dict[str, Any]]) -> tuple[d
         file = file.put(("mcpServers", name), entry)
     changed, results = merge(file, [found.typed(name, entry) for name, entry in servers])
     return dict(changed.members(("mcpServers",))), [(each.result, each.name) for each in results]
+
+
+def bridged(*args: str, **rest: Any) -> dict[str, Any]:
+    return {"command": "npx", "args": ["-y", "mcp-remote", "https://x", *args], **rest}
 
 
 SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[str, Any], list[tuple[str, str]]]] = [
@@ -43,8 +47,23 @@ SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[
         "other headers",
         {"a": {**REMOTE, "headers": {"A": "1"}}},
         [("b", {**REMOTE, "headers": {"A": "2"}})],
-        {"a": {**REMOTE, "headers": {"A": "1"}}, "b": {**REMOTE, "headers": {"A": "2"}}},
+        {"a": {**REMOTE, "headers": {"A": "1"}}, "b": bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "2"})},
         [("added", "b")],
+    ),
+    ("a remote one", {}, [("a", REMOTE)], {"a": bridged()}, [("added", "a")]),
+    ("a remote one twice", {"a": bridged()}, [("b", REMOTE)], {"a": bridged()}, [("present", "a")]),
+    (
+        "a remote one that could not run",
+        {"a": {**REMOTE, "description": "d", "headers": {"A": "1"}, "enabled": False}},
+        [("b", {**REMOTE, "headers": {"A": "1"}})],
+        {
+            "a": {
+                "description": "d",
+                "enabled": True,
+                **bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "1"}),
+            }
+        },
+        [("enabled", "a")],
     ),
     ("one that is off", {"a": {**X, "enabled": False}}, [("b", X)], {"a": {**X, "enabled": True}}, [("enabled", "a")]),
     ("one that is off by itself", {}, [("a", OFF), ("b", Y)], {"a": {**Y, "enabled": True}}, ON),
@@ -90,11 +109,11 @@ def test_what_of_ours_is_wrong_is_nobodys_equal() -> None:
 def test_notes() -> None:
     own = document.read(b'{"mcpServers": {"a": {"command": "z"}}}', "jsonc", "f")
     _, [a] = merge(own, [found.typed("a", {"url": "https://x"})])
-    assert (a.name, a.is_disabled) == ("a-2", True)
-    assert a.notes == (
-        "there is another a already, so it is called a-2",
-        "it is reached by HTTP, which this version does not do yet",
-    )
+    assert (a.name, a.is_disabled) == ("a-2", False)
+    assert a.notes == ("named a-2, because another server is called a",)
+    _, [b] = merge(own, [found.typed("b", {"url": "wss://x"})])
+    assert (b.name, b.is_disabled) == ("b", True)
+    assert b.notes == ("it speaks over a WebSocket, which neither search-mcp nor mcp-remote does",)
 
 
 def test_a_name_that_was_chosen() -> None:

@@ -107,3 +107,17 @@ def test_a_table_that_goes_takes_nothing_with_it(text: str) -> None:
         rest = {key: each for key, each in servers.items() if key != name}
         assert tomllib.loads(left) == ({**value, "mcp_servers": rest} if rest else value)
         assert left.count("# mine") == text.count("# mine")
+
+
+@given(documents())
+def test_a_table_that_is_cut_out_comes_back(text: str) -> None:
+    value: dict[str, Any] = tomllib.loads(text)
+    for name in value.get("mcp_servers", {}):
+        left, taken = toml_text.cut(text, ["mcp_servers", name])
+        rest = {key: each for key, each in value["mcp_servers"].items() if key != name}
+        others = {key: each for key, each in value.items() if key != "mcp_servers"}
+        assert tomllib.loads(left) == ({**others, "mcp_servers": rest} if rest else others)
+        assert (left + taken).count("# mine") == text.count("# mine")
+        back = toml_text.paste(left, ["mcp_servers", name], taken)
+        assert tomllib.loads(back) == value
+        assert taken in back

@@ -126,3 +126,24 @@ def test_a_member_that_goes_takes_nothing_with_it(text: str) -> None:
         rest = {key: each for key, each in value["extensions"].items() if key != name}
         assert yaml_text.parse(left, "f") == {**value, "extensions": rest}
         assert left.count("# mine") == text.count("# mine")
+
+
+@given(documents())
+def test_a_member_that_is_cut_out_comes_back(text: str) -> None:
+    value: Any = yaml_text.parse(text, "f")
+    for name in value["extensions"]:
+        left, taken = yaml_text.cut(text, ["extensions", name])
+        rest = {key: each for key, each in value["extensions"].items() if key != name}
+        assert yaml_text.parse(left, "f") == {**value, "extensions": rest}
+        assert (left + taken).count("# mine") == text.count("# mine")
+        back = yaml_text.paste(left, ["extensions", name], taken)
+        assert yaml_text.parse(back, "f") == value
+        assert taken in back
+
+
+def test_a_member_is_shifted_to_the_indent_of_the_others() -> None:
+    taken = "  # about a\n  a:\n    text: |\n      x\n"
+    assert yaml_text.paste("extensions:\n    b: 1\n", ["extensions", "a"], taken) == (
+        "extensions:\n    b: 1\n    # about a\n    a:\n      text: |\n        x\n"
+    )
+    assert yaml_text.paste("z: 1\n", ["extensions", "a"], taken) == f"z: 1\nextensions:\n{taken}"

@@ -31,6 +31,7 @@ NPM = (
 )
 INSPECTOR = ("@modelcontextprotocol/inspector@2.12.0",)
 CONFORMANCE = ("@modelcontextprotocol/conformance@0.2.0-alpha.12",)
+BRIDGE = ("mcp-remote@0.15.1",)
 PYTHON_1 = ("mcp==1.30.0",)
 PYTHON_2 = "mcp==2.3.0"
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
@@ -81,6 +82,11 @@ def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: 
     folder = _installed(kind, wanted, lambda folder: _npm(folder, wanted))
     program = node() if wanted == packages else str(_node_binary(folder))
     return [program, str(_entry(folder, package, command))]
+
+
+def bridge() -> Path:
+    """Install mcp-remote; the folder in which `npx mcp-remote` finds it."""
+    return _installed("bridge", BRIDGE, lambda folder: _npm(folder, BRIDGE))
 
 
 def python_1() -> str:

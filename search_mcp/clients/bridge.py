@@ -1,0 +1,75 @@
+"""The entry that reaches a remote server through `npx mcp-remote`, which translates stdio to HTTP. Pure.
+
+Decides what of a remote entry mcp-remote can be given, and how. Values of headers go into the environment: in
+arguments they would stand in the process list, and mcp-remote fills in `${NAME}` itself.
+"""
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, Final
+
+from search_mcp import placeholders, secrecy
+
+ABOUT: Final = (
+    "npx mcp-remote, which needs Node.js; the first start opens a browser to log in if the server asks for it"
+)
+
+_ADDRESS = re.compile(r"(?i)https?://")
+_NEEDS_ALLOW_HTTP = re.compile(r"(?i)http://(?!(localhost|127\.0\.0\.1)([:/?#]|$))")
+_HEADER = re.compile(r"[A-Za-z0-9_-]+")  # what mcp-remote accepts
+_UNKNOWN_TO_IT = ("oauth", "auth", "authProviderType", "headersHelper", "caFile", "tls")
+
+
+def is_address(word: str) -> bool:
+    """Tell whether a word is the address of a remote server, and no program."""
+    return _ADDRESS.match(word) is not None
+
+
+def is_websocket(kind: str, url: str) -> bool:
+    """Tell whether a server speaks over a WebSocket, which no bridge is known for."""
+    return kind in ("ws", "websocket") or url.lower().startswith(("ws:", "wss:"))
+
+
+def entry(url: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """Make the entry for an address; `kind` is the `type` a client gives it."""
+    args = ["-y", "mcp-remote", url]
+    if kind == "sse":
+        args += ["--transport", "sse-only"]
+    if _NEEDS_ALLOW_HTTP.match(url):
+        args.append("--allow-http")
+    env: dict[str, str] = {}
+    for name, value in headers.items():
+        variable = _variable(name, env)
+        # No space: some shells that npx goes through would split the word.
+        args += ["--header", f"{name}:{placeholders.escaped(variable)}"]
+        env[variable] = value
+    made: dict[str, Any] = {"command": "npx", "args": args}
+    return {**made, "env": env} if env else made
+
+
+def lacks(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> list[str]:
+    """Say what of a remote entry is not passed on."""
+    missing = [
+        f'its "{key}" is not passed to mcp-remote, which logs in by itself' for key in _UNKNOWN_TO_IT if theirs.get(key)
+    ]
+    missing += [f"mcp-remote does not take a header named {name!r}" for name in headers if not _HEADER.fullmatch(name)]
+    if any(secrecy.find({"url": url})):
+        missing.append("its address holds a secret, which mcp-remote would show in the process list; use a header")
+    return missing
+
+
+def is_bridge(words: Sequence[str]) -> bool:
+    """Tell whether a command line runs mcp-remote."""
+    return any(re.fullmatch(r"mcp-remote(@.*)?", word) for word in words)
+
+
+def protected(arg: str, env: Container[str]) -> str:
+    """Leave it to mcp-remote to fill in the variables that its entry sets."""
+    return re.sub(r"(?<!\$)\$\{(\w+)\}", lambda match: f"${match[0]}" if match[1] in env else match[0], arg)
+
+
+def _variable(header: str, taken: Container[str]) -> str:
+    name = f"HEADER_{re.sub(r'[^A-Za-z0-9]', '_', header).upper()}"
+    while name in taken:
+        name += "_"
+    return name
