@@ -20,6 +20,7 @@ from search_mcp.cli import (
     description,
     editing,
     importing,
+    installer,
     invocation,
     listing,
     logs,
@@ -123,8 +124,7 @@ def demo(options: Options) -> int:
     except ImportError as exc:
         if (exc.name or "").partition(".")[0] != "mcp":
             raise
-        remedy = "pip install 'mcp>=2.3' mcp-server-git mcp-server-time"
-        raise Misuse("the demo needs the official Python SDK 2.x", remedy) from exc
+        raise Misuse("the demo needs the official Python SDK 2.x", installer.add("demo")) from exc
     code: int = demonstration.run(options.config, options.screen)
     return code
 

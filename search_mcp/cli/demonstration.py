@@ -21,6 +21,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import Implementation, TextContent, Tool
 
 from search_mcp import __version__, tools
+from search_mcp.cli import installer
 from search_mcp.cli.options import configuration
 from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.session import alone, interruptible
@@ -47,7 +48,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
         ConfigError, Problem: it cannot begin, or a step failed.
     """
     if explicit is None and find_spec("mcp_server_time") is None:
-        raise Misuse("the demo's servers are not installed", "pip install mcp-server-git mcp-server-time")
+        raise Misuse("the demo's servers are not installed", installer.add("demo"))
     _, path = configuration(explicit or str(_PACKAGED if _PACKAGED.is_file() else _IN_CHECKOUT))
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:

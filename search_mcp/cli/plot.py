@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from search_mcp.cli import output
+from search_mcp.cli import installer, output
 from search_mcp.cli.cost import MODES, Cost
 from search_mcp.cli.problem import Misuse, Problem
 
@@ -28,7 +28,7 @@ def check(path: Path) -> None:
     try:
         import_module("matplotlib")
     except ImportError as exc:
-        raise Problem("a plot needs matplotlib", "pip install matplotlib") from exc
+        raise Problem("a plot needs matplotlib", installer.add("tokens")) from exc
 
 
 def draw(cost: Cost, path: Path) -> None:

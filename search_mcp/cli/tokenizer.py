@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from search_mcp.cli import installer
+
 ENCODING = "o200k_base"
 DOWNLOAD_SECONDS = 15.0
 """How long tiktoken may take to fetch its encoding, which it does once; it has no limit of its own."""
@@ -34,7 +36,7 @@ def find() -> Tokenizer:
     try:
         tiktoken = import_module("tiktoken")
     except ImportError:
-        return _estimating("pip install tiktoken counts them")
+        return _estimating(f"{installer.add('tokens')} counts them")
     encoding = _loaded(tiktoken)
     if encoding is None:
         return _estimating(f"tiktoken could not fetch the encoding {ENCODING}, which it does once, from the network")

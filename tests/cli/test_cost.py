@@ -94,7 +94,10 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
 
 @pytest.mark.parametrize(
     ("command", "why"),
-    [(without("tiktoken"), "pip install tiktoken"), (None, "tiktoken could not fetch the encoding")],
+    [
+        (without("tiktoken"), 'pip install "search-mcp[tokens]" counts them'),
+        (None, "tiktoken could not fetch the encoding"),
+    ],
 )
 def test_where_nothing_can_count_it_is_estimated(box: Place, command: tuple[str, ...] | None, why: str) -> None:
     ended = box.run("tokens", **({"command": command} if command else {}))  # type: ignore[arg-type]
@@ -131,4 +134,5 @@ def test_a_plot(box: Place, name: str, beginning: bytes) -> None:
 def test_a_plot_without_the_library(box: Place) -> None:
     ended = box.run("tokens", "--plot", "cost.png", command=without("matplotlib"))
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err == "error: a plot needs matplotlib; pip install matplotlib\n"
+    remedy = f'{sys.executable} -m pip install "search-mcp[tokens]"'
+    assert ended.err == f"error: a plot needs matplotlib; {remedy}\n"

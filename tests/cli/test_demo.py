@@ -26,7 +26,7 @@ def test_the_demo_with_python_alone(place: Place) -> None:
 
 def test_the_demo_of_other_servers_calls_none_of_their_tools(place: Place) -> None:
     place.configure({"toolbox": server("toolbox"), "dying": server("dying")}, listing="search")
-    ended = place.run("demo", "--config", "config/mcp-servers.json")
+    ended = place.run("demo", "--config", str(place.config))
     assert ended.code == 0, ended
     assert steps(ended.out) == STEPS
     assert "dying is " in ended.out
@@ -35,7 +35,7 @@ def test_the_demo_of_other_servers_calls_none_of_their_tools(place: Place) -> No
 
 def test_a_demo_that_has_nothing_to_show(place: Place) -> None:
     place.configure({"dying": server("dying")})
-    ended = place.run("demo", "--config", "config/mcp-servers.json")
+    ended = place.run("demo", "--config", str(place.config))
     assert ended.code == 1
     assert steps(ended.out) == ["connect"]
     assert ended.err.startswith("error: the demo failed: no server has any tools (dying is ")
@@ -45,13 +45,13 @@ def test_the_demo_says_what_is_not_installed(place: Place) -> None:
     script = "import sys; sys.modules['mcp'] = None; from search_mcp.cli import main; sys.exit(main(['demo']))"
     ended = place.run(command=(sys.executable, "-c", script))
     assert (ended.code, ended.out) == (2, "")
-    remedy = "pip install 'mcp>=2.3' mcp-server-git mcp-server-time"
+    remedy = f'{sys.executable} -m pip install "search-mcp[demo]"'
     assert ended.err == f"error: the demo needs the official Python SDK 2.x; {remedy}\n"
 
 
 def test_the_demo_shows_the_server_s_log_if_asked_to(place: Place) -> None:
     place.configure({})
-    ended = place.run("demo", "--debug", "--config", "config/mcp-servers.json", command=COMMAND)
+    ended = place.run("demo", "--debug", "--config", str(place.config), command=COMMAND)
     assert ended.code == 1
     assert "configuration" in ended.err
     assert "Traceback" in ended.err

@@ -1,0 +1,39 @@
+"""Remedies name the installer that was used."""
+
+import sys
+
+import pytest
+
+from search_mcp.cli import installer
+
+PACKAGES = ["mcp<3,>=2.3", "mcp-server-git"]
+COMMANDS = [
+    # sys.prefix, the command
+    ("/home/ada/.local/share/pipx/venvs/search-mcp", 'pipx inject search-mcp "mcp<3,>=2.3" mcp-server-git'),
+    ("/home/ada/.local/pipx/venvs/search-mcp-2/", 'pipx inject search-mcp-2 "mcp<3,>=2.3" mcp-server-git'),
+    (r"C:\Users\ada\pipx\venvs\search-mcp", 'pipx inject search-mcp "mcp<3,>=2.3" mcp-server-git'),
+    (
+        "/home/ada/.local/share/uv/tools/search-mcp",
+        'uv tool install --with "mcp<3,>=2.3" --with mcp-server-git search-mcp',
+    ),
+    (
+        r"C:\Users\ada\AppData\Roaming\uv\tools\search-mcp",
+        'uv tool install --with "mcp<3,>=2.3" --with mcp-server-git search-mcp',
+    ),
+    ("/home/ada/.cache/uv/archive-v0/x1Y2", 'uvx --from "search-mcp[demo]" search-mcp'),
+    ("/home/ada/.local/share/pipx/0123456789abcde", 'pipx run --spec "search-mcp[demo]" search-mcp'),
+    ("/work/search-mcp/.venv", '/a/python -m pip install "search-mcp[demo]"'),
+    ("/usr", '/a/python -m pip install "search-mcp[demo]"'),
+]
+
+
+@pytest.mark.parametrize(("prefix", "command"), COMMANDS)
+def test_the_installer_that_was_used_is_named(prefix: str, command: str) -> None:
+    assert installer.command("demo", PACKAGES, prefix, "/a/python") == command
+
+
+def test_the_packages_are_those_of_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "prefix", "/home/ada/.local/share/pipx/venvs/search-mcp")
+    words = installer.add("tokens").split()
+    assert words[:3] == ["pipx", "inject", "search-mcp"]
+    assert [word.strip('"').partition(">=")[0] for word in words[3:]] == ["matplotlib", "tiktoken"]
