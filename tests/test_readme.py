@@ -11,6 +11,7 @@ from pathlib import Path
 import first_list
 import pytest
 from checkout import ROOT, clone
+from real import packages
 
 from search_mcp.clients.found import usual_file
 from search_mcp.clients.known import BY_NAME, CLIENTS, Machine
@@ -28,11 +29,16 @@ def blocks(language: str) -> list[str]:
 (SERVERS,) = blocks("json")
 
 
+INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| .*, or `(.*)` in a checkout \|$", README, re.MULTILINE))
+(CHECKOUT,) = re.findall(r"^\| the checkout you tried \| `(.*?)`", README, re.MULTILINE)
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home folder with the README's servers where search-mcp finds them by itself."""
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "mcp-servers.json").write_text(SERVERS, "utf-8")
+    path = Path(run("search-mcp config path", tmp_path).stderr.removeprefix("error: ").partition(": ")[0])
+    path.parent.mkdir(parents=True)
+    path.write_text(SERVERS, "utf-8")
     return tmp_path
 
 
@@ -53,6 +59,24 @@ def test_a_stranger_sets_it_up_and_sees_it_work(tmp_path: Path) -> None:
     done = run(SET_UP, tmp_path, checkout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "time.get_current_time" in done.stdout
+    done = run(f"{CHECKOUT} && pwd && which search-mcp", tmp_path, checkout)
+    assert done.stdout.splitlines() == [str(tmp_path), str(checkout / ".venv" / "bin" / "search-mcp")]
+
+
+@pytest.mark.installs
+@pytest.mark.parametrize("installer", ["pipx", "uv"])
+def test_an_installer_installs_the_command(tmp_path: Path, installer: str) -> None:
+    checkout, bin_ = clone(tmp_path / "search-mcp"), tmp_path / "bin"
+    bin_.mkdir()
+    interpreter = packages.installers()
+    (bin_ / "pipx").write_text(f'#!/bin/sh\nexec {interpreter} -m pipx "$@"\n')
+    (bin_ / "pipx").chmod(0o755)
+    folders = {"PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin", "UV_TOOL_DIR": "uv", "UV_TOOL_BIN_DIR": "bin"}
+    exports = " ".join(f"{name}={tmp_path / folder}" for name, folder in folders.items())
+    line = f'export {exports} PATH="{bin_}:{interpreter.parent}:$PATH" && {INSTALLERS[installer]}'
+    done = run(line, tmp_path, checkout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert run(f"{bin_}/search-mcp --version", tmp_path).stdout.startswith("search-mcp ")
 
 
 def test_ci_runs_the_command_that_passes_the_tests() -> None:
