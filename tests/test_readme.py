@@ -36,7 +36,8 @@ INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| .*, or `(.*)` in a checkout \|$"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home folder with the README's servers where search-mcp finds them by itself."""
-    path = Path(run("search-mcp config path", tmp_path).stderr.removeprefix("error: ").partition(": ")[0])
+    script = "from search_mcp import server; print(server.places(None, {})[-1])"
+    path = Path(run(f'"{sys.executable}" -c "{script}"', tmp_path).stdout.strip())
     path.parent.mkdir(parents=True)
     path.write_text(SERVERS, "utf-8")
     return tmp_path

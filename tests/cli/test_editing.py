@@ -230,7 +230,7 @@ def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) 
     theirs = place.folder / "config" / "mcp-servers.json"
     theirs.parent.mkdir()
     theirs.write_text('{"mcpServers": {"git": {"command": "theirs"}}}')
-    assert is_one_sentence(place.run("list"), 2, f"{place.config}: there is no such file", f"{theirs} is used only if")
+    assert is_one_sentence(place.run("list"), 2, str(place.config), f"{theirs} is used only if --config names it")
     ended = place.run("add", "one", "--", "x", "--env")
     assert (ended.code, ended.out) == (0, f"Added one to {place.config}.\n")
     assert ended.err == f"{theirs} is not changed; --config names it if it is meant.\n"

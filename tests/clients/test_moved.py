@@ -1,5 +1,6 @@
 """What was taken out of the clients' files is remembered."""
 
+import json
 import stat
 import sys
 from pathlib import Path
@@ -24,6 +25,15 @@ def test_keep_recall_and_forget(tmp_path: Path) -> None:
     memory.forget(one)
     assert memory.recall(one) is None
     assert memory.recall(other) == Moved({}, "", "")
+
+
+def test_what_an_older_version_kept_is_read(tmp_path: Path) -> None:
+    Memory(tmp_path).keep(tmp_path / "one.json", MOVED)
+    kept = json.loads((tmp_path / FILE_NAME).read_text())
+    for each in kept.values():
+        del each["texts"]
+    (tmp_path / FILE_NAME).write_text(json.dumps(kept))
+    assert Memory(tmp_path).recall(tmp_path / "one.json") == MOVED
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
