@@ -252,10 +252,11 @@ class OwnTools:
     def _for_models(self) -> list[Item]:
         return [item for item in self._catalog.tools() if item.is_for_models]
 
-    def explained(self, query: str, limit: int, server: str | None) -> "list[tuple[Item, Explanation]]":
-        """Rank tools for a query, each with what its place is made of."""
-        found = [(item, self._index.explain(query, item)) for item in self._index.search(query, limit, server)[0]]
-        return [(item, why) for item, why in found if why is not None]
+    def explained(self, query: str, limit: int, server: str | None) -> "tuple[list[tuple[Item, Explanation]], bool]":
+        """Rank tools for a query, each with its explanation; and tell whether the first clearly does it."""
+        found, fits = self._index.search(query, limit, server)
+        explained = [(item, self._index.explain(query, item)) for item in found]
+        return [(item, why) for item, why in explained if why is not None], fits
 
     def _result(self, item: Item, name: str, detail: str) -> _Result:
         if detail == "name":

@@ -19,6 +19,7 @@ from search_mcp.model import Status
 from search_mcp.search import Explanation
 from search_mcp.search.highlights import spans
 from search_mcp.suggest import nearest
+from search_mcp.tools import NOTHING_FITS
 from search_mcp.views import brief
 
 _TOOL_HEADINGS = ("Tool", "Description")
@@ -67,6 +68,8 @@ def search(
     text = " ".join(query)
     found = inventory.look(options, loaded, lambda running: found_tools(running, text, limit, of_server))
     inventory.tell_age(found.age_seconds, options.screen)
+    if not found.fits:
+        options.screen.note(NOTHING_FITS)
     if options.as_json:
         options.screen.json(found.explained_as_json() if explain else found.as_json())
     elif explain:
@@ -89,11 +92,13 @@ class Listing:
     nearest: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     """Why each tool is where it is, if it was searched for."""
+    fits: bool = True
+    """Whether the first tool clearly does what was searched for."""
 
     def as_json(self) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
         age = round(self.age_seconds) if self.age_seconds is not None else None
-        return {"tools": self.tools, "failed": failed, "ageSeconds": age}
+        return {"tools": self.tools, "fits": self.fits, "failed": failed, "ageSeconds": age}
 
     def explained_as_json(self) -> dict[str, Any]:
         """The same, with why each tool is where it is."""
@@ -108,11 +113,11 @@ def all_tools(session: Session) -> Listing:
 
 def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
     """The best tools for a query, best first, and why."""
-    found = session.own_tools.explained(query, limit, server)
+    found, fits = session.own_tools.explained(query, limit, server)
     close = () if found else tuple(nearest(query, session.tools.names()))
     rows = _rows(session, [item for item, _ in found])
     explanations = tuple(why for _, why in found)
-    return Listing(rows, tuple(session.failures()), session.age_seconds, close, explanations)
+    return Listing(rows, tuple(session.failures()), session.age_seconds, close, explanations, fits or not found)
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:

@@ -256,6 +256,19 @@ def test_search(configured: Configured) -> None:
     assert is_one_sentence(ended, 1, "no tool matches 'qqqqqqqq'", "search-mcp list")
 
 
+def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configured: Configured) -> None:
+    place = configured(time=TIME, dying=server("dying"))
+    ended = place.run("search", "print", "the", "time", "table")
+    assert "time.get_current_time" in ended.out
+    nothing_fits, *rest = ended.err.splitlines()
+    assert nothing_fits == "No tool of the connected servers clearly does this; nearest:"
+    assert "the tools of 'dying' are missing" in " ".join(rest)
+    assert place.run("search", "print", "the", "time", "table", "--json").json["fits"] is False
+    ended = place.run("search", "current", "time", "--json")
+    assert ended.json["fits"] is True
+    assert "No tool" not in ended.err
+
+
 # describe
 
 
