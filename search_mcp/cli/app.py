@@ -24,6 +24,7 @@ from search_mcp.cli import (
     invocation,
     listing,
     logs,
+    overview,
     registration,
     tokens,
 )
@@ -152,7 +153,8 @@ def version() -> None:
 EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings and diagnosis"
 COMMANDS: Sequence[tuple[str, str, Callable[..., Any], Sequence[str]]] = (
     (EVERYDAY, "check", checkup.check, ("check", "check github time", "check --client cursor")),
-    (EVERYDAY, "list", listing.list_, ("list", "list time --refresh")),
+    (EVERYDAY, "servers", overview.servers, ("servers", "servers --json")),
+    (EVERYDAY, "list", listing.list_, ("list", "list time --refresh", "list --prompts --resources")),
     (EVERYDAY, "search", listing.search, ("search what time is it in Tokyo", "search read a file --server filesystem")),
     (EVERYDAY, "describe", description.describe, ("describe time.convert_time",)),
     (

@@ -7,7 +7,7 @@ truth value. What is typed as JSON is sent as it was typed. Pure.
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -80,8 +80,8 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"there is no {name} in it")
 
 
-def fit(words: Sequence[Word], schema: Mapping[str, Any]) -> Fields:
-    """Turn words into the values that a tool's schema wants.
+def fit(words: Sequence[Word], schema: Mapping[str, Any], usage: str) -> Fields:
+    """Turn words into the values that a tool's schema wants; `usage` is the tool's signature.
 
     Raises:
         Misuse: a text cannot be what the schema wants.
@@ -89,12 +89,29 @@ def fit(words: Sequence[Word], schema: Mapping[str, Any]) -> Fields:
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     return {
-        word.key: _raw(word.text) if word.is_json else _converted(word, _types(known.get(word.key), schema))
+        word.key: _raw(word.text) if word.is_json else _converted(word, _types(known.get(word.key), schema), usage)
         for word in words
     }
 
 
-def _converted(word: Word, types: set[str]) -> Raw:
+def refuse_unknown(keys: Iterable[str], schema: Mapping[str, Any], usage: str) -> None:
+    """Refuse keys that a closed schema does not have.
+
+    Raises:
+        Misuse: there is one.
+    """
+    properties = schema.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    if schema.get("additionalProperties") is not False or schema.get("patternProperties"):
+        return
+    for key in keys:
+        if key not in known:
+            raise Misuse(f"there is no parameter {key!r}", f"write {usage}")
+
+
+def _converted(word: Word, types: set[str], usage: str) -> Raw:
+    if _is_json_of(word.text, types):
+        return _raw(word.text)
     if not types or "string" in types:
         return jsonrpc.encode(word.text)
     text = word.text.strip()
@@ -106,7 +123,20 @@ def _converted(word: Word, types: set[str]) -> Raw:
         return jsonrpc.encode(text.lower() == "true")
     if "null" in types and text == "null":
         return jsonrpc.encode(None)
-    raise _misfit(word, types)
+    raise _misfit(word, types, usage)
+
+
+def _is_json_of(text: str, types: set[str]) -> bool:
+    """Whether a text is a JSON array or object, where one is wanted and no plain text is."""
+    wanted = {kind: kind in types and "string" not in types for kind in _COMPOSITE}
+    if not any(wanted.values()):
+        return False
+    try:
+        text.encode()
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return False
+    return (wanted["array"] and isinstance(value, list)) or (wanted["object"] and isinstance(value, dict))
 
 
 def _if_number(types: set[str]) -> set[str]:
@@ -121,14 +151,12 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _misfit(word: Word, types: set[str]) -> Misuse:
+def _misfit(word: Word, types: set[str], usage: str) -> Misuse:
     for kind, example in _COMPOSITE.items():
         if kind in types:
-            return Misuse(f"{word.key!r} must be an {kind}", f"write it as JSON: {word.key}:={example}")
+            return Misuse(f"{word.key!r} must be an {kind}", f"write it as JSON: {word.key}={example}, as in {usage}")
     wanted = " or ".join(written for kind, written in _WRITTEN.items() if kind in types - {"null"})
-    return Misuse(
-        f"{word.key!r} must be {wanted or 'null'}, not {word.text!r}", "search-mcp describe shows the parameters"
-    )
+    return Misuse(f"{word.key!r} must be {wanted or 'null'}, not {word.text!r}", f"write {usage}")
 
 
 def _types(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:

@@ -1,11 +1,14 @@
 """`config`: where the configuration is, whether it is right, and what may be in it."""
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 import typer
 
+from search_mcp import server
+from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG
@@ -28,9 +31,12 @@ def without_command(context: typer.Context) -> None:
 @takes("config", "debug")
 def path(options: Options) -> int:
     """Print the path of the config file in use."""
-    _, found = options.configuration()
-    options.screen.text(str(found))
-    return FINE
+    places = server.places(options.config, os.environ)
+    found = next((place for place in places if place.is_file()), None)
+    options.screen.text(str(found or places[-1]))
+    if found is None:
+        options.screen.note("That file does not exist yet; search-mcp import or search-mcp add creates it.")
+    return FINE if found is not None else WRONG
 
 
 @app.command(cls=Command, epilog="search-mcp config validate\nsearch-mcp config validate --config ./mcp-servers.json")
@@ -60,7 +66,7 @@ def validate(options: Options) -> int:
         return WRONG
     if not options.as_json:
         enabled = sum(server.enabled for server in loaded.servers)
-        screen.text(f"{file}: {len(loaded.servers)} servers, {enabled} of them enabled")
+        screen.text(f"{file}: {counted(len(loaded.servers), 'server')}, {enabled} enabled")
     return FINE
 
 

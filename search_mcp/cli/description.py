@@ -3,6 +3,7 @@
 Decides what of a definition a person is shown; the rest of it is for models.
 """
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -24,7 +25,7 @@ _UNLIMITED = 1_000_000
 """Characters: a signature that is not cut."""
 
 
-@takes("config", "client", "refresh", "as_json", "debug")
+@takes("config", "client", "refresh", "no_pager", "as_json", "debug")
 def describe(
     options: Options,
     names: Annotated[
@@ -45,7 +46,8 @@ def describe(
     if options.as_json:
         options.screen.json(found.as_json())
     else:
-        show_definitions(found, options.screen)
+        with options.screen.paged(wanted=not options.no_pager):
+            show_definitions(found, options.screen)
     return report_unknown(found, options.screen)
 
 
@@ -137,39 +139,57 @@ def show_definition(tool: Described, terminal: Terminal) -> None:
     if description.strip():
         terminal.text("")
         terminal.paragraph(description.strip(), indent=2)
-    parameters = _parameters(tool.input_schema)
-    if parameters:
+    _show_fields("Parameters", _parameters(tool.input_schema), terminal)
+    _show_fields(
+        "Result", _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {}), terminal
+    )
+    if not tool.is_withheld:
         terminal.text("")
-        terminal.table(("Parameter", "Type", "Required", "Description"), parameters)
-    returned = _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {})
-    if returned:
-        terminal.text("")
-        terminal.table(("Result", "Type", "Always", "Description"), returned)
+        terminal.command_line(example(tool))
+
+
+def _show_fields(heading: str, fields: Sequence[tuple[str, str, bool, str]], terminal: Terminal) -> None:
+    """Show parameters or fields of a result: name and type, and the description below."""
+    if not fields:
+        return
+    terminal.text("")
+    terminal.heading(heading)
+    for key, kind, is_required, about in fields:
+        terminal.paragraph(f"{key}: {kind}{'' if is_required else ' (optional)'}", indent=2)
+        if about:
+            terminal.paragraph(about, indent=6, style="dim")
+
+
+def example(tool: Described) -> str:
+    """Write the command that calls a tool, with its required arguments left to fill in."""
+    required = [f"{key}=..." for key, _, is_required, _ in _parameters(tool.input_schema) if is_required]
+    return " ".join(["search-mcp call", tool.name, *map(shlex.quote, required)])
 
 
 def _hints(tool: Described) -> str:
     annotations = jsonrpc.value(tool.definition.get("annotations", jsonrpc.EMPTY))
     read = annotations if isinstance(annotations, dict) else {}
-    parts = [f"of server {tool.server}" if tool.server is not None else "of search-mcp itself"]
-    if tool.is_withheld:
-        parts.append("withheld, because it is not defined as it was when first seen")
+    parts = [f"server {tool.server}" if tool.server is not None else "search-mcp's own tool"]
     if read.get("readOnlyHint") is True:
-        parts.append("only reads")
+        parts.insert(0, "read-only")
     elif read.get("destructiveHint") is True:
-        parts.append("may destroy something")
+        parts.insert(0, "destructive")
     if read.get("openWorldHint") is True:
-        parts.append("reaches the outside world")
+        parts.append("reaches other systems")
+    if tool.is_withheld:
+        parts.append("withheld: its definition has changed since it was first seen")
     return ", ".join(parts)
 
 
-def _parameters(schema: Any) -> list[tuple[str, str, str, str]]:
+def _parameters(schema: Any) -> list[tuple[str, str, bool, str]]:
+    """Give name, type, whether it is required, and description; the required ones first."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return []
     required = schema.get("required")
-    wanted = required if isinstance(required, list) else []
+    wanted = {each for each in required if isinstance(each, str)} if isinstance(required, list) else set()
     return [
-        (key, _type(key, properties[key], schema), "yes" if key in wanted else "", _about(properties[key]))
+        (key, _type(key, properties[key], schema), key in wanted, _about(properties[key]))
         for key in sorted(properties, key=lambda key: key not in wanted)
     ]
 

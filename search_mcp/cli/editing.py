@@ -16,7 +16,7 @@ from search_mcp import files, server
 from search_mcp.aggregate import state_folder
 from search_mcp.cli import completion
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, Misuse, Problem, did_you_mean
+from search_mcp.cli.problem import FINE, Misuse, Problem, closest, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import bridge, difference, entries, found, merging, storage
 from search_mcp.clients.document import Document
@@ -24,7 +24,6 @@ from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
 from search_mcp.errors import ConfigError
-from search_mcp.suggest import nearest
 
 PATIENCE_SECONDS = 10.0
 """How long another command may be at its edit, which takes milliseconds: it was stopped in the midst of it."""
@@ -263,7 +262,7 @@ def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) ->
     for name in dict.fromkeys(names):
         if name not in present:
             otherwise = f"there are {', '.join(present)}" if present else f"there are none in {file.path}"
-            raise Misuse(f"there is no server {name!r}", did_you_mean(nearest(name, present), otherwise))
+            raise Misuse(f"there is no server {name!r}", did_you_mean(closest(name, present), otherwise))
         changed = change(changed, name, _object(present[name]), _object(before.get(name)))
     save(file, changed, options)
     if changed == file.document:

@@ -15,7 +15,7 @@ import typer
 
 from search_mcp import jsonrpc
 from search_mcp.cli import completion, output
-from search_mcp.cli.arguments import Word, fit, read
+from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
 from search_mcp.cli.description import described
 from search_mcp.cli.memory import Eras
 from search_mcp.cli.options import Options, takes
@@ -25,6 +25,7 @@ from search_mcp.cli.terminal import Terminal, one_line
 from search_mcp.errors import WireError
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import InputRequired, Kind, Outcome
+from search_mcp.views import signature
 
 
 @takes("config", "client", "as_json", "debug")
@@ -83,7 +84,10 @@ async def _invoke(session: Session, name: str, given: Fields, words: Sequence[Wo
     with terminal.progress(session.awaited):
         await session.settle([Kind.TOOLS])
     tool = described(session, name)
-    arguments = {**given, **fit(words, tool.input_schema if tool is not None else {})}
+    schema = tool.input_schema if tool is not None else {}
+    usage = signature(name, schema)
+    arguments = {**given, **fit(words, schema, usage)}
+    refuse_unknown(arguments, schema, usage)
     latest = [f"calling {name}"]
 
     def report(progress: Fields) -> None:

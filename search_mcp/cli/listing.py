@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.catalog import Item
-from search_mcp.cli import completion, inventory
+from search_mcp.cli import completion, contents, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import Problem, did_you_mean
 from search_mcp.cli.session import Session
@@ -25,27 +25,34 @@ from search_mcp.views import brief
 _TOOL_HEADINGS = ("Tool", "Description")
 
 
-@takes("config", "client", "refresh", "as_json", "debug")
+@takes("config", "client", "refresh", "no_pager", "as_json", "debug")
 def list_(
     options: Options,
     of_server: Annotated[
         str | None,
-        typer.Argument(metavar="[SERVER]", help="Only this server's tools.", autocompletion=completion.server_names),
+        typer.Argument(metavar="[SERVER]", help="Only what this server has.", autocompletion=completion.server_names),
     ] = None,
+    prompts: Annotated[bool, typer.Option("--prompts", help="List prompts instead of tools.")] = False,
+    resources: Annotated[bool, typer.Option("--resources", help="List resources instead of tools.")] = False,
 ) -> int:
     """List the tools of all servers, or of one server."""
+    screen = options.screen
     loaded, path = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)
-    found = inventory.look(options, loaded, all_tools)
-    inventory.tell_age(found.age_seconds, options.screen)
+    chosen = [noun for noun, wanted in ((contents.PROMPTS, prompts), (contents.RESOURCES, resources)) if wanted]
+    nouns = chosen or [contents.TOOLS]
+    found = inventory.look(options, loaded, contents.contents)
+    inventory.tell_age(found.age_seconds, screen)
+    has_data = any(found.rows[noun] for noun in nouns)
     if options.as_json:
-        options.screen.json(found.as_json())
+        screen.json(found.as_json(nouns))
     else:
-        show_tools(found, options.screen)
-        if not found.tools and not found.failures:
-            options.screen.note(f"There are no tools; the configuration is {path}.")
-    return inventory.report_failures(found.failures, options.screen, has_data=bool(found.tools))
+        with screen.paged(wanted=not options.no_pager):
+            contents.show(found, nouns, screen)
+        if not has_data and not found.failures:
+            screen.note(f"There are no {' or '.join(nouns)}; the config file is {path}.")
+    return inventory.report_failures(found.failures, screen, has_data=has_data)
 
 
 @takes("config", "client", "refresh", "as_json", "debug")
@@ -105,10 +112,6 @@ class Listing:
         explained = zip(self.tools, self.explanations, strict=True)
         tools = [{**tool, "explanation": _explanation(why)} for tool, why in explained]
         return {**self.as_json(), "tools": tools}
-
-
-def all_tools(session: Session) -> Listing:
-    return Listing(_rows(session, session.tools), tuple(session.failures()), session.age_seconds)
 
 
 def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:

@@ -49,6 +49,9 @@ class Options:
     refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change without changing it.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Do not use a pager ($PAGER, or less) for long output.")
+    ] = False
     debug: Annotated[bool, typer.Option("--debug", help="Print the debug log and tracebacks.")] = False
 
     def configuration(self) -> tuple[Config, Path]:

@@ -3,10 +3,12 @@
 Decides the exit codes: 1 is something that is wrong, 2 is a wrong command line or configuration.
 """
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 from search_mcp.config import ServerConfig
 from search_mcp.errors import BackendToolError, Lost, NotFound, NotRunning, SearchMcpError, WireError
+from search_mcp.suggest import nearest
 from search_mcp.views import signature
 
 FINE, WRONG, MISUSED = 0, 1, 2
@@ -47,6 +49,12 @@ def did_you_mean(suggestions: Sequence[str], otherwise: str) -> str:
         return otherwise
     *rest, last = suggestions
     return f"did you mean {', '.join(rest)} or {last}?" if rest else f"did you mean {last}?"
+
+
+def closest(name: str, names: Iterable[str]) -> list[str]:
+    """Give the name that was most likely meant, or else those that are similar."""
+    known = list(names)
+    return difflib.get_close_matches(name, known, n=1, cutoff=0.7) or nearest(name, known)
 
 
 def cut(text: str) -> str:

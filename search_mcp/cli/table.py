@@ -23,7 +23,10 @@ Styled = Callable[[int, str], Text]
 
 @dataclass(frozen=True)
 class Table:
-    """A table. A row with fewer cells than there are headings ends with a cell that spans the rest."""
+    """A table.
+
+    A row with fewer cells than headings ends with a cell that spans the rest; one cell alone heads the rows below it.
+    """
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -31,12 +34,14 @@ class Table:
     """Headings of the columns that are aligned to the right."""
     dispensable: Sequence[str] = ()
     """Headings of the columns to leave out where the width does not suffice, the first to go first."""
+    is_cut: bool = False
+    """Whether the last cell is cut to one line instead of wrapped."""
 
 
 def laid_out(table: Table, styled: Styled, console: Console) -> Iterable[Text]:
     """Write a table as lines that fit the console."""
     positions = [*range(len(table.headings))]
-    for left_out in ("", *table.dispensable):
+    for left_out in (None, *table.dispensable):
         positions = [each for each in positions if table.headings[each] != left_out]
         grid = _Grid(table, positions, styled, console)
         if grid.fits():
@@ -62,7 +67,7 @@ class _Grid:
         if len(self._positions) != 2:
             return
         limit = max(_NARROWEST_NAMES, self._console.width * 2 // 5)
-        lengths = [cell_len(row[0]) for row in self._table.rows]
+        lengths = [cell_len(row[0]) for row in self._table.rows if len(row) > 1]
         short = [length for length in lengths if length <= limit]
         if len(short) < len(lengths) <= 4 / 3 * len(short):
             self._widths[0] = max([*short, cell_len(self._table.headings[0])])
@@ -75,7 +80,10 @@ class _Grid:
         if any(self._table.headings):
             yield from self._line([Text(each, "bold") for each in self._table.headings])
         for row in self._table.rows:
-            yield from self._line([self._styled(position, cell) for position, cell in enumerate(row)])
+            if len(row) == 1:
+                yield from _wrapped(Text(row[0], "bold"), 0, self._console)
+            else:
+                yield from self._line([self._styled(position, cell) for position, cell in enumerate(row)])
 
     def _line(self, cells: Sequence[Text]) -> Iterator[Text]:
         last = self._positions[-1] if len(cells) == len(self._table.headings) else len(cells) - 1
@@ -93,6 +101,8 @@ class _Grid:
         if len(cells) == len(self._table.headings) and self._table.headings[last] in self._table.numbers:
             text = self._padded(text, last)
         indent = cell_len(before.plain)
+        if self._table.is_cut:
+            text.truncate(max(1, self._console.width - indent), overflow="ellipsis")
         for number, line in enumerate(text.wrap(self._console, max(1, self._console.width - indent)) or [Text()]):
             line.rstrip()
             whole = (before if number == 0 else Text(" " * indent)) + line
@@ -111,9 +121,12 @@ class _Grid:
 def _stacked(table: Table, positions: Sequence[int], styled: Styled, console: Console) -> Iterator[Text]:
     """Write one block a row: its first cell, and the others under it."""
     has_labels = len(table.headings) > 2
-    if has_labels:
+    if has_labels and table.headings[0]:
         yield from _wrapped(Text(table.headings[0], "bold"), 0, console)
     for row in table.rows:
+        if len(row) == 1:
+            yield from _wrapped(Text(row[0], "bold"), 0, console)
+            continue
         spans = len(row) < len(table.headings)
         for position, cell in enumerate(row):
             is_spanning = spans and position == len(row) - 1

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -165,6 +166,13 @@ class Terminal:
             line.rstrip()
             console.print(Text(" " * indent) + line if line else line, soft_wrap=True)
 
+    def command_line(self, line: str) -> None:
+        """Write a command to copy; where it must be wrapped, as a shell reads it."""
+        lines = textwrap.wrap(line, max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False)
+        for part in lines[:-1]:
+            self._out.print(Text(f"  {part} \\"), soft_wrap=True)
+        self._out.print(Text(f"  {lines[-1]}"), soft_wrap=True)
+
     def step(self, name: str, summary: str, lines: Sequence[str]) -> None:
         """Write that a step is done: what it came to, and details, each cut to one line."""
         self._out.print(Text.assemble((f"{self._mark('ready')} ", "green"), (f"{name}  ", "bold"), one_line(summary)))
@@ -179,12 +187,14 @@ class Terminal:
         numbers: Sequence[str] = (),
         matches: Callable[[str], Iterable[tuple[int, int]]] = lambda _cell: (),
         dispensable: Sequence[str] = (),
+        is_cut: bool = False,
     ) -> None:
         """Write a table whose last column may be wrapped; one block a row where it is too narrow for that.
 
         A row with fewer cells than headings ends with a cell that spans the rest. `numbers` are the headings of
         columns that are aligned to the right, `dispensable` those of columns to leave out where the width does not
-        suffice; `matches` gives the parts of a cell to highlight, by start and end.
+        suffice; `matches` gives the parts of a cell to highlight, by start and end. The last cell is cut to one line
+        if the table `is_cut`.
         """
 
         def styled(position: int, cell: str) -> Text:
@@ -194,7 +204,7 @@ class Terminal:
             return text
 
         cleaned = [[one_line(cell) for cell in row] for row in rows]
-        for line in laid_out(Table(headings, cleaned, numbers, dispensable), styled, self._out):
+        for line in laid_out(Table(headings, cleaned, numbers, dispensable, is_cut), styled, self._out):
             self._out.print(line, soft_wrap=True)
 
     @contextlib.contextmanager

@@ -33,7 +33,7 @@ class Screen:
             stdout=other_end if stdout is None else stdout,
             stderr=other_end,
             cwd=place.folder,
-            env={**place.variables, "TERM": "xterm-256color", **variables},
+            env={**place.variables, "TERM": "xterm-256color", "PAGER": "", **variables},
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
         )

@@ -2,9 +2,10 @@
 
 import pytest
 
-from search_mcp.cli.arguments import fit, read
+from search_mcp.cli.arguments import fit, read, refuse_unknown
 from search_mcp.cli.problem import Misuse
 
+USAGE = "tool(list: string[])"
 SCHEMA = {
     "properties": {
         "count": {"type": "integer"},
@@ -46,26 +47,31 @@ def no_stdin() -> str:
         ("ratio:=1.50e3", b"1.50e3"),
         ('list:=["a",\n 1]', b'["a",  1]'),
         ("text:=null", b"null"),
+        ('list=["a", 1]', b'["a", 1]'),
+        ('text=["a"]', b'"[\\"a\\"]"'),
     ],
 )
 def test_a_word_becomes_what_the_schema_wants(word: str, value: bytes) -> None:
-    assert [bytes(raw) for raw in fit(read([word], no_stdin)[1], SCHEMA).values()] == [value]
+    assert [bytes(raw) for raw in fit(read([word], no_stdin)[1], SCHEMA, USAGE).values()] == [value]
 
 
 @pytest.mark.parametrize(
     ("word", "complaint"),
     [
-        ("count=three", "'count' must be a whole number, not 'three'"),
+        ("count=three", "'count' must be a whole number, not 'three'; write tool(list: string[])"),
+        ('list={"a": 1}', "'list' must be an array"),
+        ("list=[", "'list' must be an array"),
+        ("list=[NaN]", "'list' must be an array"),
         ("count=3.5", "'count' must be a whole number, not '3.5'"),
         ("ratio=nan", "'ratio' must be a number, not 'nan'"),
         ("flag=yes", "'flag' must be true or false, not 'yes'"),
         ("maybe=", "'maybe' must be a whole number, not ''"),
-        ("list=a,b", "'list' must be an array; write it as JSON: list:='[...]'"),
+        ("list=a,b", "'list' must be an array; write it as JSON: list='[...]', as in tool(list: string[])"),
     ],
 )
 def test_a_word_that_does_not_fit(word: str, complaint: str) -> None:
     with pytest.raises(Misuse) as caught:
-        fit(read([word], no_stdin)[1], SCHEMA)
+        fit(read([word], no_stdin)[1], SCHEMA, USAGE)
     assert str(caught.value).startswith(complaint)
 
 
@@ -101,3 +107,21 @@ def test_one_object_holds_all(words: list[str], stdin: str) -> None:
 def test_what_is_no_object(text: str) -> None:
     with pytest.raises(Misuse, match="stdin is n"):
         read(["-"], lambda: text)
+
+
+@pytest.mark.parametrize(
+    ("schema", "is_refused"),
+    [
+        ({"properties": {"a": {}}, "additionalProperties": False}, True),
+        ({"properties": {"a": {}}}, False),
+        ({"properties": {"a": {}}, "additionalProperties": {}}, False),
+        ({"properties": {"a": {}}, "additionalProperties": False, "patternProperties": {"^b": {}}}, False),
+        ({"properties": {"a": {}, "b": {}}, "additionalProperties": False}, False),
+    ],
+)
+def test_keys_that_a_closed_schema_does_not_have(schema: dict[str, object], is_refused: bool) -> None:
+    if is_refused:
+        with pytest.raises(Misuse, match=r"there is no parameter 'b'; write tool\(a: any\)"):
+            refuse_unknown(["a", "b"], schema, "tool(a: any)")
+    else:
+        refuse_unknown(["a", "b"], schema, "tool(a: any)")

@@ -228,8 +228,8 @@ def test_check_without_servers(configured: Configured) -> None:
 def test_list_of_one_server_leaves_the_others_alone(toolbox: Place) -> None:
     ended = toolbox.run("list", "toolbox")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.splitlines()[:2] == ["Tool             Description", "toolbox.echo     Can echo."]
-    assert len(ended.out.splitlines()) == 8
+    assert ended.out.splitlines()[:2] == ["toolbox: 7 tools", "toolbox.echo     Can echo."]
+    assert ended.out.splitlines()[8:] == ["", "7 tools of 1 server"]
 
 
 def test_list_says_what_is_missing(toolbox: Place) -> None:
@@ -275,8 +275,9 @@ def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configure
 def test_describe(toolbox: Place) -> None:
     ended = toolbox.run("describe", "toolbox__echo", "search_tools")
     assert (ended.code, ended.err) == (0, "")
-    assert "toolbox.echo(text?: string, tags?: any[])\n  of server toolbox\n\n  Can echo. And more.\n" in ended.out
-    assert "text       string            What to say\n" in ended.out
+    assert "toolbox.echo(text?: string, tags?: any[])\n  server toolbox\n\n  Can echo. And more.\n" in ended.out
+    assert "\nParameters\n  text: string (optional)\n      What to say\n" in ended.out
+    assert "\n  search-mcp call toolbox.echo\n" in ended.out
     assert "search_tools(query: string" in ended.out
 
 

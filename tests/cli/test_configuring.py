@@ -85,14 +85,40 @@ def test_path(place: Place) -> None:
     place.configure({})
     assert Path(place.run("config", "path").out.strip()) == place.config
     ended = place.run("config", "path", "--config", "nowhere.json")
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.out) == (1, f"{place.folder / 'nowhere.json'}\n")
+    assert ended.err.startswith("That file does not exist yet; search-mcp import")
+    ended = place.run("check", "--config", "config")
+    assert ended.code == 2
+    assert "this is a folder; name the file in it, such as " in ended.err
+
+
+@pytest.mark.parametrize(
+    ("entry", "warning"),
+    [
+        ({"command": "npx -y pkg"}, 'command: holds the arguments too; write "command": "npx", "args": ["-y", "pkg"]'),
+        (
+            {"command": "npx", "args": ["-y pkg"]},
+            'args.0: is one argument, with a space after "-y"; write two: "-y" and what follows it',
+        ),
+        ({"command": "npx --token sk-s3cr3t12345678901234567890 pkg"}, '"--token", "***", "pkg"]'),
+        ({"command": "/opt/my tools/server"}, ""),
+        ({"command": "node", "args": ["-e", "a b"]}, ""),
+    ],
+)
+def test_words_that_a_shell_would_split(place: Place, entry: dict[str, Any], warning: str) -> None:
+    place.configure({"one": entry})
+    ended = place.run("config", "validate")
+    assert ended.code == 0
+    assert warning in " ".join(ended.err.split())
+    assert "s3cr3t" not in ended.err
+    assert bool(ended.err) == bool(warning)
 
 
 def test_validate(place: Place) -> None:
     place.configure({"good": {"command": "x"}, "off": {"command": "${NOT_SET}", "enabled": False}})
     ended = place.run("config", "validate")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out.endswith("mcp-servers.json: 2 servers, 1 of them enabled\n")
+    assert ended.out.endswith("mcp-servers.json: 2 servers, 1 enabled\n")
     place.configure({"bad": {"command": "${NOT_SET}"}, "good": {"comand": "x", "command": "x"}})
     ended = place.run("config", "validate")
     assert (ended.code, ended.out) == (1, "")

@@ -1,0 +1,95 @@
+"""What the servers have: their tools, prompts and resources, for `list`.
+
+Decides how they are grouped and counted on the screen, and what a program gets of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Item
+from search_mcp.cli.counting import counted
+from search_mcp.cli.session import Session
+from search_mcp.cli.terminal import Terminal
+from search_mcp.jsonrpc import Fields
+from search_mcp.model import Kind, Status
+from search_mcp.views import brief
+
+Row = Mapping[str, str]
+"""One of them: `name`, `uri` or `uriTemplate`, `server` and `description`."""
+
+TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
+NOUNS: Final = (TOOLS, PROMPTS, RESOURCES)
+_KEYS = ("name", "uri", "uriTemplate")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that the servers have, and the servers of which it is not known."""
+
+    rows: Mapping[str, Sequence[Row]]
+    failures: Sequence[Status]
+    age_seconds: float | None
+
+    def as_json(self, nouns: Sequence[str]) -> dict[str, Any]:
+        failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
+        age = round(self.age_seconds) if self.age_seconds is not None else None
+        return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age}
+
+
+def contents(session: Session) -> Contents:
+    """Give all that the servers have."""
+    length = session.config.settings.description_length
+    shown = session.shown_names()
+
+    def named(item: Item, name: str) -> Row:
+        return {"name": name, "server": item.server, "description": brief(item.description, length)}
+
+    def resource(kind: Kind, key: str) -> list[Row]:
+        entries = session.catalog.by_uri(kind).items()
+        return [
+            {key: uri, "server": owner, "description": _about(entry.fields, length)} for uri, (owner, entry) in entries
+        ]
+
+    rows = {
+        TOOLS: [named(item, shown[item]) for item in session.tools],
+        PROMPTS: [named(item, item.name) for item in session.catalog.prompts()],
+        RESOURCES: [*resource(Kind.RESOURCES, "uri"), *resource(Kind.TEMPLATES, "uriTemplate")],
+    }
+    return Contents(rows, session.failures(), session.age_seconds)
+
+
+def _about(fields: Fields, length: int) -> str:
+    texts = (jsonrpc.string(fields.get(key)) for key in ("description", "title", "name"))
+    return brief(next(filter(None, texts), ""), length)
+
+
+def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
+    """Show the chosen ones by server, and how many there are."""
+    groups = [(server, noun, rows) for noun in nouns for server, rows in _by_server(found.rows[noun]).items()]
+    lines: list[Sequence[str]] = []
+    for server, noun, rows in groups:
+        lines += [[""]] if lines else []
+        lines.append([f"{server}: {counted(len(rows), noun[:-1])}"])
+        lines += [(next(row[key] for key in _KEYS if key in row), row["description"]) for row in rows]
+    if lines:
+        terminal.table(("", ""), lines)
+        terminal.text("")
+        terminal.paragraph(_footer(found, nouns))
+
+
+def _footer(found: Contents, nouns: Sequence[str]) -> str:
+    """Count what is shown, and name the options that show the rest."""
+    shown = [counted(len(found.rows[noun]), noun[:-1]) for noun in nouns]
+    servers = {row["server"] for noun in nouns for row in found.rows[noun]}
+    others = [noun for noun in NOUNS if noun not in nouns and found.rows[noun]]
+    more = [f"{counted(len(found.rows[noun]), noun[:-1])}: list --{noun}" for noun in others if noun != TOOLS]
+    return f"{', '.join(shown)} of {counted(len(servers), 'server')}{''.join(f'; {each}' for each in more)}"
+
+
+def _by_server(rows: Sequence[Row]) -> Mapping[str, Sequence[Row]]:
+    grouped: dict[str, list[Row]] = {}
+    for row in rows:
+        grouped.setdefault(row["server"], []).append(row)
+    return grouped

@@ -1,0 +1,95 @@
+"""`servers`: all servers at a glance, from the config file and the cache; none is started."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from search_mcp.cli.counting import summary
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE
+from search_mcp.cli.session import Session, recall
+from search_mcp.cli.terminal import Terminal
+from search_mcp.config import ServerConfig, redact
+from search_mcp.model import Kind
+
+_HEADINGS = ("Server", "State", "Tools", "Runs")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of one server without starting it."""
+
+    name: str
+    state: str
+    reason: str | None
+    tools: int | None
+    runs: str
+
+    def row(self) -> Sequence[str]:
+        """The server as a row of the table; a failure shows its reason instead of its command."""
+        count = f"{self.tools:,}" if self.tools is not None else ""
+        return (self.name, self.state, count, self.reason if self.reason and self.state == "failed" else self.runs)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "state": self.state,
+            "reason": self.reason,
+            "tools": self.tools,
+            "runs": self.runs,
+        }
+
+
+@takes("config", "as_json", "debug")
+def servers(options: Options) -> int:
+    """Show all servers at a glance, without starting any."""
+    screen = options.screen
+    loaded, path = options.configuration()
+    found = recall(loaded, None, known_servers)
+    if options.as_json:
+        screen.json({"config": str(path), "servers": [each.as_json() for each in found]})
+    else:
+        show(found, path, screen)
+    return FINE
+
+
+def known_servers(session: Session) -> list[Known]:
+    """Give what is remembered of each server."""
+    statuses = {status.server: status for status in session.statuses()}
+    return [_known(server, session, statuses[server.name].reason) for server in session.config.servers]
+
+
+def _known(server: ServerConfig, session: Session, reason: str | None) -> Known:
+    listed = session.catalog.is_known(server.name, Kind.TOOLS)
+    tools = sum(item.server == server.name for item in session.tools) if listed else None
+    if not server.enabled:
+        return Known(server.name, "off", None, tools, _command_line(server))
+    if server.problem is not None:
+        return Known(server.name, "failed", server.problem, tools, _command_line(server))
+    if listed and not session.catalog.is_unlistable(server.name, Kind.TOOLS):
+        return Known(server.name, "remembered", None, tools, _command_line(server))
+    return Known(server.name, "failed" if reason else "unknown", reason, None, _command_line(server))
+
+
+def _command_line(server: ServerConfig) -> str:
+    """Write what is run, without secrets and without the program's folder."""
+    program = PurePath(server.command)
+    words = [program.name if program.is_absolute() else server.command, *server.args]
+    return shlex.join(redact(word, server.secrets) for word in words if word)
+
+
+def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
+    """Show the servers to a person."""
+    if not found:
+        terminal.note(f"There are no servers in {path}; search-mcp add or search-mcp import puts some there.")
+        return
+    terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=True)
+    terminal.text("")
+    terminal.paragraph(summary([each.state for each in found], sum(each.tools or 0 for each in found)))
+    if any(each.state == "failed" for each in found):
+        terminal.note("search-mcp check NAME shows all of a reason.")
+    unknown = [each.name for each in found if each.state == "unknown"]
+    if unknown:
+        terminal.note("Nothing is remembered of the unknown ones; search-mcp check starts them.")
