@@ -435,10 +435,9 @@ def _unsplit(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
     """Find what a shell would split and no server is started with as one word."""
     if remedy := in_words(entry.command):
         yield ("command",), "holds the arguments too", remedy
-    for position, arg in enumerate(entry.args):
+    for arg in entry.args:
         if found := re.match(r"(-{1,2}[A-Za-z][\w-]*)\s+\S", arg):
-            remedy = f'write two: "{found[1]}" and what follows it'
-            yield ("args", position), f'is one argument, with a space after "{found[1]}"', remedy
+            yield ("args",), f'"{found[1]} ..." is one argument', f'write two: "{found[1]}" and what follows it'
 
 
 def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:

@@ -52,6 +52,8 @@ class Cost:
     """One search: the model's call and our answer, in the median."""
     tokenizer: Tokenizer
     age_seconds: float | None
+    listing: Listing = "light"
+    """The mode that the client is shown."""
 
     def of_mode(self, mode: Listing) -> int:
         """What a session in this mode begins with."""
@@ -108,6 +110,7 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
         _of_search(session, tokenizer),
         tokenizer,
         session.age_seconds,
+        session.audience.profile.listing,
     )
 
 

@@ -7,6 +7,7 @@ import typer
 
 from search_mcp.cli import cost, inventory, plot, tokenizer
 from search_mcp.cli.cost import MODES, SESSIONS, ByMode, Cost
+from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.terminal import Terminal
 from search_mcp.profiles import Listing
@@ -41,16 +42,21 @@ def tokens(
 
 
 def _show(cost: Cost, terminal: Terminal) -> None:
+    terminal.paragraph(_headline(cost))
+    terminal.text("")
+    marked = [f"{mode} *" if mode == cost.listing else mode for mode in MODES]
+    most_first = sorted(cost.servers, key=lambda each: -each.by_mode["full"])
     terminal.table(
-        ("Server", "Tools", *MODES),
+        ("Server", "Tools", *marked),
         [
-            *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in cost.servers),
+            *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in most_first),
             ("our own tools", "", *_cells(cost.own_tools)),
             ("instructions", "", *_cells(dict.fromkeys(MODES, cost.instructions))),
             ("in all", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
         ],
-        ("Tools", *MODES),
+        ("Tools", *marked),
     )
+    terminal.paragraph("* the listing that this client is shown", style="dim")
     terminal.text("")
     terminal.table(
         ("Session with", *MODES),
@@ -63,6 +69,16 @@ def _show(cost: Cost, terminal: Terminal) -> None:
         f"A search costs {cost.search:,} tokens with its answer: {_worth(cost, 'search')}, and {_worth(cost, 'light')}."
     )
     terminal.paragraph(cost.tokenizer.remark, style="dim")
+
+
+def _headline(cost: Cost) -> str:
+    """Say what the client's listing costs, and what it saves."""
+    tokens = cost.of_mode(cost.listing)
+    line = f"{cost.listing.capitalize()} list: {counted(tokens, 'token')}"
+    if not cost.directly or tokens == cost.directly:
+        return line
+    percent = round(abs(cost.directly - tokens) / cost.directly * 100)
+    return f"{line}, {percent}% {'less' if tokens < cost.directly else 'more'} than without search-mcp"
 
 
 def _cells(by_mode: ByMode) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def test_path(place: Place) -> None:
         ({"command": "npx -y pkg"}, 'command: holds the arguments too; write "command": "npx", "args": ["-y", "pkg"]'),
         (
             {"command": "npx", "args": ["-y pkg"]},
-            'args.0: is one argument, with a space after "-y"; write two: "-y" and what follows it',
+            'args: "-y ..." is one argument; write two: "-y" and what follows it',
         ),
         ({"command": "npx --token sk-s3cr3t12345678901234567890 pkg"}, '"--token", "***", "pkg"]'),
         ({"command": "/opt/my tools/server"}, ""),
