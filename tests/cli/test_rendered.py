@@ -4,12 +4,18 @@ After an intended change: `UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_rend
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cli.conftest import Place, log
 from cli.snapshots import compare
-from search_mcp.cli import checkup
+from search_mcp import jsonrpc
+from search_mcp.cli import checkup, contents, description, overview
 from search_mcp.cli.checkup import Examination, Finding
+from search_mcp.cli.contents import Contents
+from search_mcp.cli.description import Described, Descriptions
+from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model import Era, Kind, Offer, Status
 from search_mcp.profiles import CANONICAL
@@ -76,3 +82,90 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
     found = Examination(FOURTEEN[8:9], CANONICAL, [])
     checkup.report(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=True)
     compare(SCREENS / f"check-one-{columns}.txt", capsys.readouterr().out)
+
+
+def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    long = f"github.{'list_repository_' * 4}issues"
+    rows = [
+        *({"name": f"time.{name}", "server": "time", "description": f"About {name}"} for name in ("now", "convert")),
+        *(
+            {"name": name, "server": "github", "description": "List the issues of a repository, newest first " * 2}
+            for name in (long, "github.get_issue", "github.search_code")
+        ),
+    ]
+    prompts = [{"name": "time.ask", "server": "time", "description": "Ask"}]
+    found = Contents({"tools": rows, "prompts": prompts, "resources": []}, [], None)
+    contents.show(found, ["tools"], Terminal())
+    compare(SCREENS / f"list-{columns}.txt", capsys.readouterr().out)
+
+
+def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    found = [
+        Known("time", "remembered", None, 2, "uvx mcp-server-time --local-timezone Europe/Berlin"),
+        Known(
+            "filesystem", "unknown", None, None, "npx -y @modelcontextprotocol/server-filesystem /home/ann/Documents"
+        ),
+        Known("linear", "failed", "a reason that is longer than the column it stands in at eighty", None, "npx"),
+        Known("old", "off", None, None, "docker run -i --rm old"),
+    ]
+    overview.show(found, Path("mcp-servers.json"), Terminal())
+    compare(SCREENS / f"servers-{columns}.txt", capsys.readouterr().out)
+
+
+def test_logs(columns: int, place: Place) -> None:
+    place.configure({name: {"command": name} for name in ("time", "git", "filesystem", "notes")})
+    for name, text in {
+        "time": """\
+a line of an earlier version
+2026-11-22T18:56:40Z --- started, pid 412 ---
+2026-11-22T18:56:43Z Processing request of type ListToolsRequest
+""",
+        "git": """\
+2026-11-22T18:56:40Z --- started, pid 413 ---
+2026-11-22T18:56:42Z Traceback (most recent call last):
+2026-11-22T18:56:42Z   File "server.py", line 12, in main
+2026-11-22T18:56:42Z git.exc.InvalidGitRepositoryError: /home/ann/Documents
+2026-11-22T18:56:43Z --- started, pid 420 ---
+""",
+        "filesystem": """\
+2026-11-22T18:56:41Z --- started, pid 414 ---
+2026-11-22T18:56:44Z Client does not support MCP Roots, using allowed directories: /home/ann/Documents
+""",
+    }.items():
+        log(place, name).write_text(text)
+    compare(SCREENS / f"logs-{columns}.txt", place.run("logs", COLUMNS=str(columns)).out)
+
+
+def _described(name: str, about: str, schema: dict[str, Any], **others: Any) -> Described:
+    definition = {"name": name, "description": about, "inputSchema": schema, **others}
+    fields = {key: jsonrpc.encode(value) for key, value in definition.items()}
+    return Described(name, name.partition(".")[0], fields, schema)
+
+
+def test_describe(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    log_schema = {
+        "type": "object",
+        "properties": {
+            "max_count": {"type": "integer", "default": 10, "description": "Number of commits"},
+            "repo_path": {
+                "type": "string",
+                "description": "Path of the repository: the folder that holds .git, or any folder below it",
+            },
+            "order": {"enum": ["date", "author-date", "topo"]},
+            "paths": {"type": "array", "items": {"type": "string"}, "default": []},
+        },
+        "required": ["repo_path"],
+    }
+    result = {"type": "object", "properties": {"commits": {"type": "array", "items": {"type": "string"}}}}
+    about = (
+        "Shows the commits of a repository, newest first, with author, date and the first line of each message.\n\n"
+        "Merges:\n  - are included\n  - have two parents"
+    )
+    tools = (
+        _described("git.git_log", about, log_schema, annotations={"readOnlyHint": True}, outputSchema=result),
+        _described("git.git_gc", "", {"type": "object"}, annotations={"destructiveHint": True, "openWorldHint": True}),
+    )
+    description.show_definitions(Descriptions(tools, None, {}, {}), Terminal())
+    text = capsys.readouterr().out
+    compare(SCREENS / f"describe-{columns}.txt", text)
+    assert max(map(len, text.splitlines())) <= columns
