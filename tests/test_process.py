@@ -15,6 +15,7 @@ import pytest
 from rich.pretty import pretty_repr
 
 from search_mcp.backend.guardian import Guardian
+from search_mcp.backend.journal import split_time
 from search_mcp.backend.process import REST_SECONDS, ChildProcess, Command, Spawner, is_program, spawn_options
 
 SECONDS = 30.0
@@ -142,7 +143,9 @@ async def test_the_end_is_told_once_with_the_code_and_the_last_words(tmp_path: P
         await ended.wait()
         await child.stop()
     assert (heard.strip(), child.exit_code(), child.last_words(), ends) == (b"out", 7, "alas", 1)
-    assert log.read_text().strip() == "alas"
+    lines = [split_time(line) for line in log.read_text().splitlines()]
+    assert [text for _, text in lines] == [f"--- started, pid {child.pid} ---", "alas"]
+    assert all(time for time, _ in lines)
 
 
 async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:

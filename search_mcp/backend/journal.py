@@ -1,5 +1,7 @@
 """What a backend writes to its stderr: the end of it for error messages, all of it for its log file.
 
+Every line of the file begins with the time, and every start of the backend has a line of its own. The time is
+UTC, because then lines sort as text, whatever zone and season they are from, and several files can be merged.
 The file holds no secrets and is limited in size; one older file is kept beside it. Several search-mcp
 processes may write the same file: it is opened for every write, because another may have put a new one
 in its place, and because Windows renames no file that somebody has open. A log that cannot be written
@@ -10,8 +12,9 @@ import contextlib
 import logging
 import os
 import re
+import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +28,10 @@ LINE_BYTES = 1 << 16
 """How much of a line is waited for."""
 FILE_BYTES = 1 << 20
 """How long a log file may grow before it becomes the older one."""
+_WRITE_BYTES = 1 << 16
+"""How much is written before the length of the file is looked at again."""
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ "
+_TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z) ")
 _DEVICE = r"con|prn|aux|nul|(com|lpt)\d"
 """What Windows takes for a device, whatever its ending."""
 
@@ -36,17 +43,31 @@ def file_name(server: str) -> str:
     return f"{folded}.log" if is_plain else f"{folded}-{stable_suffix(server)}.log"
 
 
+def split_time(line: str) -> tuple[str | None, str]:
+    """Split a line of a log file into its time and its text; lines of earlier versions have no time."""
+    match = _TIME.match(line)
+    return (match[1], line[match.end() :]) if match else (None, line)
+
+
 class Journal:
     """One backend's stderr. Without a path only the tail is kept."""
 
-    def __init__(self, path: Path | None, secrets: Iterable[str] = ()) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, secrets: Iterable[str] = (), clock: Callable[[], float] = time.time) -> None:
+        self._path, self._clock = path, clock
         longest_first = sorted(secrets, key=len, reverse=True)
         self._secrets = [secret.encode(errors="surrogateescape") for secret in longest_first]  # as `os.environ` has it
+        self._longest_secret = max(map(len, self._secrets), default=0)
         self._line = b""  # one that is not complete; a secret may be
+        self._is_inside_line = False  # the file has the beginning of that line already
         self._fails = False  # it was said that the file cannot be written
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
+
+    def started(self, pid: int) -> None:
+        """Write a line about the start of a process to the file."""
+        if self._path is not None:
+            mark = b"%s--- started, pid %d ---\n" % (self._time(), pid)
+            self._write_file(self._path, mark if _ends_with_whole_line(self._path) else b"\n" + mark)
 
     def write(self, data: bytes) -> None:
         """Take in what the backend wrote."""
@@ -56,16 +77,29 @@ class Journal:
             self._tail_size -= len(self._tail.popleft())
         if self._path is not None:
             lines, newline, self._line = (self._line + data).rpartition(b"\n")
+            whole = self._redacted(lines + newline)
             if len(self._line) > LINE_BYTES:
-                lines, newline, self._line = lines + newline, self._line, b""
-            if lines or newline:
-                self._write_file(self._path, self._redacted(lines + newline))
+                begin = self._redacted(self._line)
+                cut = max(0, len(begin) - self._longest_secret)  # after it a secret may have begun
+                whole, self._line = whole + begin[:cut], begin[cut:]
+            if whole:
+                self._write_file(self._path, self._timed(whole))
 
     def close(self) -> None:
-        """Write what came without the end of its line."""
-        if self._path is not None and self._line:
-            self._write_file(self._path, self._redacted(self._line))
+        """Write the last line, if its end is missing."""
+        if self._path is not None and (self._line or self._is_inside_line):
+            self._write_file(self._path, self._timed(self._redacted(self._line) + b"\n"))
             self._line = b""
+
+    def _timed(self, data: bytes) -> bytes:
+        """Put the time before every line that begins in the data."""
+        time_before = self._time()
+        begin = b"" if self._is_inside_line else time_before
+        self._is_inside_line = not data.endswith(b"\n")
+        return begin + data[:-1].replace(b"\n", b"\n" + time_before) + data[-1:]
+
+    def _time(self) -> bytes:
+        return time.strftime(_TIME_FORMAT, time.gmtime(self._clock())).encode()
 
     def _redacted(self, data: bytes) -> bytes:
         for secret in self._secrets:
@@ -78,13 +112,23 @@ class Journal:
 
     def _write_file(self, path: Path, data: bytes) -> None:
         try:
-            _append(path, data)
+            for part in _parts(data):
+                _append(path, part)
         except OSError as exc:
             if not self._fails:
                 log.warning("! %s cannot be written: %s", path, exc)
             self._fails = True
         else:
             self._fails = False
+
+
+def _parts(data: bytes) -> Iterator[bytes]:
+    """Cut at ends of lines: with their times, many short lines may be longer than a file may grow."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _WRITE_BYTES) + 1 or len(data)
+        yield data[start:end]
+        start = end
 
 
 def _append(path: Path, data: bytes) -> None:
@@ -97,6 +141,16 @@ def _append(path: Path, data: bytes) -> None:
         with contextlib.suppress(PermissionError, FileNotFoundError):
             if path.stat().st_size > FILE_BYTES:
                 path.replace(path.with_suffix(".old.log"))
+
+
+def _ends_with_whole_line(path: Path) -> bool:
+    """Whether the next line begins on a line of its own; not after a process that was killed within one."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"
+    except OSError:  # there is no file, or it is empty
+        return True
 
 
 def _opened(path: Path) -> BinaryIO:

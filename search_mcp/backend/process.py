@@ -163,6 +163,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._stdout: Any = stdout
         self._stdout.set_protocol(_Straight(self._on_output, stdout.get_protocol()))
         self._trees.watch(self.pid)
+        self._journal.started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:  # it was read before `connection_made`

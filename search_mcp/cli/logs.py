@@ -1,11 +1,11 @@
 """`logs`: what servers wrote to their stderr, from the files in the log folder, and what they write now.
 
-The files hold no times, so what several servers wrote earlier is shown one server after the other, and
-interleaved from then on. Files are opened only to be read: on Windows one that is open cannot be renamed
+The lines of several servers are merged in order of time. Lines of earlier versions have no time: each stays
+behind the line before it. Files are opened only to be read: on Windows one that is open cannot be renamed
 by whoever writes it.
 """
 
-from collections import deque
+import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import typer
 
 from search_mcp import edits
 from search_mcp.aggregate import log_folder
-from search_mcp.backend.journal import file_name
+from search_mcp.backend.journal import file_name, split_time
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
@@ -23,7 +23,18 @@ from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig, redact
 
-Show = Callable[[ServerConfig, str], None]
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a log file."""
+
+    text: str
+    time: str | None
+    order: str
+    """Its time, or that of the line before it; empty if neither has one."""
+
+
+Show = Callable[[ServerConfig, Line], None]
 
 
 @takes("config", "as_json", "debug")
@@ -44,13 +55,13 @@ def logs(
     folder = log_folder()
     files = [LogFile(each, folder) for each in loaded.servers if of_server in (None, each.name)]
 
-    def show(of: ServerConfig, line: str) -> None:
+    def show(of: ServerConfig, line: Line) -> None:
         if options.as_json:
-            screen.json_line({"server": of.name, "line": line})
+            screen.json_line({"server": of.name, "time": line.time, "line": line.text})
         elif of_server is not None:
-            screen.text(line)
+            screen.text(" ".join(filter(None, (line.time, line.text))))
         else:
-            screen.logged(of.name, line)
+            screen.logged(line.time, of.name, line.text)
 
     if following:
         run_alone(lambda: follow(files, folder, lines, show, screen))
@@ -69,19 +80,23 @@ class LogFile:
         self._older = self.path.with_suffix(".old.log")
         self._position = _Position(None, 0)
         self._unfinished = b""
+        self._order = ""
 
     def written_at(self) -> float:
         """When it was last written to; zero if never."""
         return self.path.stat().st_mtime if self.path.exists() else 0.0
 
-    def last_lines(self, count: int) -> list[str]:
+    def last_lines(self, count: int) -> list[Line]:
         """Read to the end of the file; give the last lines, of the older file too where need be."""
         older = _read(self._older, _Position(None, 0))[0]
         data, self._position = _read(self.path, self._position)
         *whole, self._unfinished = (older + data).split(b"\n")
-        return self._decoded(deque(whole, count))
+        shown_from = max(0, len(whole) - count)
+        times_before = (split_time(_text(line))[0] for line in reversed(whole[:shown_from]))
+        self._order = next(filter(None, times_before), "")
+        return self._decoded(whole[shown_from:])
 
-    def new_lines(self) -> list[str]:
+    def new_lines(self) -> list[Line]:
         """Read what was written since; a line is given once it is whole."""
         data = b""
         if self._position.file not in (None, _identity(self.path)):
@@ -92,12 +107,21 @@ class LogFile:
         *whole, self._unfinished = (self._unfinished + data + more).split(b"\n")
         return self._decoded(whole)
 
-    def rest(self) -> list[str]:
+    def rest(self) -> list[Line]:
         """Give the last line, if it is not whole."""
         return self._decoded([self._unfinished] if self._unfinished else [])
 
-    def _decoded(self, lines: Iterable[bytes]) -> list[str]:
-        return [redact(line.decode(errors="replace").rstrip("\r"), self.server.secrets) for line in lines]
+    def _decoded(self, lines: Iterable[bytes]) -> list[Line]:
+        decoded = []
+        for line in lines:
+            time, text = split_time(_text(line))
+            self._order = time or self._order
+            decoded.append(Line(redact(text, self.server.secrets), time, self._order))
+        return decoded
+
+
+def _text(line: bytes) -> str:
+    return line.decode(errors="replace").rstrip("\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,25 +150,30 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
 
 
 def show_last(files: Sequence[LogFile], count: int, show: Show) -> None:
-    """Show the last lines of each; what was written to last comes last."""
-    for log in sorted(files, key=LogFile.written_at):
-        for line in [*log.last_lines(count), *log.rest()]:
-            show(log.server, line)
+    """Show the last lines of each."""
+    _show_merged([(log, [*log.last_lines(count), *log.rest()]) for log in _last_written_last(files)], show)
 
 
 async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show, terminal: Terminal) -> None:
     """Show the last lines, then every line as it is written, until nobody reads them any more."""
     _make(folder)
-    for log in sorted(files, key=LogFile.written_at):
-        for line in log.last_lines(count):
-            show(log.server, line)
+    _show_merged([(log, log.last_lines(count)) for log in _last_written_last(files)], show)
     with edits.noticed(folder) as edited:
         while not terminal.is_unread:
-            for log in files:
-                for line in log.new_lines():
-                    show(log.server, line)
+            _show_merged([(log, log.new_lines()) for log in files], show)
             await edited.wait()
             edited.clear()
+
+
+def _last_written_last(files: Iterable[LogFile]) -> list[LogFile]:
+    return sorted(files, key=LogFile.written_at)
+
+
+def _show_merged(lines_of: Iterable[tuple[LogFile, list[Line]]], show: Show) -> None:
+    """Show the lines of several files in order of time; those of one file stay in their order."""
+    streams = [[(log.server, line) for line in lines] for log, lines in lines_of]
+    for server, line in heapq.merge(*streams, key=lambda entry: entry[1].order):
+        show(server, line)
 
 
 def _make(folder: Path) -> None:

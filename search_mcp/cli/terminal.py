@@ -140,10 +140,11 @@ class Terminal:
     def _spinner(self) -> Spinner:
         return Spinner("dots" if self._writes_unicode() else "line")
 
-    def logged(self, source: str, line: str) -> None:
-        """Write a line of somebody's log, with whose it is."""
+    def logged(self, time: str | None, source: str, line: str) -> None:
+        """Write a line of a log, after its time, if it has one, and its source."""
+        before = Text.assemble((f"{time} " if time else "", "dim"), (one_line(source), "cyan"), (" | ", "dim"))
         for part in clean(line).split("\n"):
-            self._out.print(Text.assemble((one_line(source), "cyan"), (" | ", "dim"), part), soft_wrap=True)
+            self._out.print(before + Text(part), soft_wrap=True)
 
     @property
     def is_unread(self) -> bool:

@@ -10,70 +10,110 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Place, log, server
-from search_mcp.cli.logs import LogFile
+from search_mcp.cli.logs import Line, LogFile, show_last
 from search_mcp.config import ServerConfig
 
 BOX = ServerConfig(name="box", command="x", secrets=frozenset({"s3cr3t"}))
 Configured = Callable[..., Place]
 
 
+def texts(lines: list[Line]) -> list[str]:
+    return [line.text for line in lines]
+
+
+def merged(folder: Path, count: int, logs: dict[str, str]) -> list[str]:
+    """What is shown of the logs of several servers."""
+    for name, text in logs.items():
+        (folder / f"{name}.log").write_text(text)
+    shown: list[str] = []
+    files = [LogFile(ServerConfig(name=name, command="x"), folder) for name in logs]
+    show_last(files, count, lambda of, line: shown.append(f"{of.name} {line.time and line.time[-3:-1]} {line.text}"))
+    return shown
+
+
+def at(second: int, text: str) -> str:
+    return f"2026-11-22T18:56:{second:02}Z {text}\n"
+
+
+def test_several_servers_in_order_of_time(tmp_path: Path) -> None:
+    a = at(1, "one") + at(4, "four") + at(3, "the clock went back")
+    shown = merged(tmp_path, 50, {"a": a, "b": at(2, "two") + at(5, "five")})
+    assert shown == ["a 01 one", "b 02 two", "a 04 four", "a 03 the clock went back", "b 05 five"]
+
+
+def test_a_line_without_a_time_stays_behind_the_line_before_it(tmp_path: Path) -> None:
+    logs = {"a": at(1, "one") + at(3, "three") + "more\nstill more\n", "b": at(2, "two") + at(4, "four"), "c": "old\n"}
+    assert merged(tmp_path, 50, logs) == [
+        "c None old",
+        "a 01 one",
+        "b 02 two",
+        "a 03 three",
+        "a None more",
+        "a None still more",
+        "b 04 four",
+    ]
+    assert merged(tmp_path, 2, logs) == ["c None old", "b 02 two", "a None more", "a None still more", "b 04 four"]
+    assert merged(tmp_path, 0, logs) == []
+
+
 def test_the_last_lines_come_of_the_older_file_too(tmp_path: Path) -> None:
     (tmp_path / "box.old.log").write_text("1\n2\n3\n")
     (tmp_path / "box.log").write_text("4\r\n5\nunfini")
     box = LogFile(BOX, tmp_path)
-    assert box.last_lines(4) == ["2", "3", "4", "5"]
-    assert box.rest() == ["unfini"]
+    assert texts(box.last_lines(4)) == ["2", "3", "4", "5"]
+    assert texts(box.rest()) == ["unfini"]
 
 
 def test_what_is_written_on(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     box = LogFile(BOX, tmp_path)
-    assert box.last_lines(5) == []
+    assert texts(box.last_lines(5)) == []
     path.write_text("one\ntw")
-    assert box.new_lines() == ["one"]
+    assert texts(box.new_lines()) == ["one"]
     with path.open("a") as file:
         file.write("o s3cr3t\nthree\n")
-    assert box.new_lines() == ["two ***", "three"]
-    assert box.new_lines() == []
+    assert texts(box.new_lines()) == ["two ***", "three"]
+    assert texts(box.new_lines()) == []
 
 
 def test_nothing_is_lost_when_the_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     path.write_text("one\ntw")
     box = LogFile(BOX, tmp_path)
-    assert box.last_lines(5) == ["one"]
+    assert texts(box.last_lines(5)) == ["one"]
     with path.open("a") as file:
         file.write("o\nthree\nfo")
     path.replace(tmp_path / "box.old.log")
     path.write_text("ur\nfive\n")
-    assert box.new_lines() == ["two", "three", "four", "five"]
+    assert texts(box.new_lines()) == ["two", "three", "four", "five"]
 
 
 def test_a_file_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     path.write_text("one\n")
     box = LogFile(BOX, tmp_path)
-    assert box.last_lines(5) == ["one"]
+    assert texts(box.last_lines(5)) == ["one"]
     path.unlink()
-    assert box.new_lines() == []
+    assert texts(box.new_lines()) == []
     path.write_text("two\n")
-    assert box.new_lines() == ["two"]
+    assert texts(box.new_lines()) == ["two"]
 
 
 def test_of_all_servers_and_of_one(toolbox: Place) -> None:
     log(toolbox, "toolbox").write_text("one\ntwo\nunfinished")
-    log(toolbox, "dying").write_text("no licence\n")
+    log(toolbox, "dying").write_text(at(9, "no licence"))
     ended = toolbox.run("logs")
     assert (ended.code, ended.err) == (0, "")
-    assert sorted(ended.out.splitlines()) == [
-        "dying | no licence",
+    assert ended.out.splitlines() == [
         "toolbox | one",
         "toolbox | two",
         "toolbox | unfinished",
+        "2026-11-22T18:56:09Z dying | no licence",
     ]
     assert toolbox.run("logs", "toolbox", "--lines", "1").out == "two\nunfinished\n"
+    assert toolbox.run("logs", "dying").out == "2026-11-22T18:56:09Z no licence\n"
     lines = [json.loads(line) for line in toolbox.run("logs", "dying", "--json").out.splitlines()]
-    assert lines == [{"server": "dying", "line": "no licence"}]
+    assert lines == [{"server": "dying", "time": "2026-11-22T18:56:09Z", "line": "no licence"}]
 
 
 def test_where_there_are_none(toolbox: Place) -> None:
