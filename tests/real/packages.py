@@ -37,6 +37,10 @@ PYTHON_2 = "mcp==2.3.0"
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
 REGISTRY = ("skillsaw==0.22.0",)  # a linter that brings the released schemas of the official registry
+OPENCODE = "opencode-ai@1.18.33"
+CODEX = "@openai/codex@0.169.0"
+GEMINI_CLI = "@google/gemini-cli@0.61.0"
+CLAUDE_CODE = "@anthropic-ai/claude-code@2.1.329"
 INTERACTION = (PYTHON_2, "inline-snapshot==0.36.1")  # a release of the Python SDK, and what its own tests import
 
 # The Inspector's engines field says ">=22.19.0", and the conformance suite uses fs.globSync, which 22.0 brought;
@@ -87,6 +91,55 @@ def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: 
 def bridge() -> Path:
     """Install mcp-remote; the folder in which `npx mcp-remote` finds it."""
     return _installed("bridge", BRIDGE, lambda folder: _npm(folder, BRIDGE))
+
+
+def opencode() -> list[str]:
+    """Give the command line of opencode."""
+    system = {"Windows": "windows"}.get(platform.system(), platform.system().lower())
+    return _native_program("opencode", OPENCODE, f"opencode-{system}-{_architecture()}/bin/opencode")
+
+
+def claude_code() -> list[str]:
+    """Give the command line of Claude Code."""
+    system = {"Windows": "win32"}.get(platform.system(), platform.system().lower())
+    package = f"@anthropic-ai/claude-code-{system}-{_architecture()}"
+    return _native_program("claude-code", CLAUDE_CODE, f"{package}/claude")
+
+
+def codex() -> list[str]:
+    """Give the command line of Codex."""
+    return [node(), str(_entry(_npm_folder("codex", CODEX), "@openai/codex", "codex"))]
+
+
+def gemini_cli() -> list[str]:
+    """Give the command line of Gemini CLI."""
+    return [node(), str(_entry(_npm_folder("gemini-cli", GEMINI_CLI), "@google/gemini-cli", "gemini"))]
+
+
+def _npm_folder(kind: str, package: str) -> Path:
+    return _installed(kind, (package,), lambda folder: _npm(folder, (package,)))
+
+
+def _native_program(kind: str, package: str, program: str) -> list[str]:
+    """Install a package whose program is an executable in a package of its own for each platform.
+
+    The executable is started directly: the script that the package puts in its place is not run. npm skips an
+    optional package that it cannot install, so its presence is part of the installation.
+    """
+    executable = Path("node_modules") / (program + (".exe" if os.name == "nt" else ""))
+
+    def install(folder: Path) -> None:
+        _npm(folder, (package,))
+        if not (folder / executable).exists():
+            raise PackagesMissingError(f"npm installed {package} without {executable.as_posix()}")
+
+    return [str(_installed(kind, (package,), install) / executable)]
+
+
+def _architecture() -> str:
+    return {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "ARM64": "arm64"}.get(
+        platform.machine(), platform.machine()
+    )
 
 
 def python_1() -> str:

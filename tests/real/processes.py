@@ -1,7 +1,8 @@
 """Which processes carry a mark, so that a test can say that nothing is left of a run.
 
-The mark is the value of an environment variable that every process of the run was given or inherited; where an
-environment cannot be read (Windows), it is looked for in the command line, which names the run's own folder.
+The mark is the name of the run's own folder. It is in the environment of every process of the run: as the value of
+a variable of its own, and in the home, which is passed on by clients that drop unknown variables. Where an environment
+cannot be read (Windows), it is looked for in the command line.
 """
 
 import os
@@ -20,14 +21,13 @@ SECONDS = 60.0
 def living(mark: str) -> set[int]:
     """Find the processes with the mark."""
     if platform.system() == "Linux":
-        wanted = f"{VARIABLE}={mark}".encode()
-        return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if wanted in _environment(entry)}
+        return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark.encode() in _environment(entry)}
     if platform.system() == "Windows":
         query = f"Get-CimInstance Win32_Process -Filter \"CommandLine like '%{mark}%' and Name != 'powershell.exe'\""
         command = ["powershell", "-NoProfile", "-Command", f"({query}).ProcessId"]
         return {int(pid) for pid in _output(command).split()}
     lines = _output(["ps", "-A", "-E", "-ww", "-o", "pid=,command="]).splitlines()
-    return {int(line.split()[0]) for line in lines if f"{VARIABLE}={mark}" in line}
+    return {int(line.split()[0]) for line in lines if mark in line}
 
 
 def wait_until_gone(mark: str) -> set[int]:
@@ -51,11 +51,11 @@ def _wait_for_one(pid: int, seconds: float) -> None:
             os.close(handle)
 
 
-def _environment(process: Path) -> list[bytes]:
+def _environment(process: Path) -> bytes:
     try:
-        return (process / "environ").read_bytes().split(b"\0")
+        return (process / "environ").read_bytes()
     except OSError:
-        return []  # gone, or another user's: not of this run
+        return b""  # gone, or another user's: not of this run
 
 
 def _output(command: list[str]) -> str:
