@@ -34,7 +34,7 @@ def tables() -> Iterator[tuple[str, str]]:
     yield "keys of tools", _keys(ToolFilter)
     yield "keys of both", _keys(ServerDefaults)
     yield "keys of settings", _keys(Settings, without=shared)
-    commands = dict(_commands(typer.main.get_command(app.app)))
+    commands = dict(_commands(typer.main.get_command(app.application())))
     counted = Counter(_option(each) for command in commands.values() for each in _options(command))
     common = [option for option, count in counted.items() if count >= _OFTEN]
     yield "common options", _table(("Option", "Meaning"), common)

@@ -7,27 +7,13 @@ package.
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 from search_mcp import __version__, server
-from search_mcp.cli import (
-    checkup,
-    configuring,
-    description,
-    editing,
-    importing,
-    installer,
-    invocation,
-    listing,
-    logs,
-    overview,
-    registration,
-    tokens,
-)
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
@@ -35,16 +21,7 @@ from search_mcp.cli.terminal import Terminal, is_of_closed_pipe
 from search_mcp.errors import ConfigError
 
 NAME = "search-mcp"
-
-app = typer.Typer(
-    name=NAME,
-    cls=Group,
-    help="""One MCP server in front of all your MCP servers: your AI client sees one server with all tools, and a search
-    that finds the right one.""",
-    epilog=f"{NAME} import\n{NAME} check\n{NAME} install claude-desktop",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 
 
 def main(words: Sequence[str]) -> int:
@@ -53,7 +30,7 @@ def main(words: Sequence[str]) -> int:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live
     screen = Terminal()
     try:
-        command: Any = typer.main.get_command(app)
+        command: Any = typer.main.get_command(application(_needed(words)))
         code = command.main(args=list(words), prog_name=NAME, standalone_mode=False, obj=screen)
         return code if isinstance(code, int) else FINE
     except (Problem, ConfigError) as exc:
@@ -97,8 +74,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def before_any_command(
+def _before_any_command(
     shown: Annotated[
         bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
@@ -125,7 +101,9 @@ def demo(options: Options) -> int:
     except ImportError as exc:
         if (exc.name or "").partition(".")[0] != "mcp":
             raise
-        raise Misuse("the demo needs the official Python SDK 2.x", installer.add("demo")) from exc
+        raise Misuse(
+            "the demo needs the official Python SDK 2.x", import_module("search_mcp.cli.installer").add("demo")
+        ) from exc
     code: int = demonstration.run(options.config, options.screen)
     return code
 
@@ -151,45 +129,76 @@ def version() -> None:
 
 
 EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings and diagnosis"
-COMMANDS: Sequence[tuple[str, str, Callable[..., Any], Sequence[str]]] = (
-    (EVERYDAY, "check", checkup.check, ("check", "check github time", "check --client cursor")),
-    (EVERYDAY, "servers", overview.servers, ("servers", "servers --json")),
-    (EVERYDAY, "list", listing.list_, ("list", "list time --refresh", "list --prompts --resources")),
-    (EVERYDAY, "search", listing.search, ("search what time is it in Tokyo", "search read a file --server filesystem")),
-    (EVERYDAY, "describe", description.describe, ("describe time.convert_time",)),
+COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
+    (EVERYDAY, "check", "checkup:check", ("check", "check github time", "check --client cursor")),
+    (EVERYDAY, "servers", "overview:servers", ("servers", "servers --json")),
+    (EVERYDAY, "list", "listing:list_", ("list", "list time --refresh", "list --prompts --resources")),
+    (
+        EVERYDAY,
+        "search",
+        "listing:search",
+        ("search what time is it in Tokyo", "search read a file --server filesystem"),
+    ),
+    (EVERYDAY, "describe", "description:describe", ("describe time.convert_time",)),
     (
         EVERYDAY,
         "call",
-        invocation.call,
+        "invocation:call",
         ("call time.get_current_time timezone=Asia/Tokyo", """call memory.open_nodes 'names=["Anna"]'"""),
     ),
     (
         SERVERS,
         "add",
-        editing.add,
+        "editing:add",
         ("add memory -- npx -y @modelcontextprotocol/server-memory", "add --json -   # then paste a README's JSON"),
     ),
-    (SERVERS, "remove", editing.remove, ("remove memory", "remove memory --dry-run")),
-    (SERVERS, "enable", editing.enable, ("enable memory",)),
-    (SERVERS, "disable", editing.disable, ("disable memory", "disable memory github")),
-    (CLIENTS, "import", importing.import_, ("import --dry-run", "import claude-desktop cursor")),
+    (SERVERS, "remove", "editing:remove", ("remove memory", "remove memory --dry-run")),
+    (SERVERS, "enable", "editing:enable", ("enable memory",)),
+    (SERVERS, "disable", "editing:disable", ("disable memory", "disable memory github")),
+    (CLIENTS, "import", "importing:import_", ("import --dry-run", "import claude-desktop cursor")),
     (
         CLIENTS,
         "install",
-        registration.install,
+        "registration:install",
         ("install claude-desktop --dry-run", "install --all-found --replace"),
     ),
-    (CLIENTS, "uninstall", registration.uninstall, ("uninstall claude-desktop",)),
-    (OTHERS, "tokens", tokens.tokens, ("tokens", "tokens --client claude-desktop")),
-    (OTHERS, "logs", logs.logs, ("logs", "logs github --follow")),
-    (OTHERS, "demo", demo, ("demo",)),
-    (OTHERS, "serve", serve, ("serve --client claude-desktop",)),
-    (OTHERS, "help", help_, ("help check",)),
-    (OTHERS, "version", version, ("version",)),
+    (CLIENTS, "uninstall", "registration:uninstall", ("uninstall claude-desktop",)),
+    (OTHERS, "tokens", "tokens:tokens", ("tokens", "tokens --client claude-desktop")),
+    (OTHERS, "logs", "logs:logs", ("logs", "logs github --follow")),
+    (OTHERS, "demo", "app:demo", ("demo",)),
+    (OTHERS, "serve", "app:serve", ("serve --client claude-desktop",)),
+    (OTHERS, "help", "app:help_", ("help check",)),
+    (OTHERS, "version", "app:version", ("version",)),
 )
-"""Every command: its group in the help, its name, what runs it, examples."""
+"""Every command: its group in the help, its name, the module and function that run it, examples."""
+CONFIG = "config"
 
-for _heading, _name, _run, _examples in COMMANDS:
-    _lines = "\n".join(f"{NAME} {each}" for each in _examples)
-    app.command(_name, cls=Command, rich_help_panel=_heading, epilog=_lines)(_run)
-app.add_typer(configuring.app, name="config", rich_help_panel=OTHERS)
+
+def application(only: str | None = None) -> typer.Typer:
+    """Assemble the commands, or one of them: the others' modules are not loaded then."""
+    app = typer.Typer(
+        name=NAME,
+        cls=Group,
+        help="""One MCP server in front of all your MCP servers: your AI client sees one server with all tools, and a
+        search that finds the right one.""",
+        epilog=f"{NAME} import\n{NAME} check\n{NAME} install claude-desktop",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_before_any_command)
+    for heading, name, place, examples in COMMANDS:
+        if only in (None, name):
+            module, _, function = place.partition(":")
+            run = getattr(import_module(f"search_mcp.cli.{module}"), function)
+            lines = "\n".join(f"{NAME} {each}" for each in examples)
+            app.command(name, cls=Command, rich_help_panel=heading, epilog=lines)(run)
+    if only in (None, CONFIG):
+        configuring = import_module("search_mcp.cli.configuring")
+        app.add_typer(configuring.app, name=CONFIG, rich_help_panel=OTHERS)
+    return app
+
+
+def _needed(words: Sequence[str]) -> str | None:
+    """Name the command that a command line runs; `None` if all are needed, for their names or their help."""
+    names = {CONFIG, *(name for _, name, _, _ in COMMANDS)}
+    return words[0] if words and words[0] in names and COMPLETION_VARIABLE not in os.environ else None

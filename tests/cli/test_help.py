@@ -15,7 +15,7 @@ import typer
 from cli.conftest import Place
 from cli.snapshots import compare
 from search_mcp.cli import main
-from search_mcp.cli.app import app
+from search_mcp.cli.app import application
 
 TEXTS = Path(__file__).parent / "help"
 
@@ -26,7 +26,7 @@ def _paths(group: Any, *before: str) -> Iterator[tuple[str, ...]]:
         yield from _paths(command, *before, name) if hasattr(command, "commands") else [(*before, name)]
 
 
-PATHS = [*_paths(typer.main.get_command(app))]
+PATHS = [*_paths(typer.main.get_command(application()))]
 
 
 def _file(path: tuple[str, ...]) -> Path:

@@ -9,7 +9,7 @@ import typer
 from checkout import ROOT
 
 from docs.pages import DOCS, PAGES, text
-from search_mcp.cli.app import app
+from search_mcp.cli.app import application
 
 
 def test_the_tables_are_those_of_the_code() -> None:
@@ -22,7 +22,7 @@ def test_the_tables_are_those_of_the_code() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_only_commands_and_options_are_named_that_there_are(page: str) -> None:
     """In running text too, where nothing is executed."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(application())
     commands = {*group.commands}  # type: ignore[attr-defined]  # typer does not say that it is a group
     described = {*re.findall(r"--[a-z][a-z-]+", text("commands.md"))}
     named = {*re.findall(r"`search-mcp ([a-z]+)", text(page))}
