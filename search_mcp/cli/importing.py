@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from search_mcp.cli import warming
 from search_mcp.cli.editing import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
@@ -20,8 +21,7 @@ from search_mcp.clients.merging import Merged
 from search_mcp.errors import ConfigError
 
 
-@takes("config", "dry_run", "as_json", "debug")
-@in_turn()
+@takes("config", "no_start", "dry_run", "as_json", "debug")
 def import_(
     options: Options,
     sources: Annotated[
@@ -34,11 +34,24 @@ def import_(
     ] = None,
 ) -> int:
     """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp."""
+    code, path, names, is_changed = _import(options, sources or [])
+    # A file that a person names may be a stranger's: its programs are started by `check`, once they were looked at.
+    is_from_clients = all(source in BY_NAME for source in sources or ())
+    if names and is_from_clients and not options.dry_run and not options.no_start:
+        warming.warm(path, options.screen, names)
+    if is_changed and not options.dry_run and not options.as_json:
+        options.screen.note(f"Next: {command_to_check(options, path)}")
+    return code
+
+
+@in_turn()
+def _import(options: Options, sources: Sequence[str]) -> tuple[int, Path, Sequence[str], bool]:
+    """Copy the servers; return the exit code, the configuration, the names of the servers in it, and if it changed."""
     screen, own = options.screen, own_file(options)
     servers: list[Server] = []
     troubles: list[ConfigError] = []
     machine = this_machine()
-    for path, client in _files(sources or [], own.path, machine):
+    for path, client in _files(sources, own.path, machine):
         with noting(troubles):
             document = storage.load(path, found.format_of(path, client)).document
             project = found.project_of(path, client, machine)
@@ -46,17 +59,17 @@ def import_(
     changed, merged = merging.merge(own.document, servers)
     if changed != own.document and not options.dry_run:
         own.save(changed)
+    names = [each.name for each in merged if each.result != "skipped"]
     if options.as_json:
         screen.json(_import_as_json(own.path, merged, troubles, difference.unified(own.document, changed)))
-        return WRONG if troubles else FINE
+        return WRONG if troubles else FINE, own.path, names, changed != own.document
     _tell(merged, troubles, options)
     tell_of_bridges(bridged(own.document, changed), screen)
     if changed != own.document and options.dry_run:
         screen.text(difference.unified(own.document, changed))
     elif changed != own.document:
         screen.note(f"Saved in {own.path}.")
-        screen.note(f"Next: {command_to_check(options, own.path)}")
-    return report(troubles, screen)
+    return report(troubles, screen), own.path, names, changed != own.document
 
 
 def _tell(merged: Sequence[Merged], troubles: Sequence[ConfigError], options: Options) -> None:

@@ -47,6 +47,9 @@ class Options:
         ),
     ] = None
     refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False
+    no_start: Annotated[
+        bool, typer.Option("--no-start", help="Do not start the servers once to learn their tools.")
+    ] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change without changing it.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
     no_pager: Annotated[

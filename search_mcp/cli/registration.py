@@ -14,6 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.aggregate import state_folder
+from search_mcp.cli import warming
+from search_mcp.cli.counting import enumerated
 from search_mcp.cli.editing import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
@@ -80,8 +82,7 @@ class _Done:
         return "restart it" if self.result == "removed" else self.client.next_step
 
 
-@takes("config", "dry_run", "as_json", "debug")
-@in_turn()
+@takes("config", "no_start", "dry_run", "as_json", "debug")
 def install(
     options: Options,
     clients: _Clients = None,
@@ -92,12 +93,21 @@ def install(
     ] = False,
 ) -> int:
     """Register search-mcp in AI clients."""
+    code, path = _register(options, clients or [], all_found=all_found, replace=replace)
+    if path is not None and not options.dry_run and not options.no_start:
+        warming.warm(path, options.screen)
+    return code
+
+
+@in_turn()
+def _register(options: Options, clients: Sequence[str], *, all_found: bool, replace: bool) -> tuple[int, Path | None]:
+    """Write search-mcp into the clients' files; return the exit code, and the configuration if any was written."""
     words = _own_command()
     own = own_file(options)
     behind = own.document.put((ROOT,), own.document.members((ROOT,)))
     plans: list[_Plan] = []
     troubles: list[ConfigError] = []
-    for client, path, is_there in _targets(clients or [], all_found):
+    for client, path, is_there in _targets(clients, all_found):
         if not is_there:
             creating = "would create it" if options.dry_run else "creating it"
             options.screen.warning(f"{client.title} was not found on this machine (no {path}); {creating}")
@@ -105,6 +115,11 @@ def install(
             plan = _Plan(client, storage.load(path, client.format))
             if replace:
                 plan, behind = _with_moves(plan, behind)
+            elif twice := _started_twice(plan, behind):
+                options.screen.warning(
+                    f"{client.title} still starts {enumerated(twice)} itself, so their tools will be there twice; "
+                    "--replace moves them to search-mcp"
+                )
             plans.append(plan)
     if plans and behind != own.document and not options.dry_run:
         own.save(behind)
@@ -116,7 +131,7 @@ def install(
     _show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
-    return _conclude(troubles, options)
+    return _conclude(troubles, options), own.path if done else None
 
 
 @dataclass(frozen=True)
@@ -136,6 +151,13 @@ class _Startup:
     command: Sequence[str]
     config: str
     variables: Sequence[str]
+
+
+def _started_twice(plan: _Plan, own: Document) -> list[str]:
+    """Name the client's servers that search-mcp starts as well."""
+    movable, _ = installation.behind(plan.file.document, plan.client)
+    _, merged = merging.merge(own, movable)
+    return [each.server.name for each in merged if each.result == "present"]
 
 
 def _own_command() -> Sequence[str]:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from search_mcp import server
 from search_mcp.cli import inventory
+from search_mcp.cli.counting import counted
 from search_mcp.cli.memory import Renewed
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import bridge
 from search_mcp.errors import ConfigError
 from search_mcp.model import Kind
 
@@ -20,7 +22,7 @@ from search_mcp.model import Kind
 def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> None:
     """Start the servers of a configuration that were never listed, of these if some are named, and print the outcome.
 
-    A server whose last start failed is not started again: `check` does that.
+    `check` starts the others: those whose last start failed, and bridges to remote servers, which may open a browser.
     """
     try:
         config = server.read(path, os.environ)
@@ -30,7 +32,10 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
     unknown = recall(
         config, None, lambda session: {each.server for each in session.statuses() if each.state == "unknown"}
     )
-    new = {name for name in unknown if among is None or name in among}
+    bridges = {each.name for each in config.servers if bridge.is_bridge(each.args)}
+    new = {name for name in unknown - bridges if among is None or name in among}
+    if remote := sorted(unknown & bridges):
+        screen.note(f"Not started, because it may open a browser to log in: {', '.join(remote)}.")
     if new:
         run(only(config, new), None, Renewed, lambda session: _settle(session, screen))
     recall(config, None, lambda session: _report(session, screen))
@@ -44,10 +49,7 @@ async def _settle(session: Session, screen: Terminal) -> None:
 def _report(session: Session, screen: Terminal) -> None:
     servers = {item.server for item in session.tools}
     if servers:
-        tools, of = _counted(len(session.tools), "tool"), _counted(len(servers), "server")
-        screen.note(f"{tools} of {of} will be in a client's first list.")
+        screen.note(
+            f"{counted(len(session.tools), 'tool')} of {counted(len(servers), 'server')} are ready to be listed."
+        )
     inventory.report_failures(session.failures(), screen, has_data=True)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

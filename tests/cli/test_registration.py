@@ -17,6 +17,7 @@ from cli.conftest import COMMAND, SECONDS, Place, server
 from cli.test_commands import is_one_sentence
 from search_mcp.clients import document
 from search_mcp.clients.document import Format
+from search_mcp.profiles import BY_NAME
 
 CLAUDE = """\
 {
@@ -126,7 +127,7 @@ IMPORTED = {
 
 
 def test_import_takes_over_what_all_clients_have(home: Place) -> None:
-    ended = home.run("import")
+    ended = home.run("import", "--no-start")
     assert ended.code == 0, ended.err
     assert own_servers(home) == IMPORTED
     assert texts(home) == UNTOUCHED
@@ -150,16 +151,16 @@ def test_import_takes_over_what_all_clients_have(home: Place) -> None:
 
 
 def test_import_twice_changes_nothing(home: Place) -> None:
-    home.run("import")
+    home.run("import", "--no-start")
     text = own_path(home).read_text()
-    ended = home.run("import", "--json")
+    ended = home.run("import", "--no-start", "--json")
     assert {each["result"] for each in ended.json["servers"]} == {"present", "skipped"}
     assert ended.json["difference"] == ""
     assert own_path(home).read_text() == text
 
 
 def test_import_without_writing(home: Place) -> None:
-    ended = home.run("import", "--dry-run")
+    ended = home.run("import", "--no-start", "--dry-run")
     assert ended.code == 0
     assert ["time", "Claude Desktop  would add"] in [row.split(maxsplit=1) for row in ended.out.splitlines()]
     assert (
@@ -167,7 +168,7 @@ def test_import_without_writing(home: Place) -> None:
         in ended.out
     )
     assert "s3cret" not in ended.out + ended.err
-    shown = home.run("import", "--dry-run", "--json").json
+    shown = home.run("import", "--no-start", "--dry-run", "--json").json
     assert shown["config"] == str(own_path(home))
     assert shown["difference"] in ended.out
     assert "s3cret" not in json.dumps(shown)
@@ -178,7 +179,7 @@ def test_import_some(home: Place) -> None:
     project = home.folder / "project" / ".vscode" / "mcp.json"
     project.parent.mkdir(parents=True)
     project.write_text('{"servers": {"a": {"type": "stdio", "command": "${userHome}/a", "env": {"K": "${input:k}"}}}}')
-    ended = home.run("import", "codex", str(project), "--json")
+    ended = home.run("import", "--no-start", "codex", str(project), "--json")
     assert ended.code == 0
     assert [(each["client"], each["as"]) for each in ended.json["servers"]] == [("codex", "files"), ("vscode", "a")]
     assert own_servers(home)["a"] == {"command": "${home}/a", "env": {"K": "${K}"}}
@@ -191,7 +192,7 @@ def test_import_starts_a_projects_servers_in_the_project(home: Place) -> None:
         path = home.folder / name
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps({root: {"a": entry, "npx": elsewhere}}))
-    ended = home.run("import", *roots, "--json")
+    ended = home.run("import", "--no-start", *roots, "--json")
     assert [each["as"] for each in ended.json["servers"]] == ["a", "npx", "a-2", "npx", "a-3", "npx"]
     assert own_servers(home) == {
         "a": {**entry, "cwd": str((home.folder / "one").resolve())},
@@ -205,18 +206,18 @@ def test_import_switches_on_what_is_on_elsewhere(home: Place) -> None:
     for name, disabled in (("one", True), ("two", False)):
         entry = {"command": "x", "disabled": disabled}
         (home.folder / f"{name}.json").write_text(json.dumps({"mcpServers": {name: entry}}))
-    assert home.run("import", "one.json").code == 0
+    assert home.run("import", "--no-start", "one.json").code == 0
     assert own_servers(home) == {"one": {"command": "x", "enabled": False}}
-    ended = home.run("import", "two.json", "--dry-run")
+    ended = home.run("import", "--no-start", "two.json", "--dry-run")
     assert '+      "enabled": true' in ended.out
-    ended = home.run("import", "two.json")
+    ended = home.run("import", "--no-start", "two.json")
     assert ended.out.splitlines()[1].endswith("enabled as one")
     assert own_servers(home) == {"one": {"command": "x", "enabled": True}}
 
 
 def test_import_keeps_what_is_there(home: Place) -> None:
     home.configure({"files": server("toolbox")})
-    assert home.run("import", "claude-desktop").code == 0
+    assert home.run("import", "--no-start", "claude-desktop").code == 0
     servers = json.loads((home.config).read_text())["mcpServers"]
     assert [*servers] == ["files", "time", "files-2"]
 
@@ -224,14 +225,14 @@ def test_import_keeps_what_is_there(home: Place) -> None:
 def test_one_clients_broken_file_does_not_keep_the_others_out(home: Place) -> None:
     broken = path_of(home, "cursor")
     broken.write_text('{"mcpServers": {\n  "a": }\n}')
-    ended = home.run("import")
+    ended = home.run("import", "--no-start")
     assert ended.code == 1
     assert ended.err.splitlines()[-1].startswith(f"error: {broken}:2: not valid JSON")
     assert {*own_servers(home)} == {"time", "files", "files-2", "fetch"}
 
 
 def test_import_where_there_is_nothing(place: Place) -> None:
-    ended = place.run("import")
+    ended = place.run("import", "--no-start")
     assert (ended.code, ended.out) == (0, "")
     assert "No servers to import" in ended.err
     assert not own_path(place).exists()
@@ -255,14 +256,14 @@ def test_misuse(home: Place, words: list[str], complaint: list[str]) -> None:
 
 def test_the_own_file_is_not_imported(place: Place) -> None:
     place.configure({})
-    assert is_one_sentence(place.run("import", str(place.config)), 2, "name another file")
+    assert is_one_sentence(place.run("import", "--no-start", str(place.config)), 2, "name another file")
 
 
 # install and uninstall
 
 
 def test_install_and_uninstall_leave_no_trace(home: Place) -> None:
-    ended = home.run("install", "--all-found")
+    ended = home.run("install", "--no-start", "--all-found")
     assert ended.code == 0, ended.err
     assert [row.split()[-2] for row in ended.out.splitlines()[1:]] == ["added"] * 4
     for step in (
@@ -276,7 +277,7 @@ def test_install_and_uninstall_leave_no_trace(home: Place) -> None:
     installed = texts(home)
     assert json.loads(own_path(home).read_text()) == {"mcpServers": {}}
 
-    again = home.run("install", "--all-found", "--json")
+    again = home.run("install", "--no-start", "--all-found", "--json")
     assert [(each["client"], each["result"]) for each in again.json["clients"]] == [
         ("claude-desktop", "present"),
         ("cursor", "present"),
@@ -293,7 +294,7 @@ def test_install_and_uninstall_leave_no_trace(home: Place) -> None:
 
 
 def test_install_without_writing(home: Place) -> None:
-    ended = home.run("install", "--all-found", "--replace", "--dry-run")
+    ended = home.run("install", "--no-start", "--all-found", "--replace", "--dry-run")
     assert ended.code == 0
     for line in ('+        "claude-desktop",', "-[mcp_servers.files] # other files", "+  search-mcp:"):
         assert line in ended.out.splitlines()
@@ -305,7 +306,7 @@ def test_install_without_writing(home: Place) -> None:
 def test_install_brings_an_old_entry_up_to_date(home: Place) -> None:
     path = path_of(home, "claude-desktop")
     path.write_text('{"mcpServers": {"mine": {"command": "search-mcp", "args": [], "env": {"A": "b"}}}}')
-    ended = home.run("install", "claude-desktop", "--json")
+    ended = home.run("install", "--no-start", "claude-desktop", "--json")
     assert ended.json["clients"][0]["result"] == "updated"
     [entry] = json.loads(path.read_text())["mcpServers"].values()
     assert entry == {
@@ -316,7 +317,7 @@ def test_install_brings_an_old_entry_up_to_date(home: Place) -> None:
 
 
 def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
-    ended = home.run("install", "--all-found", "--replace")
+    ended = home.run("install", "--no-start", "--all-found", "--replace")
     assert ended.code == 0, ended.err
     assert "Claude Desktop: 2 servers moved to search-mcp: time, files.\n" in ended.err
     assert "linear: runs through npx mcp-remote" in ended.err
@@ -325,7 +326,7 @@ def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
     assert "files" not in tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]
     assert "// mine" not in path_of(home, "cursor").read_text()  # it was the comment of one that moved
     assert own_servers(home) == {name: IMPORTED[name] for name in ("time", "files", "linear", "files-2", "fetch")}
-    assert home.run("install", "--all-found", "--replace").code == 0
+    assert home.run("install", "--no-start", "--all-found", "--replace").code == 0
 
     ended = home.run("uninstall", "--all-found")
     assert ended.code == 0
@@ -339,7 +340,7 @@ def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
 def test_replace_keeps_on_what_was_on(home: Place) -> None:
     fetch = {"command": "uvx", "args": ["mcp-server-fetch"]}
     home.configure({"web": {**fetch, "enabled": False}})
-    ended = home.run("install", "goose", "--replace")
+    ended = home.run("install", "--no-start", "goose", "--replace")
     assert ended.code == 0
     assert "warning: fetch: it was there as web, switched off, and is on now" in ended.err
     config = json.loads((home.config).read_text())
@@ -350,7 +351,7 @@ def test_replace_keeps_on_what_was_on(home: Place) -> None:
 
 def test_what_was_moved_comes_back_into_a_file_that_was_edited(home: Place) -> None:
     path = path_of(home, "claude-desktop")
-    home.run("install", "claude-desktop", "--replace")
+    home.run("install", "--no-start", "claude-desktop", "--replace")
     path.write_text(
         path.read_text()
         .replace('"dark"', '"light"')
@@ -379,7 +380,7 @@ MOVED_TEXTS = {
 
 
 def test_what_was_moved_comes_back_as_it_was_written_and_the_first_backup_stays(home: Place) -> None:
-    assert home.run("install", "--all-found", "--replace").code == 0
+    assert home.run("install", "--no-start", "--all-found", "--replace").code == 0
     for client, (old, new) in EDITED.items():
         path = path_of(home, client)
         assert old in path.read_text()
@@ -397,8 +398,8 @@ def test_what_was_moved_comes_back_as_it_was_written_and_the_first_backup_stays(
 
 
 def test_a_client_that_is_named_is_believed_to_be_there(place: Place) -> None:
-    assert place.run("install", "--all-found").err == "No AI client was found on this machine.\n"
-    ended = place.run("install", "zed", "lm-studio", "--json")
+    assert place.run("install", "--no-start", "--all-found").err == "No AI client was found on this machine.\n"
+    ended = place.run("install", "--no-start", "zed", "lm-studio", "--json")
     assert [each["result"] for each in ended.json["clients"]] == ["added", "added"]
     assert f"warning: Zed was not found on this machine (no {place.folder}" in ended.err
     assert json.loads((place.folder / ".lmstudio" / "mcp.json").read_text())["mcpServers"].keys() == {"search-mcp"}
@@ -406,7 +407,7 @@ def test_a_client_that_is_named_is_believed_to_be_there(place: Place) -> None:
 
 def test_a_malformed_file_is_not_touched(home: Place) -> None:
     path_of(home, "codex").write_text("model = \n")
-    ended = home.run("install", "codex", "cursor")
+    ended = home.run("install", "--no-start", "codex", "cursor")
     assert ended.code == 1
     complaint = ended.err.splitlines()[-1]
     assert complaint.startswith(f"error: {path_of(home, 'codex')}:1: not valid TOML: ")
@@ -417,7 +418,7 @@ def test_a_malformed_file_is_not_touched(home: Place) -> None:
 
 def test_variables_of_the_configuration_are_named_to_codex(home: Place) -> None:
     home.configure({"a": {"command": "x", "env": {"K": "${MY_TOKEN}"}}})
-    home.run("install", "codex")
+    home.run("install", "--no-start", "codex")
     entry = tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]["search-mcp"]
     assert entry["env_vars"] == ["MY_TOKEN"]
     assert entry["args"][-1] == str(home.config)
@@ -428,7 +429,7 @@ def test_a_linked_file_stays_a_link(home: Place) -> None:
     target = home.folder / "dotfiles.json"
     shutil.move(path, target)
     path.symlink_to(target)
-    assert home.run("install", "cursor").code == 0
+    assert home.run("install", "--no-start", "cursor").code == 0
     assert path.is_symlink()
     assert "search-mcp" in target.read_text()
 
@@ -459,7 +460,7 @@ def started(entry: Mapping[str, Any]) -> list[str]:
 @pytest.mark.parametrize("client", SHAPES)
 def test_a_client_starts_what_was_written(place: Place, client: str, command: tuple[str, ...]) -> None:
     place.configure({"toolbox": server("toolbox")})
-    ended = place.run("install", client, command=command)
+    ended = place.run("install", "--no-start", client, command=command)
     assert ended.code == 0, ended.err
     name, format_ = SHAPES[client]
     file = document.read((place.folder / name).read_bytes(), format_, name)
@@ -470,7 +471,7 @@ def test_a_client_starts_what_was_written(place: Place, client: str, command: tu
         command=words[0], args=words[1:], env={"HOME": str(place.folder), "PATH": "/usr/bin:/bin"}, cwd="/"
     )
 
-    shown = "toolbox__echo" if client in ("claude-desktop", "goose") else "toolbox.echo"
+    shown = BY_NAME[client].shown_name("toolbox", "echo")
 
     async def conversation() -> str:
         with anyio.fail_after(SECONDS):

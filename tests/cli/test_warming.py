@@ -1,0 +1,78 @@
+"""After `import` and `install` the servers have been started once, so every client lists their tools at once."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from first_list import visit
+
+from cli.conftest import COMMAND, Place, server
+from cli.test_memory import Counted
+
+WANTED = {"box__echo", "box__measure"}
+
+
+def desktop(place: Place) -> Path:
+    """The file of a Claude Desktop that is on this machine."""
+    path = place.folder / ".config" / "Claude" / "claude_desktop_config.json"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+@pytest.fixture
+def home(place: Place) -> Place:
+    return Place(place.folder, {**place.variables, "XDG_CONFIG_HOME": str(place.folder / ".config")})
+
+
+def test_install_ends_with_a_whole_first_list(home: Place) -> None:
+    box = Counted(home.folder, "box")
+    desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry, "dying": server("dying")}}))
+    ended = home.run("install", "claude-desktop", "--replace")
+    assert ended.code == 0
+    assert "7 tools of 1 server are ready to be listed." in ended.err
+    assert "Not running: dying (" in ended.err
+    assert box.starts == 1
+    box.script.unlink()  # it cannot start any more, so whatever is listed was learnt before
+    visit([*COMMAND, "serve"], "claude-ai", WANTED, folder=home.folder, environment=home.variables)
+
+
+def test_import_learns_the_tools_of_the_clients_servers(home: Place) -> None:
+    box = Counted(home.folder, "box")
+    desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry}}))
+    assert "7 tools of 1 server are ready" in home.run("import").err
+    assert home.run("import").code == 0
+    assert home.run("install", "claude-desktop").code == 0
+    assert box.starts == 1, "it is known from then on"
+
+
+def test_nothing_is_started_that_was_not_asked_for(home: Place) -> None:
+    box = Counted(home.folder, "box")
+    desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry}}))
+    for words in (["import", "--dry-run"], ["install", "claude-desktop", "--replace", "--dry-run"]):
+        assert home.run(*words).code == 0
+    for words in (["import", "--no-start"], ["install", "claude-desktop", "--no-start"]):
+        assert home.run(*words).code == 0
+    assert box.starts == 0
+
+
+def test_the_programs_of_a_file_that_is_named_are_not_started(home: Place) -> None:
+    box = Counted(home.folder, "box")
+    (home.folder / "strangers.json").write_text(json.dumps({"mcpServers": {"box": box.entry}}))
+    assert home.run("import", "strangers.json").code == 0
+    assert box.starts == 0
+
+
+def test_a_bridge_is_left_to_check(home: Place) -> None:
+    """mcp-remote may open a browser to log in."""
+    marker = home.folder / "started"
+    program = home.folder / "npx"
+    program.write_text(f"#!/bin/sh\necho x > {marker}\n")
+    program.chmod(0o755)
+    desktop(home).write_text(
+        json.dumps({"mcpServers": {"web": {"command": "npx", "args": ["mcp-remote", "https://h/"]}}})
+    )
+    ended = home.run("import", PATH=f"{home.folder}{os.pathsep}{os.environ['PATH']}")
+    assert ended.code == 0
+    assert "Not listed yet: web; `search-mcp check web` starts them." in ended.err
+    assert not marker.exists()
