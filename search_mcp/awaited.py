@@ -1,7 +1,7 @@
 """What waits until lists are known: a client's first list, a search, a call to a tool not listed yet.
 
-Decides how long; it does not know what the lists are for. A list that was waited for once in vain is
-not waited for again until there is news of it.
+Decides how long; it does not know what the lists are for. When a server's list was waited for in vain, none
+of its lists is waited for again until there is news of it.
 """
 
 import logging
@@ -102,7 +102,9 @@ class AwaitedLists:
 
     def _release(self, waiting: _Waiting) -> None:
         if waiting.patience is not None:
-            self._overdue |= self._missing(waiting.kinds, waiting.servers)
+            # Of every kind: Gemini CLI asks for prompts, tools and resources one after another.
+            late = {server for server, _ in self._missing(waiting.kinds, waiting.servers)}
+            self._overdue |= self._missing(frozenset(Kind), sorted(late))
         self._forget(waiting)
         try:
             waiting.act()

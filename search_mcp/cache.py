@@ -28,8 +28,8 @@ VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
 RENEWAL_SECONDS = 7 * 86_400.0
 """Age at which a record no longer spares a start: servers that are started by `npx` or `uvx` change under it."""
-SILENCE_SECONDS = 600.0
-"""How long clients do not wait for a server that did not answer in time (DESIGN section 7: ten minutes)."""
+FAILURE_SECONDS = 600.0
+"""How long no client's first list waits for a server that could not be started: ten minutes."""
 KEPT_SECONDS = 180 * 86_400.0
 """Age at which an unused file is deleted."""
 
@@ -45,8 +45,6 @@ class Failure(Struct, frozen=True):
     """The last attempt to start a backend, which failed."""
 
     reason: str
-    is_silence: bool
-    """It did not answer in time, so a client that waits for it waits in vain."""
     at: float
     """Seconds since the epoch."""
     salt: str
@@ -89,10 +87,10 @@ def fingerprint(config: ServerConfig, program: str, opening: Opening) -> Key:
     return Key(_digest(started)[:32], _digest([opening.era is Era.MODERN, capabilities])[:16])
 
 
-def failure(config: ServerConfig, reason: str, is_silence: bool, now: float) -> Failure:
+def failure(config: ServerConfig, reason: str, now: float) -> Failure:
     """Make the record of a failed start; `reason` must hold no secret."""
     salt = os.urandom(16).hex()
-    return Failure(reason, is_silence, now, salt, _entry_digest(config, salt))
+    return Failure(reason, now, salt, _entry_digest(config, salt))
 
 
 def _entry_digest(config: ServerConfig, salt: str) -> str:

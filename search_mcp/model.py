@@ -270,10 +270,8 @@ class Status(Struct, frozen=True):
     retry_after_seconds: float | None = None
     offer: Offer | None = None
     start_seconds: float | None = None
-    failed_at: float | None = None
-    """When the start that `reason` is about failed, if that was before this process; seconds since the epoch."""
-    was_silent: bool = False
-    """Its last start was not answered in time, minutes ago: clients do not wait for its lists."""
+    failed_lately: bool = False
+    """Its last start failed minutes ago, and it has no list: clients do not wait for one."""
 
 
 class Backend(Protocol):

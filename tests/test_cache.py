@@ -139,7 +139,7 @@ SERVER = ServerConfig(name="s", command="x", env={"TOKEN": "secret-value"}, secr
 
 
 def test_a_failure_is_remembered_until_it_is_cleared(tmp_path: Path) -> None:
-    cache, failed = CatalogCache(tmp_path), failure(SERVER, "it exited with code 1", is_silence=False, now=5.0)
+    cache, failed = CatalogCache(tmp_path), failure(SERVER, "it exited with code 1", now=5.0)
     cache.store_failure(FULL_KEY, failed)
     assert CatalogCache(tmp_path).load_failure(FULL_KEY, SERVER) == failed
     assert CatalogCache(tmp_path).load_failure(ONE_KEY, SERVER) is None
@@ -152,14 +152,14 @@ def test_a_failure_is_remembered_until_it_is_cleared(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"start_timeout_seconds": 90.0}, {"env": {"TOKEN": "other"}}, {"tags": ("a",)}])
 def test_an_edit_of_its_entry_ends_a_failure(tmp_path: Path, change: dict[str, Any]) -> None:
     cache = CatalogCache(tmp_path)
-    cache.store_failure(FULL_KEY, failure(SERVER, "why", is_silence=True, now=5.0))
+    cache.store_failure(FULL_KEY, failure(SERVER, "why", now=5.0))
     assert cache.load_failure(FULL_KEY, altered(SERVER, **change)) is None
     assert cache.load_failure(FULL_KEY, altered(SERVER, startup="lazy")) is not None
 
 
 def test_a_damaged_failure_is_none(tmp_path: Path) -> None:
     cache = CatalogCache(tmp_path)
-    cache.store_failure(FULL_KEY, failure(SERVER, "why", is_silence=True, now=5.0))
+    cache.store_failure(FULL_KEY, failure(SERVER, "why", now=5.0))
     (file,) = tmp_path.iterdir()
     file.write_bytes(b'{"reason": 1}')
     assert cache.load_failure(FULL_KEY, SERVER) is None

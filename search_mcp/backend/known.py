@@ -13,8 +13,8 @@ import anyio
 
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.cache import (
+    FAILURE_SECONDS,
     RENEWAL_SECONDS,
-    SILENCE_SECONDS,
     VERDICT_SECONDS,
     Failure,
     Key,
@@ -102,21 +102,19 @@ class Known:
             self._tell(ListChanged(self._config.name, kind, self._pages.get(kind)))
 
     @property
-    def was_silent(self) -> bool:
-        """Whether it is not worth waiting for: it did not answer lately, and nothing else is known of it."""
-        if self.failure is None or not self.failure.is_silence or self._pages:
+    def failed_lately(self) -> bool:
+        """Whether it is not worth waiting for: its last start failed minutes ago, and no list of it is remembered."""
+        if self.failure is None or self._pages:
             return False
-        return self._world.wall_clock() - self.failure.at < SILENCE_SECONDS
+        return self._world.wall_clock() - self.failure.at < FAILURE_SECONDS
 
     def _remember(self, offer: Offer) -> None:
         if self._world.cache is not None and self._key is not None:
             self._world.cache.store(self._key, Record(offer, dict(self._pages)))
 
-    def note_failure(self, reason: str, *, is_silence: bool) -> None:
+    def note_failure(self, reason: str) -> None:
         """Remember for the next start that this one failed."""
-        self.failure = failure(self._config, reason, is_silence, self._world.wall_clock())
-        if is_silence:
-            self.era = None
+        self.failure = failure(self._config, reason, self._world.wall_clock())
         if self._world.cache is not None and self._key is not None:
             self._world.cache.store_failure(self._key, self.failure)
 

@@ -92,7 +92,10 @@ class Life:
 
     def with_last_words(self, how: str) -> str:
         """Add the end of its stderr, without secrets, to what is said of it."""
-        words = redact(self.child.last_words(), self._config.secrets)[-LAST_WORDS:]
+        words = redact(self.child.last_words(), self._config.secrets)
+        if len(words) > LAST_WORDS:
+            _, _, whole_lines = words[-LAST_WORDS:].partition("\n")
+            words = whole_lines or words[-LAST_WORDS:]
         return f"{how}; its last words: {words}" if words else how
 
     def _write(self, line: bytes) -> None:

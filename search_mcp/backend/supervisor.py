@@ -110,8 +110,7 @@ class Supervisor:
             retry_after,
             self._known.offer,
             self._start_seconds,
-            failed_at=failure.at if failure is not None else None,
-            was_silent=self._known.was_silent,
+            failed_lately=self._known.failed_lately,
         )
 
     # From the configuration
@@ -155,7 +154,9 @@ class Supervisor:
         self._opening = opening
         if self._config.startup == "auto":
             uses = self._world.last_uses
-            self._is_lazy = self._known.is_complete and uses is not None and not uses.is_recent(self._config)
+            is_unused = uses is not None and not uses.is_recent(self._config)
+            # Whether a pinned server changed its tools is seen when it lists them, so it is asked at every start.
+            self._is_lazy = self._known.is_complete and is_unused and not self._config.pin_tools
         if not self._is_lazy or not self._known.is_complete:
             self._wanted.set()
 
@@ -271,11 +272,10 @@ class Supervisor:
                 self._retry_at = None
                 self._advance(Event.START)
                 self._ready_at = None
-                is_silence = False
                 try:
                     await self._live()
                 except EndedError as ended:
-                    reason, is_silence = str(ended), isinstance(ended, _SilentError)
+                    reason = str(ended)
                 except Exception as exc:  # a bug here must not take the other backends down
                     log.exception("! %s: bug", self.name)
                     reason = f"internal error: {exc!r}"
@@ -288,7 +288,7 @@ class Supervisor:
                 failures = 1 if self._was_settled() else failures + 1
                 reason = redact(reason, self._config.secrets)
                 if self._ready_at is None:
-                    self._known.note_failure(reason, is_silence=is_silence)
+                    self._known.note_failure(reason)
                 await self._back_off(reason, failures)
         finally:
             self._advance(Event.STOP)
@@ -364,7 +364,8 @@ class Supervisor:
         except TimeoutError:
             seconds = self._config.start_timeout_seconds
             how = f"it did not answer within {seconds:g} s of being started"
-            raise _SilentError(life.with_last_words(how)) from None
+            self._known.era = None
+            raise EndedError(life.with_last_words(how)) from None
         finally:
             self._stop_watching_idleness()
             await life.stop()
@@ -471,10 +472,6 @@ _STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "
 
 class _ExitedOnOpeningError(EndedError):
     """It ended before it was open: perhaps because of how it was spoken to."""
-
-
-class _SilentError(EndedError):
-    """It did not answer in time."""
 
 
 class _Held(Struct, eq=False):

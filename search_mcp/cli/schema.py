@@ -45,7 +45,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "httpUrl": "The address of an HTTP server, which this version does not run.",
     # of a server, and of all
     "startup": '"eager": start with the client. "lazy": start with the first call, stop when idle. "auto": lazy if its '
-    "lists are remembered and none of its tools was called in the last three days, else eager.",
+    "lists are remembered, none of its tools was called in the last three days and they are not pinned, else eager.",
     "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked "
     "does not count. Without it, as long as the client waits.",
     "maxCallSeconds": "How long a call may take in all, whatever progress it makes.",

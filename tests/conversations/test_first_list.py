@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conversations.back import exits, leaves_to_the_test, stays_silent
+from conversations.back import Habit, exits, leaves_to_the_test, stays_silent
 from conversations.eras import legacy_client, modern_client
 from conversations.pair import Pair
 from conversations.words import GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, WITH_CALL_TOOL, Json, names, text
@@ -82,6 +82,17 @@ def test_a_client_that_asked_to_hear_of_changes_waits_less(pair: Pair, tmp_path:
     pair.front.inbox.clear()
 
 
+def test_lists_that_are_asked_for_one_after_another_wait_once(pair: Pair) -> None:
+    pair.with_server("beta").on_opening(stays_silent)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    listing = pair.front.asks("tools/list")
+    pair.after(5)
+    assert _servers(listing.result()["tools"]) == {"alpha"}
+    for method in ("prompts/list", "resources/list", "resources/templates/list"):
+        pair.front.asks(method).result()
+
+
 def test_the_first_list_waits_for_nobody_once_all_are_there(pair: Pair, tmp_path: Path) -> None:
     _is_beside_slow_servers(pair, tmp_path, "claude-desktop")
     if not pair.front.is_modern:
@@ -147,7 +158,7 @@ def test_what_another_client_has_learnt_is_corrected(pair: Pair, tmp_path: Path)
 
 
 def test_a_silent_server_is_waited_for_again_after_ten_minutes(pair: Pair, tmp_path: Path) -> None:
-    _was_silent(pair, tmp_path)
+    _has_failed(pair, tmp_path)
     pair.after(500)
     assert _servers(_lists_at_once(pair)) == {"beta"}
     pair.comes_back()
@@ -155,14 +166,20 @@ def test_a_silent_server_is_waited_for_again_after_ten_minutes(pair: Pair, tmp_p
     _asks_and_waits(pair)
 
 
+def test_a_server_that_exited_is_not_waited_for_either(pair: Pair, tmp_path: Path) -> None:
+    _has_failed(pair, tmp_path, exits)
+    pair.alpha.on_opening(stays_silent)
+    assert _servers(_lists_at_once(pair)) == {"beta"}
+
+
 def test_a_silent_server_is_waited_for_once_its_entry_was_edited(pair: Pair, tmp_path: Path) -> None:
-    _was_silent(pair, tmp_path)
+    _has_failed(pair, tmp_path)
     pair.alpha.config = {"start_timeout_seconds": 90.0}
     _asks_and_waits(pair)
 
 
 def test_a_silent_server_that_answered_meanwhile_is_waited_for(pair: Pair, tmp_path: Path) -> None:
-    _was_silent(pair, tmp_path)
+    _has_failed(pair, tmp_path)
     pair.alpha.on("tools/list", stays_silent)
     pair.alpha.opens_as_usual()
     _lists_at_once(pair)  # it opens, but does not list in time to be remembered
@@ -171,10 +188,10 @@ def test_a_silent_server_that_answered_meanwhile_is_waited_for(pair: Pair, tmp_p
     _asks_and_waits(pair)
 
 
-def _was_silent(pair: Pair, folder: Path) -> None:
+def _has_failed(pair: Pair, folder: Path, habit: Habit = stays_silent) -> None:
     pair.remembers_in(folder)
     pair.with_server("beta")
-    pair.alpha.on_opening(stays_silent)
+    pair.alpha.on_opening(habit)
     pair.front.opens_over(61)  # its startTimeoutSeconds
     pair.comes_back()
 
