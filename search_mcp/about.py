@@ -30,21 +30,27 @@ _LINK = r"!?\[([^\[\]]*)\]\([^()\s]*\)"
 
 
 def about(config: ServerConfig, offer: Offer | None, tools: Iterable[Item], length: int) -> str:
-    """Say what a server is for, in at most so many characters; nothing where nothing is known."""
-    return next((brief(text, length) for text in _candidates(config, offer, tools) if text), "")
+    """Say what a server is for, in at most so many characters; nothing where nothing is known.
+
+    Its own words stand in quotation marks: a model might take them for the user's.
+    """
+    for text, is_its_own in _candidates(config, offer, tools):
+        if text:
+            return f'"{brief(text, length - 2).replace(chr(34), chr(39))}"' if is_its_own else brief(text, length)
+    return ""
 
 
-def _candidates(config: ServerConfig, offer: Offer | None, tools: Iterable[Item]) -> Iterator[str]:
-    """Give what may be said of a server, best first."""
+def _candidates(config: ServerConfig, offer: Offer | None, tools: Iterable[Item]) -> Iterator[tuple[str, bool]]:
+    """Give what may be said of a server, best first, and whether it says so itself."""
     title = _one_line(offer.title[:LONGEST_TITLE]) if offer is not None else ""
     new, known = _words(title, config.name)
-    yield config.description or ""
-    yield title if new > max(known, 1) else ""  # two words at least that its name does not say
-    yield first_sentence(offer.instructions) if offer is not None else ""
-    yield ", ".join(config.tags)
-    yield title if new > known else ""
+    yield config.description or "", False
+    yield title if new > max(known, 1) else "", True  # two words at least that its name does not say
+    yield first_sentence(offer.instructions) if offer is not None else "", True
+    yield ", ".join(config.tags), False
+    yield title if new > known else "", True
     names = [item.own for item in islice(tools, TOOLS_NAMED)]
-    yield f"tools: {', '.join(names)}" if names else ""
+    yield f"tools: {', '.join(names)}" if names else "", False
 
 
 def first_sentence(instructions: str) -> str:

@@ -132,6 +132,9 @@ class NotFound(WireError):
 class ToolNotFound(NotFound):
     noun = "Tool"
 
+    def __str__(self) -> str:
+        return super().__str__() if self.suggestions else f"{self.what}. search_tools finds tools by what they do"
+
 
 class ToolWithheld(WireError):
     """It is not what it was when first seen, and the user wants to accept that before it is used."""

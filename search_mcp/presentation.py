@@ -19,14 +19,18 @@ LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
 
 
-def instructions(servers: Mapping[str, str]) -> str:
+_HOW_TO: Mapping[str, str] = {
+    "light": "Listed tools show only the names of their required parameters, in parentheses: "
+    f"{tools.SEARCH} finds tools and shows how to call them, {tools.DESCRIBE} gives the exact schema; "
+    "then call the tool by its name.",
+    "full": f"{tools.SEARCH} finds tools by what they do.",
+    "search": f"They are not listed: {tools.SEARCH} finds tools and shows how to call them, {tools.CALL} calls one.",
+}
+
+
+def instructions(servers: Mapping[str, str], profile: Profile) -> str:
     """Say what the names mean and how to search, then one line a server; `servers` has what each is for."""
-    names = (
-        "Tools of several MCP servers, named server.tool (or server__tool). Listed tools may show only the names of "
-        "required parameters, in parentheses: "
-        f"{tools.SEARCH} finds tools and shows them, {tools.DESCRIBE} gives the exact schema; "
-        "then call the tool by its name."
-    )
+    names = f"Tools of several MCP servers, named server{profile.separator}tool. {_HOW_TO[profile.listing]}"
     lines = [f"- {server}: {about}" if about else f"- {server}" for server, about in servers.items()]
     text = "\n".join([names, *lines])
     return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"

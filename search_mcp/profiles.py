@@ -52,15 +52,20 @@ CANONICAL: Final = Profile("canonical")
 
 PROFILES: Final = (
     Profile("claude-desktop", ("claude-ai",), "__", _UNDERSCORES, 64, patience_seconds=60, reads_later_lists=False),
+    # These fold dots to `_` before their model sees a name: it could not call the names that our answers give.
     # 128 characters with `mcp__<server>__` before our name
     Profile(
         "claude-code",
         ("claude-code",),
+        "__",
+        _UNDERSCORES,
         max_length=128 - len(f"mcp__{REGISTERED_AS}__"),
         listing="full",
         reads_later_lists=True,
     ),
-    Profile("codex", ("codex-mcp-client",), listing="full", patience_seconds=5, reads_later_lists=False),
+    Profile(
+        "codex", ("codex-mcp-client",), "__", _UNDERSCORES, listing="full", patience_seconds=5, reads_later_lists=False
+    ),
     Profile(
         "vscode", ("Visual Studio Code", "Visual-Studio-Code"), "__", _UNDERSCORES, 64, listing="full", most_tools=128
     ),  # warns of dots and maps them back; the spelling it does not warn of is as good
@@ -74,7 +79,8 @@ PROFILES: Final = (
         reads_later_lists=True,
     ),
     Profile("copilot-cli", ("copilot-cli",), max_length=64 - len(f"{REGISTERED_AS}-"), reads_later_lists=True),
-    Profile("opencode", ("opencode",), reads_later_lists=True),
+    # It closes every schema: a light one would tell its model that the tool takes no arguments.
+    Profile("opencode", ("opencode",), "__", _UNDERSCORES, listing="full", reads_later_lists=True),
     Profile("cline", ("@cline/core", "Cline"), max_length=64, patience_seconds=3, reads_later_lists=False),
     Profile("windsurf", ("windsurf-client", "Windsurf"), "__", _UNDERSCORES, 60, most_tools=100),
     Profile("zed", ("Zed",), max_length=64),

@@ -151,7 +151,7 @@ class Router:
         self._opening = opening
         for backend in self._backends.values():
             backend.open(opening)
-            if backend.status.was_silent:
+            if backend.status.failed_lately:
                 self._lists.expect_nothing(backend.name)
 
     def audience(self, viewer: Viewer) -> Audience:
@@ -173,9 +173,9 @@ class Router:
             tasks=tuple(offer.tasks for offer in known if isinstance(offer.tasks, Raw)),
         )
 
-    def instructions(self) -> str:
+    def instructions(self, viewer: Viewer) -> str:
         """Say how tools are named and found, and what each server says of itself, or the user of it."""
-        return instructions({server: self._about(server) for server in self._enabled})
+        return instructions({server: self._about(server) for server in self._enabled}, self.audience(viewer).profile)
 
     def _about(self, server: str) -> str:
         return about(self._configs[server], self._status(server).offer, self._tools_of(server), LINE_LENGTH)

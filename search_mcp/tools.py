@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import OWN_NAMES, Item
+from search_mcp.catalog import OWN_NAMES, Item, fold
 from search_mcp.errors import short_reason
 from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.model import Audience, Kind, ServerFacts, Status
@@ -214,6 +214,8 @@ class OwnTools:
     # search_tools
 
     def _search(self, arguments: Mapping[str, Any], shown: ShownNames, audience: Audience) -> _Answer:
+        if "query" not in arguments and arguments.keys() - {"limit", "server", "detail"}:
+            raise ArgumentError(f"query is missing{_instead(arguments, 'query')}")
         query = _argument(arguments, "query", str, "")
         limit = max(1, min(_argument(arguments, "limit", int, DEFAULT_LIMIT), MOST_RESULTS))
         detail = _argument(arguments, "detail", str, "signature")
@@ -275,7 +277,8 @@ class OwnTools:
         else:
             asked = [status for status in statuses if status.server == server]
             down = [status for status in asked if status.state == "disabled" or self._is_down(status)]
-        named = [f"{status.server[:LONGEST_NAME]} ({_reason(status)})" for status in down[:MOST_DOWN]]
+        why = _reason if server is None else _whole_reason
+        named = [f"{status.server[:LONGEST_NAME]} ({why(status)})" for status in down[:MOST_DOWN]]
         return ", ".join([*named, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
 
     def _is_down(self, status: Status) -> bool:
@@ -306,7 +309,7 @@ class OwnTools:
         if isinstance(names, str):
             names = [names]
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-            raise ArgumentError("names must be a list of tool names")
+            raise ArgumentError(f"names must be a list of tool names{_instead(arguments, 'names')}")
         detail = _argument(arguments, "detail", str, "compact")
         if detail not in _DESCRIPTIONS:
             raise ArgumentError(f"detail must be one of {', '.join(_DESCRIPTIONS)}")
@@ -321,13 +324,22 @@ class OwnTools:
             elif own in DEFINITIONS:
                 described.append(DEFINITIONS[own])
             else:
-                unknown.append({"name": name, "suggestions": shown.near(name)})
+                unknown.append({"name": name, "suggestions": shown.near(name), **self._why_unknown(name)})
         body: dict[str, Any] = {"tools": described}
         if unknown:
             body["unknown"] = unknown
         if len(names) > MOST_DESCRIBED:
             body["leftOut"] = names[MOST_DESCRIBED:]
         return bytes(jsonrpc.encode(body)).decode(), body
+
+    def _why_unknown(self, name: str) -> dict[str, Any]:
+        """Say that the server is down whose prefix a name carries, if it is."""
+        for status in self._statuses():
+            if fold(name).startswith(f"{fold(status.server)}_") and (
+                status.state == "disabled" or self._is_down(status)
+            ):
+                return {"notRunning": f"{status.server[:LONGEST_NAME]} ({_reason(status)})"}
+        return {}
 
     # list_servers
 
@@ -341,6 +353,8 @@ class OwnTools:
                 server["description"] = self._facts[status.server].description
             if status.reason is not None:
                 server["lastError"] = status.reason
+            elif status.state == "stopped":
+                server["note"] = "not started yet: a call starts it"
             if changed := sorted(self._catalog.changed(status.server)):
                 server["changedTools"] = changed
                 server["withheld"] = bool(self._catalog.withheld(status.server))
@@ -372,6 +386,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
         text += f"; {server['description']}"
     if "lastError" in server:
         text += f" ({short_reason(server['lastError'])})"
+    if "note" in server:
+        text += f" ({server['note']})"
     if "changedTools" in server:
         text += f"; not defined as when first seen{' and withheld' if server['withheld'] else ''}: "
         text += f"{', '.join(server['changedTools'][:MOST_NAMED])} (`search-mcp check --accept {server['name']}`)"
@@ -414,6 +430,13 @@ def _enumerated(names: Sequence[str]) -> str:
     return ", ".join([*names[:MOST_NAMED], *([f"… {more} more"] if more > 0 else [])]) or "none"
 
 
+def _instead(arguments: Mapping[str, Any], wanted: str) -> str:
+    """Name the arguments that were given in the place of another."""
+    if wanted in arguments or not arguments:
+        return ""
+    return f"; got {_enumerated([repr(name[:LONGEST_NAME]) for name in sorted(arguments)])}"
+
+
 def _within(results: Sequence[_Result]) -> tuple[list[_Result], int]:
     """Keep as many results as an answer may hold, at least one; return them and how many were left out."""
     kept: list[_Result] = []
@@ -426,9 +449,16 @@ def _within(results: Sequence[_Result]) -> tuple[list[_Result], int]:
     return kept, len(results) - len(kept)
 
 
+def _whole_reason(status: Status) -> str:
+    """Say the same with what the server wrote itself, to whoever asked for this very server."""
+    return short_reason(status.reason) if status.reason and status.state != "starting" else _reason(status)
+
+
 def _reason(status: Status) -> str:
     """Say in one bounded line why a server does not run."""
-    reason = " ".join((status.reason or "")[: 2 * LONGEST_REASON].split()).rstrip(".")
-    if not reason:
-        return "still starting" if status.state == "starting" else status.state
+    if status.state == "starting":
+        return "still starting, search again in a few seconds"
+    # Without what the server wrote itself: text of an untrusted program does not belong into every answer.
+    what, _, _ = (status.reason or status.state).partition("; its last words: ")
+    reason = " ".join(what[: 2 * LONGEST_REASON].split()).rstrip(".")
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

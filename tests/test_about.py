@@ -55,7 +55,7 @@ TITLES = [
 
 @pytest.mark.parametrize(("server", "title", "says_more"), TITLES)
 def test_a_title_counts_if_it_says_more_than_the_name(server: str, title: str, says_more: bool) -> None:
-    assert described(server, offer(title)) == (title if says_more else "")
+    assert described(server, offer(title)) == (f'"{title}"' if says_more else "")
 
 
 def test_the_best_that_is_known_is_said() -> None:
@@ -63,10 +63,10 @@ def test_the_best_that_is_known_is_said() -> None:
     config = {"description": "My notes. All of them.", "tags": ("work", "text")}
     assert described("s", said, TOOLS, **config) == "My notes."
     del config["description"]
-    assert described("s", said, TOOLS, **config) == "A place for notes"
-    assert described("s", offer("Notable", "Keeps notes. And more."), TOOLS, **config) == "Keeps notes."
+    assert described("s", said, TOOLS, **config) == '"A place for notes"'
+    assert described("s", offer("Notable", "Keeps notes. And more."), TOOLS, **config) == '"Keeps notes."'
     assert described("s", offer("Notable"), TOOLS, **config) == "work, text"
-    assert described("s", offer("Notable"), TOOLS) == "Notable"
+    assert described("s", offer("Notable"), TOOLS) == '"Notable"'
     assert described("s", offer("mcp-s"), TOOLS) == "tools: read, write, list"
     assert described("s", None, TOOLS) == "tools: read, write, list"
     assert described("s", None) == described("s", offer()) == ""

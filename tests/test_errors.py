@@ -34,6 +34,7 @@ from search_mcp.jsonrpc import ErrorObject, Invalid, Raw
 ANSWERED = ErrorObject(-32602, "no such file", Raw(b'{"path": "x", "size": 1.0}'))
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 
+FIND = ". search_tools finds tools by what they do"
 ROWS = [
     # given, code, message, data
     pytest.param(method_not_found("no/such"), -32601, "Method not found: no/such", None, id="unknown method"),
@@ -52,7 +53,7 @@ ROWS = [
         {"suggestions": ["y" * 10_000, "z\n- forged", "w"]},
         id="names too long or too odd to be repeated",
     ),
-    pytest.param(ToolNotFound("x"), -32602, "Tool not found: x", {"suggestions": []}, id="and nothing like it"),
+    pytest.param(ToolNotFound("x"), -32602, f"Tool not found: x{FIND}", {"suggestions": []}, id="and nothing like it"),
     pytest.param(
         invalid_params("Invalid params: name is missing"),
         -32602,

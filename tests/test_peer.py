@@ -671,7 +671,9 @@ def test_an_error_of_the_owner_is_the_answer(talk: Conversation, caplog: pytest.
 
     talk.owner.act = refuse
     talk.hears(call(1))
-    assert talk.said() == [error(1, -32602, "Tool not found: x", data={"suggestions": []})]
+    assert talk.said() == [
+        error(1, -32602, "Tool not found: x. search_tools finds tools by what they do", data={"suggestions": []})
+    ]
     assert not caplog.records
 
 
@@ -720,7 +722,7 @@ def test_a_batch_is_answered_as_a_batch(talk: Conversation) -> None:
             error(None, -32600, "?"),
             error(1, -32600, "Invalid Request: id 1 is already in use"),
             result("1"),
-            error(1, -32602, "Tool not found: x", data={"suggestions": []}),
+            error(1, -32602, "Tool not found: x. search_tools finds tools by what they do", data={"suggestions": []}),
         ]
     ]
     assert [method for method, _ in talk.owner.notified] == ["n"]

@@ -11,7 +11,7 @@ from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.model import Entry, Kind, Page, Viewer
 from search_mcp.presentation import INSTRUCTIONS_LENGTH, Presentation, instructions
-from search_mcp.profiles import BY_NAME, Profile
+from search_mcp.profiles import BY_NAME, CANONICAL, Profile
 from search_mcp.views import Spellings
 
 SOMEBODY, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
@@ -93,13 +93,28 @@ def test_which_lists_look_different(change: Callable[[Catalog], None], then: set
 
 
 def test_instructions_have_a_line_for_each_server() -> None:
-    about, *lines = instructions({"a": "Reads mail.", "b": ""}).splitlines()
+    about, *lines = instructions({"a": "Reads mail.", "b": ""}, CANONICAL).splitlines()
     assert "search_tools" in about and "describe_tools" in about
     assert lines == ["- a: Reads mail.", "- b"]
 
 
+@pytest.mark.parametrize(
+    ("client", "named", "also"),
+    [
+        ("canonical", "server.tool", "parentheses"),
+        ("claude-desktop", "server__tool", "parentheses"),
+        ("claude-code", "server__tool", "search_tools finds"),
+    ],
+)
+def test_instructions_spell_names_as_the_client_does(client: str, named: str, also: str) -> None:
+    about = instructions({}, BY_NAME[client])
+    assert f"named {named}. " in about
+    assert also in about
+    assert ("parentheses" in about) is (client != "claude-code"), "a full list shows all parameters"
+
+
 def test_instructions_are_cut_at_a_line_and_say_so() -> None:
-    text = instructions({f"server-{number}": "Does something." for number in range(INSTRUCTIONS_LENGTH)})
+    text = instructions({f"server-{number}": "Does something." for number in range(INSTRUCTIONS_LENGTH)}, CANONICAL)
     *_, last, mark = text.splitlines()
     assert len(text) <= INSTRUCTIONS_LENGTH
     assert (last[: len("- server-")], last[-len(": Does something.") :], mark) == (

@@ -25,13 +25,13 @@ DOTS, DASHES, UNDERSCORES = "my.server.read-file_x", "my_server__read-file_x", "
 CLIENTS = [
     # profile, how it introduces itself, how `my.server` + `read-file x` looks, longest name, listing
     ("claude-desktop", ["claude-ai"], DASHES, 64, "light"),
-    ("claude-code", ["claude-code"], DOTS, 111, "full"),  # 128 with `mcp__search-mcp__`
-    ("codex", ["codex-mcp-client"], DOTS, 128, "full"),
+    ("claude-code", ["claude-code"], DASHES, 111, "full"),  # 128 with `mcp__search-mcp__`
+    ("codex", ["codex-mcp-client"], DASHES, 128, "full"),
     ("vscode", ["Visual Studio Code", "Visual-Studio-Code"], DASHES, 64, "full"),
     ("cursor", ["cursor-vscode"], UNDERSCORES, 50, "full"),  # 60 with `search-mcp`
     ("gemini-cli", ["gemini-cli-mcp-client"], DOTS, 48, "light"),  # 63 with `mcp_search-mcp_`
     ("copilot-cli", ["copilot-cli"], DOTS, 53, "light"),  # 64 with `search-mcp-`
-    ("opencode", ["opencode"], DOTS, 128, "light"),
+    ("opencode", ["opencode"], DASHES, 128, "full"),
     ("cline", ["@cline/core", "Cline"], DOTS, 64, "light"),
     ("windsurf", ["windsurf-client", "Windsurf"], DASHES, 60, "light"),
     ("zed", ["Zed"], DOTS, 64, "light"),

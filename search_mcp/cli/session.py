@@ -116,7 +116,7 @@ class Session:
 
     def instructions(self) -> str:
         """What a client is told of the servers."""
-        return self._router.instructions()
+        return self._router.instructions(_PERSON.viewer)
 
     def statuses(self) -> list[Status]:
         """Every server's standing, in order.

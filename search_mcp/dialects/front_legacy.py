@@ -138,7 +138,7 @@ class FrontLegacy:
             "protocolVersion": revision,
             "capabilities": capabilities(self._gateway.offered()),
             "serverInfo": SERVER_INFO,
-            "instructions": self._gateway.instructions(),
+            "instructions": self._gateway.instructions(self.viewer),
         }
         self._peer.answer(request, jsonrpc.encode(answer))
 

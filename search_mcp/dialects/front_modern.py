@@ -107,7 +107,7 @@ class FrontModern:
         if request.method == names.DISCOVER:
             # Some clients start a throw-away copy of us only to ask this: nothing is started for it.
             self._gateway.recall(opening)
-            self._discover(request)
+            self._discover(request, _viewer(envelope))
             return
         self._gateway.open(opening)
         if request.method in names.LISTS:
@@ -119,11 +119,11 @@ class FrontModern:
         else:
             self._call(request, params, meta, envelope)
 
-    def _discover(self, request: Request) -> None:
+    def _discover(self, request: Request, viewer: Viewer) -> None:
         body: dict[str, object] = {
             "supportedVersions": names.MODERN,
             "capabilities": capabilities(self._gateway.offered()),
-            "instructions": self._gateway.instructions(),
+            "instructions": self._gateway.instructions(viewer),
         }
         fields = {key: jsonrpc.encode(value) for key, value in body.items()}
         self._answer(request, fields, Freshness(DISCOVER_TTL_MS))

@@ -154,4 +154,4 @@ def test_instructions_say_what_each_remembered_server_is_for(pair: Pair, tmp_pat
     pair.was_here_before(tmp_path)
     pair.front.opens()
     *_, alpha, beta = pair.front.opening["instructions"].splitlines()
-    assert (alpha, beta) == ("- alpha: Keeps notes for a team.", "- beta: tools: add, echo")
+    assert (alpha, beta) == ('- alpha: "Keeps notes for a team."', "- beta: tools: add, echo")
