@@ -56,7 +56,7 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
     if path is None:
         folder = next((place for place in looked_in if place.is_dir()), None)
         if folder is not None:
-            raise ConfigError(str(folder), "this is a folder", f"name the file in it, such as {folder / FILE_NAME}")
+            raise ConfigError(str(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
         looked = " and ".join(map(str, looked_in))
         problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
         remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"

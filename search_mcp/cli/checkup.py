@@ -3,14 +3,12 @@
 Decides what is reported, how short, and the remedy where a reason does not name one.
 """
 
-import difflib
 import os
-import re
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Annotated, Any
@@ -26,34 +24,19 @@ from search_mcp.cli.counting import counted, enumerated, summary
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.memory import Renewed
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, WRONG
+from search_mcp.cli.problem import FINE, WRONG, short_reason
 from search_mcp.cli.session import Session, only, run
-from search_mcp.cli.terminal import Terminal, one_line
+from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig, in_words, redact
 from search_mcp.model import Kind, Status
-from search_mcp.profiles import CANONICAL, PROFILES, Profile
+from search_mcp.profiles import CANONICAL, Profile
 from search_mcp.trust import TrustStore
 
-_COMES_WITH = {
-    "npx": "npx comes with Node.js: https://nodejs.org",
-    "node": "install Node.js: https://nodejs.org",
-    "uvx": "uvx comes with uv: https://docs.astral.sh/uv",
-    "uv": "install uv: https://docs.astral.sh/uv",
-    "docker": "install Docker: https://docs.docker.com/get-docker",
-}
-_PROGRAMS = (*_COMES_WITH, "python", "python3", "bunx", "deno", "pipx")
-"""What starts most servers: suggested for a misspelt program."""
 _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")
 _NUMBERS = _HEADINGS[3:]
 _DISPENSABLE = ("Templates", "Resources", "Prompts", "Protocol")
 """The first to be left out on a narrow screen."""
-_LONGEST_LINE = 70
-"""Characters of a server's stderr that are quoted when all servers are checked; `check NAME` prints all of it."""
 _RUN_IT = "to see more, run it yourself: "
-_TELLING = re.compile(
-    r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|not found|unable", re.IGNORECASE
-)
-"""Found in the line of a server's stderr that says what is wrong."""
 _LONG_WAIT_SECONDS = 5.0
 """After this, a person is told what is being waited for."""
 _DOWNLOADERS = ("npx", "uvx", "pipx", "bunx", "docker")
@@ -86,7 +69,10 @@ def check(
     if options.as_json:
         screen.json({"config": str(path), **found.as_json(), "warnings": loaded.warnings})
     else:
-        report(found, () if chosen else loaded.warnings, path, screen, is_detailed=bool(chosen))
+        warnings = [
+            text for text in loaded.warnings if not chosen or any(f"mcpServers.{each}." in text for each in chosen)
+        ]
+        report(found, warnings, path, screen, is_detailed=bool(chosen))
     return found.exit_code
 
 
@@ -101,7 +87,7 @@ class Finding:
     is_fine: bool
 
     slow_seconds: float | None = None
-    """How long it took to start, if that is longer than a client waits."""
+    """How long it took to start, if that is slow."""
 
     @property
     def milliseconds(self) -> int | None:
@@ -164,7 +150,7 @@ def _duration(seconds: float | None) -> str:
 
 
 def _slow(seconds: float) -> str:
-    return f"slow to start ({_duration(seconds)}): its tools may be missing the first time a client starts"
+    return f"slow to start ({_duration(seconds)}): a call that has to start it waits as long"
 
 
 @dataclass(frozen=True)
@@ -216,9 +202,8 @@ async def examine(
         unreadable = fitness.of_prefix(server)
         if unreadable is not None and server.enabled:
             problems.append((server.name, unreadable))
-    clients = [client] if client is not None else PROFILES
     findings = [
-        _finding(status, session, tuple(text for name, text in problems if name == status.server), clients)
+        _finding(status, session, tuple(text for name, text in problems if name == status.server))
         for status in statuses()
     ]
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
@@ -249,7 +234,7 @@ def _awaited(names: Sequence[str], config: Config) -> str:
     return f"waiting for {enumerated(names)}{more}"
 
 
-def _finding(status: Status, session: Session, problems: tuple[str, ...], clients: Iterable[Profile]) -> Finding:
+def _finding(status: Status, session: Session, problems: tuple[str, ...]) -> Finding:
     config = next(server for server in session.config.servers if server.name == status.server)
     known = [kind for kind in Kind if status.state == "ready" and session.catalog.is_known(status.server, kind)]
     silent = tuple(
@@ -266,7 +251,7 @@ def _finding(status: Status, session: Session, problems: tuple[str, ...], client
         (*silent, *refused, *problems),
         _remedy(config) if status.state == "failed" else None,
         status.state == "disabled" or (status.state == "ready" and not silent),
-        fitness.of_start(status, session.config.settings, clients),
+        fitness.of_start(status),
     )
 
 
@@ -288,19 +273,14 @@ def _remedy(config: ServerConfig) -> str | None:
     return f"{_RUN_IT}{written}"
 
 
-def _remedy_of_missing(config: ServerConfig) -> str:
-    """Say what to do about a program that is not there."""
+def _remedy_of_missing(config: ServerConfig) -> str | None:
+    """Say what to do about a program that is not there, where the reason does not say it."""
     if parted := in_words(config.command):
         return parted
     stem = PurePath(config.command).stem
     if stem != config.command and (found := _program(config, stem)) is not None:
         return f'write "command": "{stem}": there is {found}'  # such as npx.exe, which is npx.cmd
-    if stem.lower() in _COMES_WITH:
-        return _COMES_WITH[stem.lower()]
-    for meant in difflib.get_close_matches(stem.lower(), _PROGRAMS, n=1, cutoff=0.75):
-        missing = "" if _program(config, meant) is not None else f" ({_COMES_WITH.get(meant, 'not installed')})"
-        return f"did you mean {meant}?{missing}"
-    return 'install it, or write its full path as "command"'
+    return None
 
 
 def _program(config: ServerConfig, command: str) -> str | None:
@@ -347,26 +327,13 @@ def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[
     return [_HEADINGS[position] for position in used], rows
 
 
-def short_reason(reason: str) -> str:
-    """Put a failure's reason on one line: what happened, and the most telling line the server wrote."""
-    what, _, written = reason.partition("; its last words: ")
-    lines = [one_line(line) for line in written.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLING.search(line)] or lines
-    quoted = f": {_cut(telling[-1])}" if telling else ""
-    return f"{what.removeprefix('it ')}{quoted}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3].rstrip()}..."
-
-
 def _tools(findings: Sequence[Finding]) -> int:
     return sum(finding.counts[Kind.TOOLS] for finding in findings)
 
 
 def _about_slow(findings: Sequence[Finding]) -> str:
     servers = [f"{each.status.server} ({_duration(each.slow_seconds)})" for each in findings]
-    return f"Slow to start: {', '.join(servers)}; tools may be missing the first time a client starts."
+    return f"Slow to start: {', '.join(servers)}; a call that has to start a server waits as long."
 
 
 def _report(heading: str, paragraphs: Sequence[str], terminal: Terminal) -> None:

@@ -4,19 +4,18 @@ Knows what `profiles` says of the clients, and nothing else of them.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from search_mcp.backend.surroundings import PROBE_SECONDS
 from search_mcp.catalog import Catalog
-from search_mcp.config import ServerConfig, Settings
-from search_mcp.model import Audience, Era, Status
-from search_mcp.profiles import Profile, first_list_patience
+from search_mcp.config import ServerConfig
+from search_mcp.model import Audience, Status
+from search_mcp.profiles import Profile
 from search_mcp.tools import definitions
 from search_mcp.views import ShownNames
 
-AT_ONCE_SECONDS = 1.0
-"""Who answers `initialize` within this, right after the probe was given up, did not start as late as that."""
+SLOW_SECONDS = 5.0
+"""Longer than this is a slow start."""
 EXAMPLES = 3
 """How many names a remark shows of those it is about."""
 
@@ -29,14 +28,10 @@ class Remark:
     is_fatal: bool = False
 
 
-def of_start(status: Status, settings: Settings, clients: Iterable[Profile]) -> float | None:
-    """Give the seconds a server took to start if that is longer than one of the clients waits for a first list."""
-    if status.start_seconds is None or status.offer is None:
-        return None
+def of_start(status: Status) -> float | None:
+    """Give the seconds that a server took to start, if that is long for a person who waits for a call."""
     seconds = status.start_seconds
-    if status.offer.era is Era.LEGACY and PROBE_SECONDS <= seconds < PROBE_SECONDS + AT_ONCE_SECONDS:
-        seconds -= PROBE_SECONDS  # our probe was unanswered; most clients send none
-    return seconds if any(seconds > _patience(client, settings) for client in clients) else None
+    return seconds if seconds is not None and seconds > SLOW_SECONDS else None
 
 
 def of_prefix(server: ServerConfig) -> str | None:
@@ -48,12 +43,6 @@ def of_prefix(server: ServerConfig) -> str | None:
         'its name has no character that tools\' names may have, so "_" stands for each; '
         'give it a "prefix" of letters from a to z'
     )
-
-
-def _patience(client: Profile, settings: Settings) -> float:
-    if client.reads_later_lists:
-        return float("inf")
-    return first_list_patience(client, settings.first_list_seconds).most
 
 
 def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterator[Remark]:

@@ -12,12 +12,11 @@ import anyio
 
 from search_mcp.cli.memory import Remembered, Renewed
 from search_mcp.cli.options import Options
-from search_mcp.cli.problem import FINE, WRONG, Misuse, cut, did_you_mean, disabled
+from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, disabled, short_reason
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig
 from search_mcp.model import Kind, Status
-from search_mcp.suggest import nearest
 
 REMEMBERING_SECONDS = 10.0
 """How long a command waits for lists it does not need, so that the next one need not start the server."""
@@ -60,7 +59,7 @@ def known_server(config: Config, name: str) -> ServerConfig:
     """
     found = {server.name: server for server in config.servers}
     if name not in found:
-        remedy = did_you_mean(nearest(name, found), f"there are {', '.join(found) or 'none'}")
+        remedy = did_you_mean(closest(name, found), f"there are {', '.join(found) or 'none'}")
         raise Misuse(f"there is no server {name!r} in the configuration", remedy)
     return found[name]
 
@@ -92,7 +91,7 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
         if age_seconds is not None and age_seconds >= length:
             count = round(age_seconds / length)
             ago = f"{count} {name}{'s' if count > 1 else ''} ago"
-            terminal.note(f"as the servers listed it {ago}; --refresh asks them again")
+            terminal.note(f"Remembered from {ago}; --refresh asks the servers again.")
             return
 
 
@@ -103,8 +102,9 @@ def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data:
     if unknown:
         terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {' '.join(unknown)}` starts them.")
     if failed:
-        reasons = [f"{status.server} ({cut(status.reason or 'it did not start in time')})" for status in failed[:3]]
-        reasons += [f"and {len(failed) - 3} more"] if len(failed) > 3 else []
-        names = " ".join(status.server for status in failed)
-        terminal.note(f"Not running: {', '.join(reasons)}; `search-mcp check {names}` tries again.")
+        names = failed[0].server if len(failed) == 1 else "NAME"
+        why = f" ({short_reason(failed[0].reason or 'it did not start in time')})" if len(failed) == 1 else ""
+        listed = ", ".join(status.server for status in failed)
+        hint = "" if why else "`search-mcp servers` shows why, "
+        terminal.note(f"Not running: {listed}{why}; {hint}`search-mcp check {names}` tries again.")
     return FINE if has_data or not failures else WRONG

@@ -8,11 +8,11 @@ from typing import Any
 
 from search_mcp.cli.counting import summary
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE
+from search_mcp.cli.problem import FINE, short_reason
 from search_mcp.cli.session import Session, recall
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig, redact
-from search_mcp.model import Kind
+from search_mcp.model import Kind, Status
 
 _HEADINGS = ("Server", "State", "Tools", "Runs")
 
@@ -30,7 +30,7 @@ class Known:
     def row(self) -> Sequence[str]:
         """The server as a row of the table; a failure shows its reason instead of its command."""
         count = f"{self.tools:,}" if self.tools is not None else ""
-        return (self.name, self.state, count, self.reason if self.reason and self.state == "failed" else self.runs)
+        return (self.name, self.state, count, self.reason or self.runs)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -58,19 +58,15 @@ def servers(options: Options) -> int:
 def known_servers(session: Session) -> list[Known]:
     """Give what is remembered of each server."""
     statuses = {status.server: status for status in session.statuses()}
-    return [_known(server, session, statuses[server.name].reason) for server in session.config.servers]
+    return [_known(server, session, statuses[server.name]) for server in session.config.servers]
 
 
-def _known(server: ServerConfig, session: Session, reason: str | None) -> Known:
+def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
-    if not server.enabled:
-        return Known(server.name, "off", None, tools, _command_line(server))
-    if server.problem is not None:
-        return Known(server.name, "failed", server.problem, tools, _command_line(server))
-    if listed and not session.catalog.is_unlistable(server.name, Kind.TOOLS):
-        return Known(server.name, "remembered", None, tools, _command_line(server))
-    return Known(server.name, "failed" if reason else "unknown", reason, None, _command_line(server))
+    state = "off" if status.state == "disabled" else status.state
+    reason = short_reason(status.reason) if status.reason is not None and state == "failed" else None
+    return Known(server.name, state, reason, tools, _command_line(server))
 
 
 def _command_line(server: ServerConfig) -> str:

@@ -4,6 +4,7 @@ Decides the exit codes: 1 is something that is wrong, 2 is a wrong command line 
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 from search_mcp.config import ServerConfig
@@ -14,6 +15,16 @@ from search_mcp.views import signature
 FINE, WRONG, MISUSED = 0, 1, 2
 LONGEST_REASON = 200
 """Characters of a server's last words that go into a sentence."""
+
+
+_LONGEST_LINE = 70
+"""Characters of a server's stderr that are quoted where several servers are reported."""
+_STACK_FRAME = re.compile(r"at .*[:(]|File \".*line \d|[\^~]+$|[})\]]+,?$")
+_ERROR = re.compile(r"\b\w*(error|exception):", re.IGNORECASE)
+_TELLING = re.compile(
+    r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|not found|unable|no such", re.IGNORECASE
+)
+"""Found in the line of a server's stderr that says what is wrong."""
 
 
 class Problem(SearchMcpError):
@@ -55,6 +66,21 @@ def closest(name: str, names: Iterable[str]) -> list[str]:
     """Give the name that was most likely meant, or else those that are similar."""
     known = list(names)
     return difflib.get_close_matches(name, known, n=1, cutoff=0.7) or nearest(name, known)
+
+
+def short_reason(reason: str) -> str:
+    """Put a failure's reason on one line: what happened, and the most telling line the server wrote."""
+    what, _, written = reason.partition("; its last words: ")
+    lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
+    lines = [line for line in lines if not _STACK_FRAME.match(line)]
+    telling = (
+        [line for line in lines if _ERROR.search(line)] or [line for line in lines if _TELLING.search(line)] or lines
+    )
+    if not telling:
+        return what.removeprefix("it ")
+    line = telling[-1].removeprefix("[cause]: ").rstrip(" {")
+    quoted = line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3].rstrip()}..."
+    return f"{what.removeprefix('it ')}: {quoted}"
 
 
 def cut(text: str) -> str:

@@ -234,10 +234,10 @@ def test_list_of_one_server_leaves_the_others_alone(toolbox: Place) -> None:
 
 def test_list_says_what_is_missing(toolbox: Place) -> None:
     ended = toolbox.run("list", "--json", "--client", "cursor")
-    assert ended.code == 1
+    assert ended.code == 0
     assert ended.json["tools"][0] == {"name": "toolbox__echo", "server": "toolbox", "description": "Can echo."}
     assert [failed["name"] for failed in ended.json["failed"]] == ["dying"]
-    assert ended.err.startswith("warning: the tools of 'dying' are missing: it exited with code 1")
+    assert ended.err.startswith("Not running: dying (exited with code 1: no licence found); `search-mcp check dying`")
 
 
 def test_list_of_a_disabled_server(configured: Configured) -> None:
@@ -262,11 +262,26 @@ def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configure
     assert "time.get_current_time" in ended.out
     nothing_fits, *rest = ended.err.splitlines()
     assert nothing_fits == "No tool of the connected servers clearly does this; nearest:"
-    assert "the tools of 'dying' are missing" in " ".join(rest)
+    assert "Not running: dying (" in " ".join(rest)
     assert place.run("search", "print", "the", "time", "table", "--json").json["fits"] is False
     ended = place.run("search", "current", "time", "--json")
     assert ended.json["fits"] is True
     assert "No tool" not in ended.err
+
+
+def test_servers_are_shown_and_none_is_started(toolbox: Place) -> None:
+    assert toolbox.run("list", "toolbox").code == 0  # from then on it is remembered
+    ended = toolbox.run("servers")
+    assert ended.code == 0
+    _, first, second, _, summary = ended.out.splitlines()
+    assert first.split()[:3] == ["toolbox", "remembered", "7"]
+    assert second.split()[:2] == ["dying", "unknown"]
+    assert summary == "1 remembered, 1 unknown; 7 tools"
+    known = toolbox.run("servers", "--json").json["servers"]
+    assert [(each["name"], each["state"], each["tools"]) for each in known] == [
+        ("toolbox", "remembered", 7),
+        ("dying", "unknown", None),
+    ]
 
 
 # describe

@@ -5,7 +5,7 @@ import pytest
 from search_mcp import jsonrpc, profiles
 from search_mcp.catalog import Catalog
 from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
-from search_mcp.config import ServerConfig, Settings
+from search_mcp.config import ServerConfig
 from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, Status
 from search_mcp.profiles import BY_NAME, Profile
 
@@ -50,31 +50,18 @@ def test_names_the_user_lets_be_too_long() -> None:
     assert remark.text.startswith("goose refuses names over 60 characters: box__aaa")
 
 
-def status(seconds: float, era: Era = Era.MODERN) -> Status:
-    revision = "2026-07-28" if era is Era.MODERN else "2025-06-18"
-    return Status("box", "ready", offer=Offer(revision, era, frozenset()), start_seconds=seconds)
+def status(seconds: float) -> Status:
+    offer = Offer("2026-07-28", Era.MODERN, frozenset())
+    return Status("box", "ready", offer=offer, start_seconds=seconds)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "late"),
-    [(0.5, []), (2.0, ["cline"]), (4.0, ["codex", "cline"])],
-)
-def test_whom_a_slow_server_keeps_waiting(seconds: float, late: list[str]) -> None:
-    told = {client.name: of_start(status(seconds), Settings(), [client]) for client in profiles.PROFILES}
-    assert [name for name, waited in told.items() if waited is not None] == late
-    assert {*told.values()} <= {None, seconds}
-    assert of_start(status(seconds), Settings(), profiles.PROFILES) == (seconds if late else None)
-
-
-def test_a_legacy_server_may_have_cost_a_probe_that_clients_do_not_make() -> None:
-    assert of_start(status(3.2, Era.LEGACY), Settings(), profiles.PROFILES) is None
-    assert of_start(status(3.2), Settings(), profiles.PROFILES) is not None
-    slow = of_start(status(6.5, Era.LEGACY), Settings(), profiles.PROFILES)
-    assert slow == 6.5, "it was still starting when the probe was given up"
+@pytest.mark.parametrize(("seconds", "slow"), [(0.5, None), (5.0, None), (5.1, 5.1)])
+def test_a_slow_start(seconds: float, slow: float | None) -> None:
+    assert of_start(status(seconds)) == slow
 
 
 def test_a_server_that_is_not_ready_keeps_nobody_waiting() -> None:
-    assert of_start(Status("box", "failed", "gone"), Settings(), profiles.PROFILES) is None
+    assert of_start(Status("box", "failed", "gone")) is None
 
 
 @pytest.mark.parametrize(

@@ -186,3 +186,14 @@ def test_ctrl_c_during_the_demo(configured: Configured) -> None:
     assert screen.end() == 130
     assert "Traceback" not in screen.shown
     assert place.processes() == set()
+
+
+def test_output_longer_than_the_screen_is_paged(configured: Configured) -> None:
+    place = configured(**{name: server("toolbox") for name in ("one", "two", "three", "four")})
+    screen = Screen(place, "list", PAGER="tail -n 1")
+    assert screen.end() == 0
+    assert screen.lines[-1:] == ["28 tools of 4 servers"]
+    assert "one.echo" not in screen.shown
+    screen = Screen(place, "list", "--no-pager", PAGER="tail -n 1")
+    assert screen.end() == 0
+    assert "one.echo" in screen.shown
