@@ -29,8 +29,8 @@ def blocks(language: str) -> list[str]:
 (SERVERS,) = blocks("json")
 
 
-INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| .*, or `(.*)` in a checkout \|$", README, re.MULTILINE))
-(CHECKOUT,) = re.findall(r"^\| the checkout you tried \| `(.*?)`", README, re.MULTILINE)
+INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| `(.*)` \|$", README, re.MULTILINE))
+(CHECKOUT,) = re.findall(r"^\| neither \| `(.*?)`", README, re.MULTILINE)
 
 
 @pytest.fixture
