@@ -100,7 +100,8 @@ def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data:
     unknown = [status.server for status in failures if status.state == "unknown"]
     failed = [status for status in failures if status.state != "unknown"]
     if unknown:
-        terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {' '.join(unknown)}` starts them.")
+        them = "it" if len(unknown) == 1 else "them"
+        terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {' '.join(unknown)}` starts {them}.")
     if failed:
         names = failed[0].server if len(failed) == 1 else "NAME"
         why = f" ({short_reason(failed[0].reason or 'it did not start in time')})" if len(failed) == 1 else ""

@@ -22,7 +22,7 @@ COMMANDS = [
     ),
     ("/home/ada/.cache/uv/archive-v0/x1Y2", 'uvx --from "search-mcp[demo]" search-mcp'),
     ("/home/ada/.local/share/pipx/0123456789abcde", 'pipx run --spec "search-mcp[demo]" search-mcp'),
-    ("/work/search-mcp/.venv", '/a/python -m pip install "search-mcp[demo]"'),
+    ("/opt/search-mcp/.venv", '/a/python -m pip install "search-mcp[demo]"'),
     ("/usr", '/a/python -m pip install "search-mcp[demo]"'),
 ]
 

@@ -90,7 +90,7 @@ def test_servers_that_were_never_started_are_named_and_left_alone(place: Place, 
         ended = place.run(*words)
         assert ended.code == 0
         assert "box" in ended.out
-    assert ended.err == "Not listed yet: new; `search-mcp check new` starts them.\n"
+    assert ended.err == "Not listed yet: new; `search-mcp check new` starts it.\n"
     assert (counted.starts, other.starts) == (1, 0)
     assert "new.echo" in place.run("list", "new").out
     assert (counted.starts, other.starts) == (1, 1)

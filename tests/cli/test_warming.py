@@ -74,5 +74,5 @@ def test_a_bridge_is_left_to_check(home: Place) -> None:
     )
     ended = home.run("import", PATH=f"{home.folder}{os.pathsep}{os.environ['PATH']}")
     assert ended.code == 0
-    assert "Not listed yet: web; `search-mcp check web` starts them." in ended.err
+    assert "Not listed yet: web; `search-mcp check web` starts it." in ended.err
     assert not marker.exists()

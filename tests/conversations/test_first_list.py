@@ -9,6 +9,7 @@ import pytest
 
 from conversations.back import Habit, exits, leaves_to_the_test, stays_silent
 from conversations.eras import legacy_client, modern_client
+from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, WITH_CALL_TOOL, Json, names, text
 from search_mcp.profiles import BY_NAME
@@ -42,9 +43,7 @@ def test_the_first_list_waits_as_long_as_its_client_does(
     _is_beside_slow_servers(pair, tmp_path, client)
     pair.alpha.on_opening(stays_silent)
     pair.front.capabilities = capabilities
-    if not pair.front.is_modern:
-        pair.front.initializes()
-    listing = pair.front.asks("tools/list")
+    listing = _asks(pair)
     pair.after(seconds - 0.05)
     pair.front.hears_nothing()
     pair.after(0.1)
@@ -84,9 +83,7 @@ def test_a_client_that_asked_to_hear_of_changes_waits_less(pair: Pair, tmp_path:
 
 def test_lists_that_are_asked_for_one_after_another_wait_once(pair: Pair) -> None:
     pair.with_server("beta").on_opening(stays_silent)
-    if not pair.front.is_modern:
-        pair.front.initializes()
-    listing = pair.front.asks("tools/list")
+    listing = _asks(pair)
     pair.after(5)
     assert _servers(listing.result()["tools"]) == {"alpha"}
     for method in ("prompts/list", "resources/list", "resources/templates/list"):
@@ -95,9 +92,7 @@ def test_lists_that_are_asked_for_one_after_another_wait_once(pair: Pair) -> Non
 
 def test_the_first_list_waits_for_nobody_once_all_are_there(pair: Pair, tmp_path: Path) -> None:
     _is_beside_slow_servers(pair, tmp_path, "claude-desktop")
-    if not pair.front.is_modern:
-        pair.front.initializes()
-    listing = pair.front.asks("tools/list")
+    listing = _asks(pair)
     pair.after(19.9)
     pair.front.hears_nothing()
     pair.after(0.2)
@@ -106,9 +101,7 @@ def test_the_first_list_waits_for_nobody_once_all_are_there(pair: Pair, tmp_path
 
 def test_a_client_of_which_nothing_is_known_waits_longer_for_anything_at_all(pair: Pair) -> None:
     pair.alpha.starts_slowly(12)
-    if not pair.front.is_modern:
-        pair.front.initializes()
-    listing = pair.front.asks("tools/list")
+    listing = _asks(pair)
     pair.after(11.9)
     pair.front.hears_nothing()
     pair.after(0.2)
@@ -127,9 +120,7 @@ def test_what_any_client_has_learnt_is_in_the_first_list_of_every_other(
     pair.front.opens_over(90)
     pair.comes_back()
     pair.front.becomes(revision, **ALL_CAPABILITIES)
-    if not pair.front.is_modern:
-        pair.front.initializes()
-    listed = pair.front.asks("tools/list").result()["tools"]  # at once: the clock stands still
+    listed = _asks(pair).result()["tools"]  # at once: the clock stands still
     assert _servers(listed) == {"alpha", *SLOW}
     pair.after(25)
     pair.front.hears_nothing()  # it was right
@@ -197,16 +188,19 @@ def _has_failed(pair: Pair, folder: Path, habit: Habit = stays_silent) -> None:
 
 
 def _lists_at_once(pair: Pair) -> list[Json]:
-    if not pair.front.is_modern:
-        pair.front.initializes()
-    tools: list[Json] = pair.front.asks("tools/list").result()["tools"]
+    tools: list[Json] = _asks(pair).result()["tools"]
     return tools
 
 
-def _asks_and_waits(pair: Pair) -> None:
+def _asks(pair: Pair) -> Asked:
+    """Open as a client of this era does, and ask for the tools."""
     if not pair.front.is_modern:
         pair.front.initializes()
-    listing = pair.front.asks("tools/list")
+    return pair.front.asks("tools/list")
+
+
+def _asks_and_waits(pair: Pair) -> None:
+    listing = _asks(pair)
     pair.after(4.9)
     pair.front.hears_nothing()
     pair.after(0.2)
