@@ -40,7 +40,8 @@ MOST_DOWN = 5
 LONGEST_NAME = 64
 LONGEST_REASON = 120
 """Characters of the reason why one does not run."""
-NOTHING_FITS = "No tool of the connected servers clearly does this; nearest:"
+NOTHING_CLEAR = "No tool of the connected servers clearly does this"
+NOTHING_FITS = f"{NOTHING_CLEAR}; nearest:"
 _RUNNING = frozenset({"ready", "remembered", "stopped", "stopping", "disabled"})
 """States of servers whose tools can be called, or that the user switched off."""
 MOST_NAMED = 50
@@ -150,9 +151,10 @@ class _Result(Struct, frozen=True):
         return "\n".join(lines)
 
     def data(self) -> str | dict[str, Any]:
-        # A string says what an object with three keys says, and is no longer than the text.
+        # A string says what an object with three keys says, and is no longer than the text; a double quote would
+        # be escaped in it.
         if self.schema is None:
-            return f"{self.heading}: {self.description}" if self.description else self.heading
+            return (f"{self.heading}: {self.description}" if self.description else self.heading).replace('"', "'")
         hint = {"hint": self.hint} if self.hint else {}
         return {"name": self.name, **hint, "description": self.description, "inputSchema": self.schema}
 
@@ -233,7 +235,7 @@ class OwnTools:
         body: dict[str, Any] = {"results": [result.data() for result in kept]}
         if not fits:
             lines.insert(0, NOTHING_FITS)
-            body = {"note": NOTHING_FITS, **body}
+            body = {"note": NOTHING_CLEAR, **body}
         if left_out:
             lines.append(f"{left_out} more left out: too long. Narrow the query, or use {DESCRIBE}.")
             body["leftOut"] = left_out
