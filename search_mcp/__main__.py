@@ -61,6 +61,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     elif serves and HELP_OPTIONS & {*arguments}:
         serves, arguments = False, ["serve", "--help"]
     if not serves or COMPLETION_VARIABLE in os.environ:
+        gc.set_threshold(NEW_OBJECTS)  # a command ends before there is garbage worth looking for
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
     gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time

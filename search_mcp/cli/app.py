@@ -132,7 +132,7 @@ EVERYDAY, SERVERS, CLIENTS, OTHERS = "Everyday", "Servers", "Clients", "Settings
 COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (EVERYDAY, "check", "checkup:check", ("check", "check github time", "check --client cursor")),
     (EVERYDAY, "servers", "overview:servers", ("servers", "servers --json")),
-    (EVERYDAY, "list", "listing:list_", ("list", "list time --refresh", "list --prompts --resources")),
+    (EVERYDAY, "list", "contents:list_", ("list", "list time --refresh", "list --prompts --resources")),
     (
         EVERYDAY,
         "search",

@@ -1,15 +1,19 @@
-"""What the servers have: their tools, prompts and resources, for `list`.
+"""`list`: the tools, prompts and resources of the servers.
 
 Decides how they are grouped and counted on the screen, and what a program gets of them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import typer
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import Item
+from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import counted
+from search_mcp.cli.options import Options, takes
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.jsonrpc import Fields
@@ -22,6 +26,36 @@ Row = Mapping[str, str]
 TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
 NOUNS: Final = (TOOLS, PROMPTS, RESOURCES)
 _KEYS = ("name", "uri", "uriTemplate")
+
+
+@takes("config", "client", "refresh", "no_pager", "as_json", "debug")
+def list_(
+    options: Options,
+    of_server: Annotated[
+        str | None,
+        typer.Argument(metavar="[SERVER]", help="Only what this server has.", autocompletion=completion.server_names),
+    ] = None,
+    prompts: Annotated[bool, typer.Option("--prompts", help="List prompts instead of tools.")] = False,
+    resources: Annotated[bool, typer.Option("--resources", help="List resources instead of tools.")] = False,
+) -> int:
+    """List the tools of all servers, or of one server."""
+    screen = options.screen
+    loaded, path = options.configuration()
+    if of_server is not None:
+        loaded = inventory.narrow(loaded, of_server)
+    chosen = [noun for noun, wanted in ((PROMPTS, prompts), (RESOURCES, resources)) if wanted]
+    nouns = chosen or [TOOLS]
+    found = inventory.look(options, loaded, contents)
+    inventory.tell_age(found.age_seconds, screen)
+    has_data = any(found.rows[noun] for noun in nouns)
+    if options.as_json:
+        screen.json(found.as_json(nouns))
+    else:
+        with screen.paged(wanted=not options.no_pager):
+            show(found, nouns, screen)
+        if not has_data and not found.failures:
+            screen.note(f"There are no {' or '.join(nouns)}; the config file is {path}.")
+    return inventory.report_failures(found.failures, screen, has_data=has_data)
 
 
 @dataclass(frozen=True)

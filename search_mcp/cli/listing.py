@@ -1,6 +1,6 @@
-"""`list` and `search`: which tools there are.
+"""`search`: the tools that fit a request, found and ranked as for a model.
 
-Decides what of them a person is shown; finding and ranking are the same as for a model.
+Decides what of them a person is shown.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.catalog import Item
-from search_mcp.cli import completion, contents, inventory
+from search_mcp.cli import completion, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import Problem, did_you_mean
 from search_mcp.cli.session import Session
@@ -23,36 +23,6 @@ from search_mcp.tools import NOTHING_FITS
 from search_mcp.views import brief
 
 _TOOL_HEADINGS = ("Tool", "Description")
-
-
-@takes("config", "client", "refresh", "no_pager", "as_json", "debug")
-def list_(
-    options: Options,
-    of_server: Annotated[
-        str | None,
-        typer.Argument(metavar="[SERVER]", help="Only what this server has.", autocompletion=completion.server_names),
-    ] = None,
-    prompts: Annotated[bool, typer.Option("--prompts", help="List prompts instead of tools.")] = False,
-    resources: Annotated[bool, typer.Option("--resources", help="List resources instead of tools.")] = False,
-) -> int:
-    """List the tools of all servers, or of one server."""
-    screen = options.screen
-    loaded, path = options.configuration()
-    if of_server is not None:
-        loaded = inventory.narrow(loaded, of_server)
-    chosen = [noun for noun, wanted in ((contents.PROMPTS, prompts), (contents.RESOURCES, resources)) if wanted]
-    nouns = chosen or [contents.TOOLS]
-    found = inventory.look(options, loaded, contents.contents)
-    inventory.tell_age(found.age_seconds, screen)
-    has_data = any(found.rows[noun] for noun in nouns)
-    if options.as_json:
-        screen.json(found.as_json(nouns))
-    else:
-        with screen.paged(wanted=not options.no_pager):
-            contents.show(found, nouns, screen)
-        if not has_data and not found.failures:
-            screen.note(f"There are no {' or '.join(nouns)}; the config file is {path}.")
-    return inventory.report_failures(found.failures, screen, has_data=has_data)
 
 
 @takes("config", "client", "refresh", "as_json", "debug")
