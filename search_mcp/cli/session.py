@@ -5,6 +5,7 @@ front of a terminal is a client without capabilities: whatever a server asks is 
 remembered for one command is good for the next.
 """
 
+import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -251,7 +252,7 @@ def recall(config: Config, profile: Profile | None, look: Callable[[Session], _A
         aggregate.router.recall(_OPENING)
         return look(session)
 
-    return anyio.run(main)
+    return asyncio.run(main())  # anyio's own runner would be loaded for nothing
 
 
 def _assemble(
