@@ -18,16 +18,23 @@ from search_mcp.clients import bridge
 from search_mcp.errors import ConfigError
 from search_mcp.model import Kind
 
+NO_SERVERS = "There are no servers yet: run `search-mcp import`, or `search-mcp add NAME -- COMMAND`."
+
 
 def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> None:
     """Start the servers of a configuration that were never listed, of these if some are named, and print the outcome.
 
     `check` starts the others: those whose last start failed, and bridges to remote servers, which may open a browser.
     """
+    if not path.exists():
+        screen.note(NO_SERVERS)
+        return
     try:
         config = server.read(path, os.environ)
     except ConfigError:
         return  # it was written before, so a fault in it is of the user's making: `check` and `validate` print it
+    if not config.servers:
+        screen.note(NO_SERVERS)
     screen.conceal(config.secrets)
     unknown = recall(
         config, None, lambda session: {each.server for each in session.statuses() if each.state == "unknown"}

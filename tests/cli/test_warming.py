@@ -56,6 +56,13 @@ def test_nothing_is_started_that_was_not_asked_for(home: Place) -> None:
     assert box.starts == 0
 
 
+def test_an_install_without_any_servers_says_so(home: Place) -> None:
+    desktop(home)
+    ended = home.run("install", "claude-desktop")
+    assert ended.code == 0
+    assert "There are no servers yet: run `search-mcp import`" in ended.err
+
+
 def test_the_programs_of_a_file_that_is_named_are_not_started(home: Place) -> None:
     box = Counted(home.folder, "box")
     (home.folder / "strangers.json").write_text(json.dumps({"mcpServers": {"box": box.entry}}))
