@@ -15,11 +15,11 @@ from typing import Any
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
-from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
+from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
 from search_mcp.jsonrpc import Fields, Struct, altered
 from search_mcp.model import Entry, Freshness, Kind, Page
 
-OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "list_servers")
+OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers")
 """What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
 
 
@@ -77,10 +77,16 @@ class Item(Struct, frozen=True, dict=True):
         annotations = jsonrpc.value(self.fields["annotations"]) if "annotations" in self.fields else None
         return annotations if isinstance(annotations, dict) else {}
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether its server declares that a call changes nothing."""
+        return self.annotations.get("readOnlyHint") is True
+
     @cached_property
     def hint(self) -> str:
         """What its server declares that a call does: `read-only`, `destructive` or nothing."""
-        if self.annotations.get("readOnlyHint") is True:
+        # "`destructiveHint`: (This property is meaningful only when `readOnlyHint == false`)"
+        if self.is_read_only:
             return "read-only"
         return "destructive" if self.annotations.get("destructiveHint") is True else ""
 
@@ -169,6 +175,21 @@ class Catalog:
     def is_admitted(self, server: str, tool: str) -> bool:
         """Whether a server's filters, and the user's trust, let a tool through."""
         return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
+
+    def hidden_by_read_only(self, server: str) -> Collection[str]:
+        """The tools of a server that only its `readOnly` leaves out, by their own names."""
+        if server not in self._servers or not self._servers[server].read_only:
+            return ()
+        return [
+            entry.key
+            for entry, _ in self._entries(server, Kind.TOOLS)
+            if not declares_read_only(entry.fields) and self.is_admitted(server, entry.key)
+        ]
+
+    def is_hidden_by_read_only(self, server: str, name: str) -> bool:
+        """Whether a name, however folded, is that of a tool which only `readOnly` leaves out."""
+        hidden = self.hidden_by_read_only(server)
+        return any(fold(name) in (fold(key), fold(self._servers[server].rename.get(key, key))) for key in hidden)
 
     def changed(self, server: str) -> frozenset[str]:
         """The tools of a server that are not what they were when first seen."""
@@ -296,6 +317,8 @@ class Catalog:
                 if LEFT_OUT in remarks:
                     continue
                 fields = entry.fields
+                if kind is Kind.TOOLS and config.read_only and not declares_read_only(fields):
+                    continue
                 if kind is Kind.TOOLS and entry.key in config.describe:
                     fields = {**fields, "description": jsonrpc.encode(config.describe[entry.key])}
                 shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key

@@ -76,6 +76,7 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
     protocol: _Protocol = "auto"
     inherit_env: bool | _Strings = False
     pin_tools: bool = False
+    read_only: bool = False
 
 
 class Settings(ServerDefaults, frozen=True, kw_only=True):
@@ -88,6 +89,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     max_message_bytes: _Number = 64 * 1024 * 1024
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     first_list_seconds: Literal["auto"] | _Seconds = "auto"
+    call_tool: Literal["all", "read-only", "off"] = "all"
 
 
 class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
@@ -424,6 +426,9 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
     for path in document.lines if unknown else ():  # in the order of the text
         if path in unknown:
             yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
+    if file.settings.listing == "search" and file.settings.call_tool == "off":
+        problem = 'with "listing": "search" most clients can call no tool that is not pinned'
+        yield str(document.error(("settings", "callTool"), problem, 'write "all" or "read-only", or another listing'))
     for name, entry in file.mcp_servers.items():
         if entry.type and not entry.is_remote and entry.type.lower() not in _LOCAL_TYPES:
             path = ("mcpServers", name, "type")

@@ -47,6 +47,13 @@ _SHAPES: Final[Mapping[str, Shape]] = {
 _TASK_SUPPORT: Final = ("required", "optional", "forbidden")
 
 
+def declares_read_only(fields: Fields) -> bool:
+    """Whether a tool's server declares that a call of it changes nothing; without a declaration it may."""
+    # "`readOnlyHint`: If true, the tool does not modify its environment. Default: false"
+    annotations = jsonrpc.object_or_empty(fields.get("annotations"))
+    return "readOnlyHint" in annotations and jsonrpc.value(annotations["readOnlyHint"]) is True
+
+
 def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
     """Make a definition fit to be shown.
 

@@ -51,6 +51,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "startTimeoutSeconds": ("a positive number", "60 for a minute"),
     "inheritEnv": ("true, false or a list of names", '["SSH_AUTH_SOCK"]'),
     "pinTools": _SWITCH,
+    "readOnly": _SWITCH,
     "separator": ('"auto" or one to four of the characters . _ -', '"__"'),
     "maxNameLength": ('"auto" or a whole number, 16 or more', "64"),
     "descriptionLength": ("a positive whole number", "120"),

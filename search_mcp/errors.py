@@ -153,6 +153,60 @@ class ToolWithheld(WireError):
         return {"server": self.server}
 
 
+class NotReadOnly(WireError):
+    """A tool that may change something was called by the tool that calls read-only ones only."""
+
+    code = INVALID_PARAMS
+
+    def __init__(self, name: str, remedy: str) -> None:
+        super().__init__(name, remedy)
+        self.name, self.remedy = name, remedy
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+    @property
+    def what(self) -> str:
+        return f"Tool not known to be read-only: {self.name[:LONGEST_NAME]}"
+
+
+class HiddenByReadOnly(WireError):
+    """The user wants no tool of this server called that may change something."""
+
+    code = INVALID_PARAMS
+
+    def __init__(self, name: str, server: str) -> None:
+        super().__init__(name, server)
+        self.name, self.server = name, server
+
+    def __str__(self) -> str:
+        return f"{self.what}, and the configuration sets \"readOnly\" for server '{self.server}'"
+
+    @property
+    def what(self) -> str:
+        return f"Tool not known to be read-only: {self.name[:LONGEST_NAME]}"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"server": self.server}
+
+
+class SwitchedOff(WireError):
+    """One of our own tools that the user does not want to exist."""
+
+    code = INVALID_PARAMS
+
+    def __init__(self, name: str, setting: str, remedy: str) -> None:
+        super().__init__(name, setting, remedy)
+        self.name, self.setting, self.remedy = name, setting, remedy
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.remedy}"
+
+    @property
+    def what(self) -> str:
+        return f"{self.name} is switched off in the configuration ({self.setting})"
+
+
 class PromptNotFound(NotFound):
     noun = "Prompt"
 

@@ -204,6 +204,8 @@ class Call(Struct, eq=False):
     inputs: Inputs | None = None
     asks: Callable[[bool], None] | None = None
     """Takes whether the server waits for the client now, in the middle of the call."""
+    unless_read_only: WireError | None = None
+    """The answer if the tool is not declared read-only by the time the call is forwarded; `None`: any tool may run."""
 
 
 class Entry(Struct, frozen=True):
@@ -255,10 +257,11 @@ class Page(Struct, frozen=True):
 
 
 class ServerFacts(Struct, frozen=True):
-    """What the configuration says of a server, for search."""
+    """What the configuration says of a server, for our own tools."""
 
     description: str
     tags: tuple[str, ...]
+    read_only: bool = False
 
 
 class Status(Struct, frozen=True):

@@ -10,7 +10,7 @@ from search_mcp import profiles, tools
 from search_mcp.config import Settings
 from search_mcp.jsonrpc import EMPTY, Raw
 from search_mcp.model import Audience, Kind, Viewer
-from search_mcp.profiles import Profile
+from search_mcp.profiles import CallTool, Profile
 from search_mcp.views import Spellings, prompt_list, resource_list, tool_list
 
 INSTRUCTIONS_LENGTH = 3500
@@ -24,13 +24,19 @@ _HOW_TO: Mapping[str, str] = {
     f"{tools.SEARCH} finds tools and shows how to call them, {tools.DESCRIBE} gives the exact schema; "
     "then call the tool by its name.",
     "full": f"{tools.SEARCH} finds tools by what they do.",
-    "search": f"They are not listed: {tools.SEARCH} finds tools and shows how to call them, {tools.CALL} calls one.",
+    "search": f"They are not listed: {tools.SEARCH} finds tools and shows how to call them",
+}
+_HOW_TO_CALL: Mapping[CallTool, str] = {
+    "all": f", {tools.CALL} calls one, {tools.CALL_READ_ONLY} one that is read-only.",
+    "read-only": f", {tools.CALL_READ_ONLY} calls one that is read-only.",
+    "off": "; then call the tool by its name.",
 }
 
 
 def instructions(servers: Mapping[str, str], profile: Profile) -> str:
     """Say what the names mean and how to search, then one line a server; `servers` has what each is for."""
-    names = f"Tools of several MCP servers, named server{profile.separator}tool. {_HOW_TO[profile.listing]}"
+    how_to = _HOW_TO[profile.listing] + (_HOW_TO_CALL[profile.call_tool] if profile.listing == "search" else "")
+    names = f"Tools of several MCP servers, named server{profile.separator}tool. {how_to}"
     lines = [f"- {server}: {about}" if about else f"- {server}" for server, about in servers.items()]
     text = "\n".join([names, *lines])
     return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
@@ -62,6 +68,7 @@ class Presentation:
                 separator=settings.separator,
                 max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
                 listing=None if settings.listing == "auto" else settings.listing,
+                call_tool=settings.call_tool,
             )
             audience = Audience(profile, viewer.object_output_only, viewer.shows_apps)
             self._audiences[viewer] = audience
@@ -90,7 +97,7 @@ class Presentation:
         version, items = self._made.get((kind, audience, is_whole), (-1, EMPTY))
         if version != self._catalog.version:
             if kind is Kind.TOOLS:
-                own = tools.definitions(profile.listing, is_whole=is_whole)
+                own = tools.definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool)
                 items = tool_list(self._spellings, audience, own, self._settings.description_length)
             elif kind is Kind.PROMPTS:
                 items = prompt_list(self._spellings, audience)

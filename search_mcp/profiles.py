@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 from search_mcp.jsonrpc import Struct, altered
 
 Listing: TypeAlias = Literal["light", "full", "search"]
+CallTool: TypeAlias = Literal["all", "read-only", "off"]
 REGISTERED_AS: Final = "search-mcp"
 """The name people register us under; clients put it before ours and count it."""
 _REGISTRATION: Final = re.compile(r"(?:mcp__?)?" + REGISTERED_AS.replace("-", "[-_]") + r"(?:__|[-_.:/])")
@@ -40,6 +41,8 @@ class Profile(Struct, frozen=True, cache_hash=True):
     """Whether it asks again after `list_changed`; False: only its first list counts; None: not known."""
     most_tools: int | None = None
     """How many tools the client takes in one request, where it has a limit."""
+    call_tool: CallTool = "all"
+    """Which of our tools for calling by name there are: `call_tool` and `call_read_only_tool`, the second, neither."""
 
     def shown_name(self, server: str, tool: str) -> str:
         """Spell a tool's name for this client, before shortening; an empty server means a bare name."""
@@ -127,11 +130,14 @@ def by_client_name(client_name: str | None) -> Profile:
     return _BY_CLIENT_NAME.get(client_name or "", CANONICAL)
 
 
-def adjusted(profile: Profile, *, separator: str, max_length: int | None, listing: Listing | None) -> Profile:
+def adjusted(
+    profile: Profile, *, separator: str, max_length: int | None, listing: Listing | None, call_tool: CallTool = "all"
+) -> Profile:
     """Put a user's own settings over a client's; `"auto"` and `None` leave the client's."""
     return altered(
         profile,
         separator=profile.separator if separator == "auto" else separator,
         max_length=profile.max_length if max_length is None else max_length,
         listing=profile.listing if listing is None else listing,
+        call_tool=call_tool,
     )

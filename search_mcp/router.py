@@ -16,10 +16,13 @@ from search_mcp.config import ServerConfig, Settings
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.errors import (
     BackendAnswered,
+    HiddenByReadOnly,
     InternalError,
+    NotReadOnly,
     NotRunning,
     PromptNotFound,
     ResourceNotFound,
+    SwitchedOff,
     TaskNotFound,
     ToolNotFound,
     ToolWithheld,
@@ -51,7 +54,7 @@ from search_mcp.model import (
     Viewer,
 )
 from search_mcp.presentation import LINE_LENGTH, Presentation, instructions
-from search_mcp.profiles import PARTIAL_SECONDS, Patience, Profile, first_list_patience
+from search_mcp.profiles import PARTIAL_SECONDS, CallTool, Patience, Profile, first_list_patience
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
 from search_mcp.tasks import TaskLists, TaskMap
@@ -108,7 +111,9 @@ class Router:
         self._backends = backends
         enabled, switched_off = ([config for config in servers if config.enabled is on] for on in (True, False))
         self._catalog.configure(enabled, replaced, switched_off)
-        facts = {config.name: ServerFacts(config.description or "", config.tags) for config in servers}
+        facts = {
+            config.name: ServerFacts(config.description or "", config.tags, config.read_only) for config in servers
+        }
         self._own.configure(facts, settings.description_length)
         self._on_change()
 
@@ -236,6 +241,11 @@ class Router:
         item = self._find(Kind.TOOLS, call)
         if item is None:
             return self._call_unlisted(call, Kind.TOOLS, ToolNotFound)
+        return self._call_found(call, item)
+
+    def _call_found(self, call: Call, item: Item) -> Cancel:
+        if call.unless_read_only is not None and not item.is_read_only:
+            raise call.unless_read_only
         return self._call_listed(call, item)
 
     def _call_listed(self, call: Call, item: Item) -> Cancel:
@@ -283,7 +293,7 @@ class Router:
         return self._backends[server].submit(call, target)
 
     def _call_own(self, call: Call) -> Cancel:
-        if call.target == tools.CALL:
+        if call.target in (tools.CALL, tools.CALL_READ_ONLY):
             return self._call_by_name(call)
         given = jsonrpc.value(call.params.get("arguments", EMPTY))
         if not isinstance(given, dict):
@@ -329,18 +339,27 @@ class Router:
         return cancel
 
     def _call_by_name(self, call: Call) -> Cancel:
+        """Carry out `call_tool`, or `call_read_only_tool`."""
+        allowed = self._call_tool_setting(call)
+        if call.target not in tools.CALLING[allowed]:
+            raise _switched_off(call.target, allowed)
         wrapped = jsonrpc.fields(call.params.get("arguments", EMPTY))
         name = jsonrpc.string(wrapped.get("name"))
-        if not name or tools.CALL in (name, profiles.without_registration(name)):
-            raise invalid_params(f"Invalid params: {tools.CALL} needs arguments.name, the name of a tool")
+        if not name or not {name, profiles.without_registration(name)}.isdisjoint((tools.CALL, tools.CALL_READ_ONLY)):
+            raise invalid_params(f"Invalid params: {call.target} needs arguments.name, the name of a tool")
         params = jsonrpc.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
-        named = self._unprefixed(Kind.TOOLS, jsonrpc.altered(call, target=name, params=params))
+        refusal = NotReadOnly(name, tools.how_to_call(allowed)) if call.target == tools.CALL_READ_ONLY else None
+        by_name = jsonrpc.altered(call, target=name, params=params, unless_read_only=refusal)
+        named = self._unprefixed(Kind.TOOLS, by_name)
         item = self._find(Kind.TOOLS, named)
         if item is not None and not item.is_for_models:  # "`model`: Tool is visible to and callable by the agent"
             return self._call_unlisted(named, Kind.TOOLS, ToolNotFound)
         return self._call_tool(named)
+
+    def _call_tool_setting(self, call: Call) -> CallTool:
+        return self._presentation.audience(call.caller.viewer).profile.call_tool
 
     def _use_prompt(self, call: Call) -> Cancel:
         call = self._unprefixed(Kind.PROMPTS, call)
@@ -376,6 +395,8 @@ class Router:
                 raise ToolWithheld(call.target, server)
             if kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
                 continue
+            if kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):
+                raise HiddenByReadOnly(call.target, server)
             is_known = self._catalog.is_known(server, kind)
             if self._catalog.is_unlistable(server, kind) or (status.state == FAILED and not is_known):
                 # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
@@ -391,8 +412,12 @@ class Router:
         item = names.bare(call.target)  # every list is known by now
         # What a page says goes through the same door, and it may call the tools of its own server only.
         if item is not None and not owners and not self._catalog.tools().servers_with_apps:
-            return self._call_listed(call, item) if kind is Kind.TOOLS else self._submit_to(item.server, call, item.key)
-        raise not_found(call.target, names.near(call.target, tools.DEFINITIONS if kind is Kind.TOOLS else ()))
+            return self._call_found(call, item) if kind is Kind.TOOLS else self._submit_to(item.server, call, item.key)
+        hiding = [server for server in self._enabled if self._catalog.is_hidden_by_read_only(server, call.target)]
+        if kind is Kind.TOOLS and len(hiding) == 1 and not owners:
+            raise HiddenByReadOnly(call.target, hiding[0])
+        ours = tools.existing(self._call_tool_setting(call)) if kind is Kind.TOOLS else ()
+        raise not_found(call.target, names.near(call.target, ours))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
         """The servers whose prefix a name carries, with what comes behind it.
@@ -570,6 +595,11 @@ class Router:
         before, self._problems = self._problems, set(self._catalog.problems())
         for problem in self._problems - before:
             log.warning("! %s: %s", *problem)
+
+
+def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:
+    remedy = f"{tools.CALL_READ_ONLY} calls read-only tools" if allowed == "read-only" else "call the tool by its name"
+    return SwitchedOff(name, f'"callTool": "{allowed}"', remedy)
 
 
 def _guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:

@@ -1,30 +1,36 @@
 """Our own tools: what a model uses to find, read and reach all the others.
 
 Decides their definitions and their answers: text for the model, and the same as `structuredContent`.
-They have no dot in their names, so no backend's tool can be mistaken for one. `call_tool` is only
-defined here; carrying it out is the router's.
+They have no dot in their names, so no backend's tool can be mistaken for one. `call_tool` and
+`call_read_only_tool` are only defined here; carrying them out is the router's.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item, fold
 from search_mcp.errors import short_reason
 from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.model import Audience, Kind, ServerFacts, Status
-from search_mcp.profiles import without_registration
+from search_mcp.profiles import CallTool, Listing, without_registration
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, Spellings, brief, compact_definition, full_definition, signature
 
 if TYPE_CHECKING:
     from search_mcp.search import Explanation
 
-SEARCH, DESCRIBE, CALL, LIST_SERVERS = OWN_NAMES
+SEARCH, DESCRIBE, CALL, CALL_READ_ONLY, LIST_SERVERS = OWN_NAMES
 NAMES = frozenset(OWN_NAMES)
+CALLING: Mapping[CallTool, Collection[str]] = {
+    "all": (CALL, CALL_READ_ONLY),
+    "read-only": (CALL_READ_ONLY,),
+    "off": (),
+}
+"""Our tools for calling others by name that there are with each `settings.callTool`."""
 
 DEFAULT_LIMIT = 5
 MOST_RESULTS = 50
@@ -50,17 +56,29 @@ _DETAILS = ("signature", "full", "name")
 _DESCRIPTIONS = ("compact", "full")
 
 _READS = {"readOnlyHint": True, "openWorldHint": False}
+# The tools behind these two may reach anything, so a client that gates on the open world must gate on them, too.
+_CALLS_READERS = {"readOnlyHint": True, "openWorldHint": True}
+_CALLS_ANYTHING = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
 
 
-def _definition(name: str, description: str, properties: Mapping[str, Any], required: Sequence[str] = ()) -> Fields:
+def _definition(
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    required: Sequence[str] = (),
+    annotations: Mapping[str, bool] = _READS,
+) -> Fields:
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
-    body: dict[str, Any] = {"name": name, "description": description, "inputSchema": schema}
-    if name != CALL:
-        body["annotations"] = _READS
+    body = {"name": name, "description": description, "inputSchema": schema, "annotations": annotations}
     return {key: jsonrpc.encode(value) for key, value in body.items()}
 
+
+_NAME_AND_ARGUMENTS = {
+    "name": {"type": "string"},
+    "arguments": {"type": "object", "properties": {}, "additionalProperties": True},
+}
 
 DEFINITIONS: Mapping[str, Fields] = {
     SEARCH: _definition(
@@ -94,10 +112,14 @@ DEFINITIONS: Mapping[str, Fields] = {
         ("names",),
     ),
     CALL: _definition(
-        CALL,
-        "Call any tool by its name, listed or not.",
-        {"name": {"type": "string"}, "arguments": {"type": "object", "properties": {}, "additionalProperties": True}},
+        CALL, "Call any tool by its name, listed or not.", _NAME_AND_ARGUMENTS, ("name",), _CALLS_ANYTHING
+    ),
+    CALL_READ_ONLY: _definition(
+        CALL_READ_ONLY,
+        "Call a read-only tool by its name, listed or not; refuses any other.",
+        _NAME_AND_ARGUMENTS,
         ("name",),
+        _CALLS_READERS,
     ),
     LIST_SERVERS: _definition(
         LIST_SERVERS, "Show the connected servers: state, number of tools, last error, their own instructions.", {}
@@ -105,13 +127,25 @@ DEFINITIONS: Mapping[str, Fields] = {
 }
 
 
-def definitions(listing: Literal["light", "full", "search"], *, is_whole: bool = True) -> list[Fields]:
+def definitions(listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all") -> list[Fields]:
     """Our tools as a list holds them.
 
-    `call_tool` is among them where tools exist that the client may never see listed: in `search` mode, or if the list
-    is not whole. Many clients call only what is listed.
+    Those for calling by name are among them where tools exist that the client may never see listed: in `search` mode,
+    or if the list is not whole. Many clients call only what is listed.
     """
-    return [fields for name, fields in DEFINITIONS.items() if name != CALL or listing == "search" or not is_whole]
+    listed = existing(call_tool if listing == "search" or not is_whole else "off")
+    return list(listed.values())
+
+
+def existing(call_tool: CallTool) -> Mapping[str, Fields]:
+    """Our tools that can be called, listed or not."""
+    missing = {CALL, CALL_READ_ONLY} - {*CALLING[call_tool]}
+    return {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
+
+
+def how_to_call(call_tool: CallTool) -> str:
+    """Say what calls a tool that is not read-only, where `call_read_only_tool` refuses it."""
+    return f"use {CALL} for it" if call_tool == "all" else f"the user has switched {CALL} off"
 
 
 class ArgumentError(Exception):
@@ -205,7 +239,7 @@ class OwnTools:
         return self._index.advance()
 
     def run(self, name: str, arguments: Mapping[str, Any], audience: Audience) -> Raw:
-        """Carry out one of our tools but `call_tool`; wrong arguments are a result a model can act on."""
+        """Carry out one of our tools but those for calling by name; wrong arguments are a result a model can act on."""
         shown = self._spellings.of(Kind.TOOLS, audience.profile)
         try:
             text, structured = self._tools[name](arguments, shown, audience)
@@ -264,7 +298,7 @@ class OwnTools:
 
     def _result(self, item: Item, name: str, detail: str) -> _Result:
         if detail == "name":
-            return _Result(name)
+            return _Result(name, item.hint)
         if detail == "full":
             schema, description = item.fields["inputSchema"], item.description
             if len(memoryview(schema)) + len(description) <= ANSWER_LENGTH:
@@ -315,16 +349,17 @@ class OwnTools:
         detail = _argument(arguments, "detail", str, "compact")
         if detail not in _DESCRIPTIONS:
             raise ArgumentError(f"detail must be one of {', '.join(_DESCRIPTIONS)}")
+        ours = existing(audience.profile.call_tool)
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []
         for name in names[:MOST_DESCRIBED]:
             item = shown.find(name)
-            own = name if name in DEFINITIONS else without_registration(name) or ""
+            own = name if name in ours else without_registration(name) or ""
             if item is not None and item.is_for_models:
                 write = full_definition if detail == "full" else compact_definition
                 described.append(write(item, shown[item], audience))
-            elif own in DEFINITIONS:
-                described.append(DEFINITIONS[own])
+            elif own in ours:
+                described.append(ours[own])
             else:
                 unknown.append({"name": name, "suggestions": shown.near(name), **self._why_unknown(name)})
         body: dict[str, Any] = {"tools": described}
@@ -357,6 +392,9 @@ class OwnTools:
                 server["lastError"] = status.reason
             elif status.state == "stopped":
                 server["note"] = "not started yet: a call starts it"
+            if self._facts[status.server].read_only:
+                server["readOnly"] = True
+                server["leftOut"] = len(self._catalog.hidden_by_read_only(status.server))
             if changed := sorted(self._catalog.changed(status.server)):
                 server["changedTools"] = changed
                 server["withheld"] = bool(self._catalog.withheld(status.server))
@@ -390,6 +428,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
         text += f" ({short_reason(server['lastError'])})"
     if "note" in server:
         text += f" ({server['note']})"
+    if "readOnly" in server:
+        text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
     if "changedTools" in server:
         text += f"; not defined as when first seen{' and withheld' if server['withheld'] else ''}: "
         text += f"{', '.join(server['changedTools'][:MOST_NAMED])} (`search-mcp check --accept {server['name']}`)"

@@ -73,6 +73,7 @@ ENTRIES = [
     ({"startTimeoutSeconds": 1}, {"start_timeout_seconds": 1.0}),
     ({"protocol": "2025-06-18"}, {"protocol": "2025-06-18"}),
     ({"inheritEnv": True}, {"inherit_env": True}),
+    ({"readOnly": True}, {"read_only": True}),
     ({"inheritEnv": ["A", "B"]}, {"inherit_env": ("A", "B")}),
     (dict.fromkeys(("args", "env", "cwd", "enabled", "type", "tools", "startup", "callTimeoutSeconds")), {}),
 ]
@@ -88,10 +89,12 @@ def test_settings_and_their_defaults() -> None:
     given = {
         "listing": "light", "separator": "__", "maxNameLength": 64, "descriptionLength": 80,
         "maxMessageBytes": 1024, "logLevel": "debug", "firstListSeconds": 2, "protocol": "2026-07-28",
+        "callTool": "read-only",
     }  # fmt: skip
     assert parse(json.dumps({"mcpServers": {}, "settings": given})).settings == Settings(
         listing="light", separator="__", max_name_length=64, description_length=80,
         max_message_bytes=1024, log_level="debug", first_list_seconds=2, protocol="2026-07-28",
+        call_tool="read-only",
     )  # fmt: skip
 
 
@@ -102,6 +105,8 @@ DEFAULTS = [
     ({"startup": "lazy"}, {"startup": None}, {"startup": "lazy"}),
     ({"callTimeoutSeconds": 60}, {}, {"call_timeout_seconds": 60.0}),
     ({"callTimeoutSeconds": 60}, {"callTimeoutSeconds": None}, {}),
+    ({"readOnly": True}, {}, {"read_only": True}),
+    ({"readOnly": True}, {"readOnly": False}, {}),
     (
         {"inheritEnv": ["A"], "startTimeoutSeconds": 9},
         {},
@@ -349,6 +354,7 @@ WRONG_VALUES = [
     ("pinned", True, "a list of strings", '["one", "two"]'),
     ("rename", {"a": 1}, OF_STRINGS, '{"itsName": "yours"}'),
     ("describe", [], OF_STRINGS, '{"itsName": "yours"}'),
+    ("readOnly", 1, "true or false", "true without quotes"),
     ("startup", "later", '"auto", "eager" or "lazy"', '"auto"'),
     ("callTimeoutSeconds", 0, SECONDS, "60 for a minute, or null for no limit"),
     ("maxCallSeconds", True, SECONDS, "60 for a minute, or null for no limit"),
@@ -384,6 +390,8 @@ WRONG_SETTINGS = [
     ("logLevel", "INFO", '"debug", "info", "warning" or "error"', '"info"'),
     ("firstListSeconds", -1, '"auto" or a positive number', '"auto"'),
     ("startup", 1, '"auto", "eager" or "lazy"', '"auto"'),
+    ("readOnly", "true", "true or false", "true without quotes"),
+    ("callTool", True, '"all", "read-only" or "off"', '"all"'),
 ]
 
 
@@ -500,6 +508,13 @@ def test_warnings(keys: str, warning: str) -> None:
     got = parse('{"mcpServers": {"s": {"command": "c",\n' + keys + "}}}")
     assert got.warnings == (f"f:2: {warning}",)
     assert got.servers == (PLAIN,)
+
+
+def test_a_search_without_anything_that_calls_is_warned_of() -> None:
+    settings = {"listing": "search", "callTool": "off"}
+    (warning,) = parse(json.dumps({"mcpServers": {}, "settings": settings})).warnings
+    assert warning.startswith("f:1: settings.callTool: ")
+    assert "pinned" in warning
 
 
 def test_warnings_about_the_root_and_the_settings() -> None:

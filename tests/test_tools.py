@@ -1,6 +1,7 @@
 """Our own tools: what a model asks of them, and what it is answered, as text and as data."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -74,7 +75,7 @@ class Bench:
 
     def names(self, arguments: Mapping[str, object], audience: Audience = HERE) -> list[str]:
         results: list[str] = self.ask("search_tools", {**arguments, "detail": "name"}, audience)[1]["results"]
-        return results
+        return [each.partition(" [")[0] for each in results]
 
 
 @pytest.fixture
@@ -589,7 +590,7 @@ def test_what_is_said_of_a_server_is_searched(facts: ServerFacts, offer: Offer |
     [
         ("light", ["search_tools", "describe_tools", "list_servers"]),
         ("full", ["search_tools", "describe_tools", "list_servers"]),
-        ("search", ["search_tools", "describe_tools", "call_tool", "list_servers"]),
+        ("search", ["search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers"]),
     ],
 )
 def test_definitions(listing: Any, then: list[str]) -> None:
@@ -600,7 +601,50 @@ def test_definitions(listing: Any, then: list[str]) -> None:
         assert "." not in each["name"]
         assert each["inputSchema"]["type"] == "object"
         assert isinstance(each["inputSchema"]["properties"], dict)
-        assert ("annotations" in each) is (each["name"] != "call_tool")  # what it calls may do anything
+
+
+def test_our_tools_declare_what_they_do() -> None:
+    """A plan mode admits what is read-only; what other tools do behind `call_tool` may be anything."""
+    declared = {name: jsonrpc.value(fields["annotations"]) for name, fields in DEFINITIONS.items()}
+    looks = {"readOnlyHint": True, "openWorldHint": False}
+    assert declared == {
+        "search_tools": looks,
+        "describe_tools": looks,
+        "list_servers": looks,
+        "call_tool": {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+        "call_read_only_tool": {"readOnlyHint": True, "openWorldHint": True},
+    }
+
+
+@pytest.mark.parametrize("detail", ["signature", "full", "name"])
+@pytest.mark.parametrize(
+    ("annotations", "hint"),
+    [
+        ({"readOnlyHint": True}, "read-only"),
+        ({"readOnlyHint": True, "destructiveHint": True}, "read-only"),
+        ({"destructiveHint": True}, "destructive"),
+        ({"readOnlyHint": False, "destructiveHint": False}, None),
+        ({"readOnlyHint": "true"}, None),
+        ({}, None),
+    ],
+)
+def test_a_result_says_what_its_tool_does(detail: str, annotations: dict[str, object], hint: str | None) -> None:
+    bench = Bench(box=[entry("use", "Use a thing.", annotations=annotations)])
+    text, data = bench.ask("search_tools", {"query": "use thing", "detail": detail})
+    (result,) = data["results"]
+    heading = text.splitlines()[0]
+    assert re.findall(r"\[(.*)\]", heading) == ([] if hint is None else [hint])
+    if detail == "full":
+        assert result.get("hint") == hint
+    else:
+        assert result.partition(": ")[0] in heading.removeprefix("1. ")
+        assert re.findall(r"\[(.*)\]", result) == ([] if hint is None else [hint])
+
+
+def test_descriptions_say_what_a_tool_does() -> None:
+    wipe = entry("wipe", "Wipe a thing.", annotations={"destructiveHint": True})
+    (tool,) = Bench(box=[wipe]).answer("describe_tools", {"names": ["box.wipe"]})["structuredContent"]["tools"]
+    assert tool["annotations"] == {"destructiveHint": True}
 
 
 def test_our_names_are_those_of_the_definitions() -> None:

@@ -23,6 +23,7 @@ from search_mcp.cache import (
     fingerprint,
 )
 from search_mcp.config import ServerConfig, redact
+from search_mcp.definitions import declares_read_only
 from search_mcp.dialects import BackDialect
 from search_mcp.errors import BackendAnswered
 from search_mcp.jsonrpc import UNSET, altered
@@ -56,11 +57,20 @@ class Known:
         self._variant = ""  # of its tool definitions, in this life
         self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_at: dict[Kind, float] = {}  # in this life
+        self.has_listed_tools = False
+        """Whether its tools were listed, or could not be, in this life."""
 
     @property
     def is_complete(self) -> bool:
         """Whether all its lists were read, or are remembered."""
         return not self._missing
+
+    def is_read_only(self, tool: str) -> bool:
+        """Whether it declares a tool, by its own name, to be read-only."""
+        page = self._pages.get(Kind.TOOLS)
+        if page is None:
+            return False
+        return any(entry.key == tool and declares_read_only(entry.fields) for entry in page.entries)
 
     # From an earlier process
 
@@ -124,6 +134,7 @@ class Known:
         """Take note of what it says of itself."""
         self.era, self.offer = offer.era, offer
         self._read_at.clear()
+        self.has_listed_tools = False
         self.failure = None
         if self._world.cache is not None and self._key is not None:
             self._world.cache.clear_failure(self._key)
@@ -192,6 +203,7 @@ class Known:
             if page is not None and news.kind is Kind.TOOLS and trust is not None:
                 page = _marked(page, trust.examine(self._config, self._variant, page))
             news = altered(news, page=page)
+            self.has_listed_tools |= news.kind is Kind.TOOLS
             if page is None:
                 self._pages.pop(news.kind, None)
             else:

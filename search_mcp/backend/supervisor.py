@@ -26,7 +26,7 @@ from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
-from search_mcp.errors import Lost, NotRunning, WireError
+from search_mcp.errors import HiddenByReadOnly, Lost, NotRunning, WireError
 from search_mcp.inflight import SENT_REQUESTS
 from search_mcp.jsonrpc import Struct, altered
 from search_mcp.model import (
@@ -37,6 +37,7 @@ from search_mcp.model import (
     Era,
     Kind,
     Later,
+    ListChanged,
     News,
     Offer,
     Opening,
@@ -67,7 +68,7 @@ class Supervisor:
         surroundings: Surroundings,
     ) -> None:
         self._config, self._tell, self._later, self._world = config, tell, later, surroundings
-        self._known = Known(config, tell, surroundings)
+        self._known = Known(config, self._hear, surroundings)
         self._state = State.STOPPED
         self._reason: str | None = None
         self._retry_at: float | None = None
@@ -200,7 +201,7 @@ class Supervisor:
     def _pass_on(self, call: Call, target: str) -> Cancel:
         """Give a call to the backend now, or hold it until there is one."""
         dialect = self._dialect
-        if dialect is not None:
+        if dialect is not None and self._may_start(call):
             return self._start(dialect, call, target)
         held = _Held(call, target)
         if len(self._held) >= SENT_REQUESTS:
@@ -218,7 +219,29 @@ class Supervisor:
 
         return cancel
 
+    def _unless_read_only(self, call: Call) -> WireError | None:
+        """The answer to a call if its tool is not declared read-only; `None` if any tool may be called."""
+        if call.action is Action.CALL_TOOL and self._config.read_only:
+            return HiddenByReadOnly(call.target, self.name)
+        return call.unless_read_only
+
+    def _may_start(self, call: Call) -> bool:
+        """Whether the list that decides about a call is there: that of this life, because an older one may differ."""
+        return self._known.has_listed_tools or self._unless_read_only(call) is None
+
+    def _start_held(self, dialect: BackDialect) -> None:
+        """Pass on the calls that waited for it, or for its list."""
+        held = [each for each in self._held if self._may_start(each.call)]
+        for each in held:
+            del self._held[each]
+        for each in held:
+            each.cancel = self._start(dialect, each.call, each.target)
+
     def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
+        refusal = self._unless_read_only(call)
+        if refusal is not None and not self._known.is_read_only(target):
+            call.reply(refusal)
+            return NOTHING
         self._idle_since = None
         if call.action in _SUBSCRIBING:
             self._subscriptions[call.action, target] = altered(call, reply=lambda _outcome: None)
@@ -416,10 +439,7 @@ class Supervisor:
         for (_, target), subscription in self._subscriptions.items():
             dialect.submit(subscription, target)
         life.hear_early()
-        held = list(self._held)
-        self._held.clear()
-        for each in held:
-            each.cancel = self._start(dialect, each.call, each.target)
+        self._start_held(dialect)
         self._idle_since = None
         self._watch_idleness()
         async with anyio.create_task_group() as tasks:
@@ -437,7 +457,7 @@ class Supervisor:
         if seconds is None or life is None or dialect is None:
             return
         now = self._world.clock()
-        if not dialect.is_idle() or self._subscriptions or not self._known.is_complete:
+        if not dialect.is_idle() or self._subscriptions or self._held or not self._known.is_complete:
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = now
@@ -446,6 +466,12 @@ class Supervisor:
             life.retire()
             return
         self._stop_watching_idleness = self._later(seconds, self._watch_idleness)
+
+    def _hear(self, news: News) -> None:
+        """Pass news on; a list of tools may be what calls wait for."""
+        self._tell(news)
+        if isinstance(news, ListChanged) and self._held and self._dialect is not None:
+            self._start_held(self._dialect)
 
     def _advance(self, event: Event) -> None:
         self._state = lifecycle.advance(self._state, event)

@@ -9,7 +9,7 @@ from search_mcp.cli import session
 from search_mcp.cli.options import configuration
 from search_mcp.config import NOTHING, Config, FaultyFile
 from search_mcp.errors import ConfigError
-from search_mcp.tools import DEFINITIONS
+from search_mcp.tools import existing
 
 
 def server_names(context: typer.Context, incomplete: str) -> list[str]:
@@ -19,8 +19,9 @@ def server_names(context: typer.Context, incomplete: str) -> list[str]:
 
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
     """Give the tools whose names begin so, ours included."""
-    known = session.recall(_configuration(context), None, lambda remembered: list(remembered.tools.names()))
-    return _beginning(incomplete, [*known, *DEFINITIONS])
+    loaded = _configuration(context)
+    known = session.recall(loaded, None, lambda remembered: list(remembered.tools.names()))
+    return _beginning(incomplete, [*known, *existing(loaded.settings.call_tool)])
 
 
 def _beginning(incomplete: str, names: list[str]) -> list[str]:

@@ -100,11 +100,12 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
         return ServerCost(server, len(items), by_mode)
 
     servers = [cost(status.server) for status in session.statuses() if status.state in ("ready", "remembered")]
-    is_whole = session.audience.profile.reads_later_lists is not False
+    profile = session.audience.profile
+    is_whole = profile.reads_later_lists is not False
     instructions = [status.offer.instructions for status in session.statuses() if status.offer is not None]
     return Cost(
         servers,
-        {mode: _count(tokenizer, definitions(mode, is_whole=is_whole)) for mode in MODES},
+        {mode: _count(tokenizer, definitions(mode, is_whole=is_whole, call_tool=profile.call_tool)) for mode in MODES},
         tokenizer.count(session.instructions()),
         sum(each.by_mode["full"] for each in servers) + sum(map(tokenizer.count, instructions)),
         _of_search(session, tokenizer),

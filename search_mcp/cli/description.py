@@ -18,7 +18,7 @@ from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.errors import NotRunning, ToolNotFound
 from search_mcp.jsonrpc import Fields
-from search_mcp.tools import DEFINITIONS
+from search_mcp.tools import existing
 from search_mcp.views import full_definition, signature
 
 _UNLIMITED = 1_000_000
@@ -83,8 +83,9 @@ def described(session: Session, name: str) -> Described | None:
         shown = session.shown_names()[item]
         definition = full_definition(item, shown, session.audience)
         return Described(shown, item.server, definition, item.input_schema)
-    if name in DEFINITIONS:
-        definition = DEFINITIONS[name]
+    ours = existing(session.audience.profile.call_tool)
+    if name in ours:
+        definition = ours[name]
         return Described(name, None, definition, jsonrpc.value(definition["inputSchema"]))
     withheld = session.catalog.withheld_tools().find(name)
     if withheld is not None:  # nobody else is shown it, but whoever is to accept it has to see it

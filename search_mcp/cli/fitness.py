@@ -81,7 +81,8 @@ def _shortened(catalog: Catalog, profile: Profile) -> list[str]:
 def _listed(catalog: Catalog, profile: Profile) -> int:
     items = catalog.tools()
     shown = [item for item in items if profile.listing != "search" or item.pinned]
-    return len(shown) + len(definitions(profile.listing, is_whole=profile.reads_later_lists is not False))
+    is_whole = profile.reads_later_lists is not False
+    return len(shown) + len(definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool))
 
 
 def _enumerated(examples: Sequence[str]) -> str:

@@ -54,6 +54,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "protocol": "The protocol revision the server is spoken to in; auto finds it out.",
     "inheritEnv": "What the server gets of search-mcp's environment beside the essentials: all of it, or the named.",
     "pinTools": "Withhold a tool whose definition changed, until `search-mcp check --accept NAME`.",
+    "readOnly": "List and call only the tools that the server declares read-only (readOnlyHint: true).",
     # of the settings
     "listing": (
         "What a client is listed: light, every tool in a few tokens; full, as the servers define them; "
@@ -66,6 +67,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "logLevel": "What is written to the log, which is search-mcp's stderr.",
     "firstListSeconds": "How long a client's first list waits for servers whose lists are not remembered; auto follows "
     "what is known of the client.",
+    "callTool": "Which tools for calling by name there are: all, call_tool and call_read_only_tool; read-only, the "
+    "second only; off, neither.",
 }
 
 

@@ -90,7 +90,10 @@ class Session:
         self._router = aggregate.router
         self._memory = memory
         self.audience = aggregate.router.audience(_PERSON.viewer)
-        facts = {server.name: ServerFacts(server.description or "", server.tags) for server in config.servers}
+        facts = {
+            server.name: ServerFacts(server.description or "", server.tags, server.read_only)
+            for server in config.servers
+        }
         length = config.settings.description_length
         self._spellings = Spellings(self.catalog)
         self.own_tools = OwnTools(self._spellings, facts, self._router.statuses, length)

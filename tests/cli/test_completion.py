@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Ended, Place
+from search_mcp.catalog import OWN_NAMES
 
 BASH = pytest.mark.skipif(sys.platform == "win32" or shutil.which("bash") is None, reason="there is no bash")
 
@@ -28,7 +29,7 @@ def completed(place: Place, line: str) -> list[str]:
         ("search-mcp describe toolbox.me", ["toolbox.measure"]),
         ("search-mcp call toolbox.e", ["toolbox.echo"]),
         ("search-mcp call sea", ["search_tools"]),
-        ("search-mcp call --config nowhere.json ", [*("search_tools", "describe_tools", "call_tool", "list_servers")]),
+        ("search-mcp call --config nowhere.json ", [*OWN_NAMES]),
         ("search-mcp config v", ["validate"]),
     ],
 )

@@ -128,7 +128,7 @@ def is_complaint(check: Check) -> bool:
 
 Conversation = list[tuple[str, dict[str, Any]]]  # ">" to the server or "<" from it, and the message
 
-OURS = {"search_tools", "describe_tools", "call_tool", "list_servers"}
+OURS = {"search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers"}
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 
 

@@ -9,7 +9,7 @@ from apps for tools that don't include "app" in visibility".
 import pytest
 
 from conversations.pair import Pair
-from conversations.words import OWN_TOOLS, Json, text, tool
+from conversations.words import CALL_TOOLS, OWN_TOOLS, Json, text, tool
 
 UI = "io.modelcontextprotocol/ui"
 HTML = "text/html;profile=mcp-app"
@@ -194,7 +194,7 @@ def test_in_a_search_the_app_of_a_pinned_tool_finds_the_names_that_it_calls(pair
         "alpha.clock": ["model", "app"],
         "clock": ["app"],
         "refresh": ["app"],
-        **{each: ["model"] for each in (*OWN_TOOLS, "call_tool")},
+        **{each: ["model"] for each in (*OWN_TOOLS, *CALL_TOOLS)},
     }
 
 

@@ -48,7 +48,7 @@ def test_a_full_list_has_every_definition_as_it_is_only_renamed(pair: Pair) -> N
 def test_a_search_list_has_our_own_tools_only(pair: Pair) -> None:
     pair.settings = {"listing": "search"}
     pair.front.opens()
-    assert names(pair.front.tools) == ["search_tools", "describe_tools", "call_tool", "list_servers"]
+    assert names(pair.front.tools) == WITH_CALL_TOOL
 
 
 @pytest.mark.parametrize("mode", ["light", "full", "search"])

@@ -19,7 +19,8 @@ HOP_KEYS = ("resultType", "ttlMs", "cacheScope")
 """Members of a modern result that each hop makes its own."""
 
 OWN_TOOLS = ["search_tools", "describe_tools", "list_servers"]
-WITH_CALL_TOOL = ["search_tools", "describe_tools", "call_tool", "list_servers"]
+CALL_TOOLS = ["call_tool", "call_read_only_tool"]
+WITH_CALL_TOOL = ["search_tools", "describe_tools", *CALL_TOOLS, "list_servers"]
 """Our tools in a list that some server's tools are missing from."""
 
 

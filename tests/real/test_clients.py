@@ -19,6 +19,7 @@ from real.processes import wait_until_gone
 
 MODERN = ("typescript-2-auto", "typescript-2-modern", "python-2", "python-2-modern")
 OWN_TOOLS = ["search_tools", "describe_tools", "list_servers"]
+CALL_TOOLS = ["call_tool", "call_read_only_tool"]
 
 ANSWERS = {
     "elicitation/create": {"action": "accept", "content": {"name": "Ada", "check": True}},
@@ -150,8 +151,8 @@ def test_it_sees_every_tool_and_then_ours(through: Visit, direct: Callable[[str]
     memory = [name for name in names if name.startswith("memory.")]
     assert len(memory) == 9
     time = ["time.get_current_time", "time.convert_time"]
-    ours = [name for name in names if "." not in name and name != "call_tool"]
-    assert [name for name in names if name != "call_tool"] == [*everything, *memory, *time, *ours]
+    ours = [name for name in names if "." not in name and name not in CALL_TOOLS]
+    assert [name for name in names if name not in CALL_TOOLS] == [*everything, *memory, *time, *ours]
     assert sorted(ours) == sorted(OWN_TOOLS)
 
 
@@ -361,7 +362,7 @@ def test_the_inspector_lists_tools(era: str, inspected: Callable[..., Visit]) ->
     tools = inspected("--method", "tools/list", "--protocol-era", era).result("inspect")["tools"]
     names = [tool["name"] for tool in tools]
     assert names[0] == "everything.echo"
-    assert sorted(set(names) - {"call_tool"} - {n for n in names if "." in n}) == sorted(OWN_TOOLS)
+    assert sorted(set(names) - {*CALL_TOOLS} - {n for n in names if "." in n}) == sorted(OWN_TOOLS)
 
 
 def test_the_inspector_reads_a_resource(inspected: Callable[..., Visit], direct: Callable[[str], Visit]) -> None:

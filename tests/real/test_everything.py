@@ -69,7 +69,7 @@ STEPS: dict[str, Step] = {
     **{kind: {"do": f"{kind}/list"} for kind in ("prompts", "resources", "resources/templates")},
     "completion": {"do": "completion/complete", "params": COMPLETION},
 }
-OWN_TOOLS = {"search_tools", "describe_tools", "call_tool", "list_servers"}
+OWN_TOOLS = {"search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers"}
 
 
 @pytest.fixture(scope="module", params=["python-2-legacy", "python-2-modern", "typescript-2-modern"])
