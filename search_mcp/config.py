@@ -57,6 +57,8 @@ _Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
 _Name = Annotated[str, Meta(min_length=1)]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
+_SHORT_KEY = 4
+"""Characters; in a key this short a transposition is a larger part of it."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds"}
 
 
@@ -463,7 +465,8 @@ def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:
         return "a key of other clients, ignored here", f"use {_KEYS_OF_OTHER_CLIENTS[key]}"
     folded = {_fold(name): name for name in known}
     difflib = import_module("difflib")  # for the first unknown key, not for every start
-    nearest = difflib.get_close_matches(_fold(key), folded, n=1, cutoff=0.75)
+    cutoff = 0.75 if len(key) > _SHORT_KEY else 0.65  # "evn" is "env" to two thirds
+    nearest = difflib.get_close_matches(_fold(key), folded, n=1, cutoff=cutoff)
     return "unknown key, ignored", f'did you mean "{folded[nearest[0]]}"?' if nearest else "remove it"
 
 

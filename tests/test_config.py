@@ -510,6 +510,14 @@ def test_warnings(keys: str, warning: str) -> None:
     assert got.servers == (PLAIN,)
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"), [("evn", "env"), ("nev", "env"), ("ars", "args"), ("cdw", "cwd"), ("xyz", None), ("to", None)]
+)
+def test_a_misspelt_short_key_is_recognised(key: str, meant: str | None) -> None:
+    (warning,) = parse(json.dumps({"mcpServers": {"s": {"command": "c", key: {}}}})).warnings
+    assert warning.endswith(f'did you mean "{meant}"?' if meant is not None else "remove it")
+
+
 def test_a_search_without_anything_that_calls_is_warned_of() -> None:
     settings = {"listing": "search", "callTool": "off"}
     (warning,) = parse(json.dumps({"mcpServers": {}, "settings": settings})).warnings
