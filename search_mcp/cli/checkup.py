@@ -19,7 +19,7 @@ from search_mcp.aggregate import trust_folder
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.catalog import Catalog
-from search_mcp.cli import acceptance, completion, fitness, inventory
+from search_mcp.cli import acceptance, completion, fitness, inventory, notes
 from search_mcp.cli.counting import counted, enumerated, summary
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.memory import Renewed
@@ -160,6 +160,8 @@ class Examination:
     findings: Sequence[Finding]
     client: Profile
     remarks: Sequence[Remark]
+    notes: Sequence[str] = ()
+    """What is no fault."""
 
     @property
     def exit_code(self) -> int:
@@ -171,6 +173,7 @@ class Examination:
             "ok": self.exit_code == FINE,
             "servers": [finding.as_json() for finding in self.findings],
             "client": {"name": self.client.name, "problems": [remark.text for remark in self.remarks]},
+            "notes": self.notes,
         }
 
 
@@ -207,7 +210,7 @@ async def examine(
         for status in statuses()
     ]
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
-    return Examination(findings, judge, remarks)
+    return Examination(findings, judge, remarks, notes.of_session(session, names))
 
 
 def _is_failed_list(problem: str) -> bool:
@@ -304,6 +307,8 @@ def report(
         terminal.paragraph("search-mcp check NAME shows all that a server wrote.")
     if slow := [finding for finding in findings if finding.slow_seconds is not None]:
         terminal.paragraph(_about_slow(slow))
+    for note in examination.notes:
+        terminal.paragraph(note)
     for finding in findings:
         failure = [finding.reason, finding.remedy] if is_detailed else []
         _report(finding.status.server, [*filter(None, failure), *finding.problems], terminal)

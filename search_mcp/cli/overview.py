@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from search_mcp.cli.counting import summary
+from search_mcp.cli.notes import of_read_only
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, short_reason
 from search_mcp.cli.session import Session, recall
@@ -26,6 +27,8 @@ class Known:
     reason: str | None
     tools: int | None
     runs: str
+    left_out: int | None = None
+    """How many tools `readOnly` leaves out, as far as is remembered; None without it."""
 
     def row(self) -> Sequence[str]:
         """The server as a row of the table; a failure shows its reason instead of its command."""
@@ -39,6 +42,7 @@ class Known:
             "reason": self.reason,
             "tools": self.tools,
             "runs": self.runs,
+            "readOnly": self.left_out is not None,
         }
 
 
@@ -66,7 +70,8 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     tools = sum(item.server == server.name for item in session.tools) if listed else None
     state = "off" if status.state == "disabled" else status.state
     reason = short_reason(status.reason) if status.reason is not None and state == "failed" else None
-    return Known(server.name, state, reason, tools, _command_line(server))
+    left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
+    return Known(server.name, state, reason, tools, _command_line(server), left_out)
 
 
 def _command_line(server: ServerConfig) -> str:
@@ -84,6 +89,8 @@ def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
     terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=True)
     terminal.text("")
     terminal.paragraph(summary([each.state for each in found], sum(each.tools or 0 for each in found)))
+    for note in of_read_only({each.name: each.left_out for each in found if each.left_out is not None}):
+        terminal.paragraph(note)
     if any(each.state == "failed" for each in found):
         terminal.note("search-mcp check NAME shows all of a reason.")
     unknown = [each.name for each in found if each.state == "unknown"]

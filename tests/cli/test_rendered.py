@@ -15,8 +15,10 @@ from search_mcp.cli import checkup, contents, description, overview
 from search_mcp.cli.checkup import Examination, Finding
 from search_mcp.cli.contents import Contents
 from search_mcp.cli.description import Described, Descriptions
+from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
+from search_mcp.config import ServerConfig
 from search_mcp.model import Era, Kind, Offer, Status
 from search_mcp.profiles import CANONICAL
 
@@ -38,6 +40,11 @@ def _ready(name: str, seconds: float, tools: int, *others: int, slow: bool = Fal
 
 def _other(name: str, state: str, reason: str | None = None, remedy: str | None = None) -> Finding:
     return Finding(Status(name, state, reason), dict.fromkeys(Kind, 0), (), remedy, state == "disabled")
+
+
+def _started(name: str, line: str) -> ServerConfig:
+    command, *args = line.split()
+    return ServerConfig(name=name, command=command, args=tuple(args))
 
 
 FOURTEEN = (
@@ -70,12 +77,14 @@ FOURTEEN = (
 
 
 def test_check_of_fourteen_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
-    found = Examination(FOURTEEN, CANONICAL, [])
+    lines = {"filesystem": "npx -y @modelcontextprotocol/server-filesystem", "fetch": "uvx mcp-server-fetch"}
+    notes = [*of_read_only({"postgres": 8, "context7": 0}), *of_versions([_started(*each) for each in lines.items()])]
+    found = Examination(FOURTEEN, CANONICAL, [], notes)
     checkup.report(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
     text = capsys.readouterr().out
     compare(SCREENS / f"check-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
-    assert text.count("\n") < 24
+    assert text.count("\n") <= 26
 
 
 def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +96,8 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
 def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     long = f"github.{'list_repository_' * 4}issues"
     rows = [
-        *({"name": f"time.{name}", "server": "time", "description": f"About {name}"} for name in ("now", "convert")),
+        {"name": "time.now", "server": "time", "description": "About now", "hint": "read-only"},
+        {"name": "time.convert", "server": "time", "description": "About convert"},
         *(
             {"name": name, "server": "github", "description": "List the issues of a repository, newest first " * 2}
             for name in (long, "github.get_issue", "github.search_code")
@@ -101,7 +111,7 @@ def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str
 
 def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = [
-        Known("time", "remembered", None, 2, "uvx mcp-server-time --local-timezone Europe/Berlin"),
+        Known("time", "remembered", None, 2, "uvx mcp-server-time --local-timezone Europe/Berlin", 1),
         Known(
             "filesystem", "unknown", None, None, "npx -y @modelcontextprotocol/server-filesystem /home/ann/Documents"
         ),

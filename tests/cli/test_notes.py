@@ -1,0 +1,46 @@
+"""What `check` and `servers` say beside the table."""
+
+import sys
+
+import pytest
+
+from cli.conftest import SERVERS, Place, server
+from search_mcp.cli.notes import of_read_only, of_versions
+from search_mcp.config import ServerConfig
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for npx is a shell script")
+def test_a_package_without_a_version_is_no_fault(place: Place) -> None:
+    npx = place.folder / "npx"
+    npx.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{SERVERS / 'toolbox.py'}'\n")
+    npx.chmod(0o755)
+    loose, fixed = ({"command": str(npx), "args": ["-y", name, "--key=hunter22"]} for name in ("@a/b", "@a/b@1.0.0"))
+    place.configure({"loose": loose, "fixed": fixed, "off": {**loose, "enabled": False}})
+    checked = place.run("check")
+    assert (checked.code, checked.err) == (0, "")
+    note = "No exact version: loose; a start may run newer code. Write one, as in: npx -y @a/b@1.2.3"
+    assert note in " ".join(checked.out.split())
+    assert "hunter22" not in checked.out
+    assert place.run("check", "--json").json["notes"] == [note]
+    assert place.run("check", "fixed", "--json").json["notes"] == []
+
+
+def test_what_read_only_leaves_out_is_counted(place: Place) -> None:
+    place.configure({"toolbox": server("toolbox", readOnly=True)})
+    checked = place.run("check", "--json")
+    assert checked.code == 0
+    assert checked.json["servers"][0]["tools"] == 0
+    assert checked.json["notes"] == ['Only read-only tools ("readOnly"): toolbox (7 others left out).']
+    assert "toolbox (7 others left out)" in place.run("servers").out
+    assert place.run("servers", "--json").json["servers"][0]["readOnly"] is True
+    refused = place.run("call", "toolbox.echo", "text=x")
+    assert refused.code == 1
+    assert 'the configuration sets "readOnly"' in " ".join(refused.err.split())
+
+
+def test_many_servers_are_one_line() -> None:
+    servers = [ServerConfig(name=f"s{number}", command="npx", args=("-y", f"pkg{number}")) for number in range(30)]
+    (note,) = of_versions(servers)
+    assert note.startswith("No exact version: s0, s1, s2, s3 and 26 more; ")
+    assert not list(of_versions([]))
+    assert not list(of_read_only({}))

@@ -1,0 +1,131 @@
+"""Which entries run a package without an exact version, and how it would be pinned."""
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp.cli.versions import unpinned
+from search_mcp.config import ServerConfig
+
+
+def of(line: str, secrets: frozenset[str] = frozenset()) -> str | None:
+    command, *args = shlex.split(line)
+    return unpinned(ServerConfig(name="s", command=command, args=tuple(args), secrets=secrets))
+
+
+@pytest.mark.parametrize(
+    ("line", "pinned"),
+    [
+        # npm
+        ("npx -y pkg", "npx -y pkg@1.2.3"),
+        ("npx -y pkg some arguments --package=other@1.0.0", "npx -y pkg@1.2.3"),
+        ("npx --yes --quiet @scope/pkg /folder", "npx -y @scope/pkg@1.2.3"),
+        ("npx pkg@latest", "npx -y pkg@1.2.3"),
+        ("npx pkg@^1.2.3", "npx -y pkg@1.2.3"),
+        ("npx @scope/pkg@1", "npx -y @scope/pkg@1.2.3"),
+        ("npx -y -p pkg cmd@1.0.0", "npx -y -p pkg@1.2.3"),
+        ("npx -y --package=@scope/pkg cmd", "npx -y --package @scope/pkg@1.2.3"),
+        ("npx -y --package pkg@1.0.0 -p other cmd", "npx -y -p other@1.2.3"),
+        ("npx --registry https://r.example -y pkg", "npx -y pkg@1.2.3"),
+        ("npx --registry=https://r.example -y pkg", "npx -y pkg@1.2.3"),
+        ("npx -y -- pkg", "npx -y pkg@1.2.3"),
+        ("npx github:ann/pkg", "npx -y github:ann/pkg#COMMIT"),
+        ("npx ann/pkg", "npx -y ann/pkg#COMMIT"),
+        ("npx git+https://me:pw@example.com/x.git", "npx -y git+https://example.com/x.git#COMMIT"),
+        ("/usr/local/bin/npx -y pkg", "npx -y pkg@1.2.3"),
+        (r"'C:\Program Files\nodejs\npx.cmd' -y pkg", "npx -y pkg@1.2.3"),
+        ("cmd /c npx -y pkg", "npx -y pkg@1.2.3"),
+        ("npm exec -y pkg", "npm exec -y -- pkg@1.2.3"),
+        ("pnpm --silent dlx pkg", "pnpm dlx pkg@1.2.3"),
+        ("pnpm dlx --package=pkg cmd", "pnpm dlx --package pkg@1.2.3"),
+        ("yarn dlx -q pkg", "yarn dlx pkg@1.2.3"),
+        ("bunx --bun pkg", "bunx pkg@1.2.3"),
+        ("bun x pkg", "bunx pkg@1.2.3"),
+        # PyPI
+        ("uvx pkg", "uvx pkg@1.2.3"),
+        ("uvx pkg@latest --flag", "uvx pkg@1.2.3"),
+        ("uvx --from pkg cmd", "uvx --from pkg==1.2.3"),
+        ("uvx --from 'pkg>=1' cmd", "uvx --from pkg==1.2.3"),
+        ("uvx --from 'pkg[a,b]==1.*' cmd", "uvx --from pkg[a,b]==1.2.3"),
+        ("uvx --python 3.12 --with other==1 pkg", "uvx pkg@1.2.3"),
+        ("uvx --from git+https://github.com/ann/x cmd", "uvx --from git+https://github.com/ann/x@COMMIT"),
+        ("uvx --from git+ssh://git@github.com/ann/x cmd", "uvx --from git+ssh://github.com/ann/x@COMMIT"),
+        ("uv tool run pkg", "uv tool run pkg@1.2.3"),
+        ("uv --quiet tool run --from=pkg cmd", "uv tool run --from pkg==1.2.3"),
+        ("pipx run pkg", "pipx run pkg==1.2.3"),
+        ("pipx run --spec pkg cmd", "pipx run --spec pkg==1.2.3"),
+        # images
+        ("docker run -i --rm mcp/github", "docker run ... mcp/github:1.2.3"),
+        ("docker run -i --rm -e TOKEN ghcr.io/a/b:latest stdio", "docker run ... ghcr.io/a/b:1.2.3"),
+        ("docker run -it --env TOKEN=x --mount type=bind,src=/a,dst=/b image", "docker run ... image:1.2.3"),
+        ("docker run -eTOKEN=x -v/a:/b image", "docker run ... image:1.2.3"),
+        ("docker run --rm localhost:5000/image", "docker run ... localhost:5000/image:1.2.3"),
+        ("docker run -itv /a:/b image", "docker run ... image:1.2.3"),
+        ("docker container run --pull always image", "docker run ... image:1.2.3"),
+        ("podman run -i image:latest", "podman run ... image:1.2.3"),
+    ],
+)
+def test_what_has_no_exact_version(line: str, pinned: str) -> None:
+    assert of(line) == pinned
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "npx -y pkg@1.2.3 --flag value",
+        "npx -y @scope/pkg@1.2.3-beta.1",
+        "npx -y -p pkg@1.2.3 cmd",
+        "npx ./server",
+        "npx /srv/server",
+        "npx file:server.tgz",
+        "npx github:ann/pkg#0a1b2c3",
+        "npx -y https://example.com/pkg-1.2.3.tgz",
+        "npx",
+        "npx -y",
+        "npx -p",
+        "uvx pkg@1.2.3",
+        "uvx pkg==1.2.3",
+        "uvx ruff@0.6",
+        "uvx --from pkg==1.0 cmd",
+        "uvx --from 'pkg[cli]==2026.8' cmd",
+        "uvx --from git+https://github.com/ann/x@v1.0 cmd",
+        "uvx --from git+ssh://git@github.com/ann/x@0a1b2c3 cmd",
+        "uvx --from ./server cmd",
+        "uvx --from https://example.com/pkg-1.0-py3-none-any.whl cmd",
+        "uvx --exclude-newer 2026-01-01 pkg",
+        "uv run server.py",
+        "uv",
+        "pipx run pkg==1.2.3",
+        "docker run -i mcp/github:1.2.3",
+        "docker run -i mcp/github@sha256:0123456789abcdef",
+        "docker run -i mcp/github:latest@sha256:0123456789abcdef",
+        "docker run --pull=never local",
+        "docker run --pull never local",
+        "docker run -i",
+        "docker exec -i container server",
+        "docker compose run server",
+        "python -m server",
+        "node server.js",
+        "/opt/server npx -y pkg",
+        "cmd /c",
+    ],
+)
+def test_what_has_one_or_needs_none(line: str) -> None:
+    assert of(line) is None
+
+
+def test_a_secret_in_an_address_is_not_shown() -> None:
+    assert "hunter2" not in str(of("npx -y git+https://example.com/hunter2/x", frozenset({"hunter2"})))
+
+
+_WORDS = st.sampled_from(
+    ["npx", "uvx", "docker", "run", "cmd", "/c", "--", "-", "-p", "--package=", "-e", "@", "@/", "git+", "#", "==", ":"]
+)
+
+
+@given(st.lists(_WORDS | st.text(max_size=8), min_size=1, max_size=6))
+def test_any_command_line_can_be_judged(words: list[str]) -> None:
+    command, *args = words
+    unpinned(ServerConfig(name="s", command=command, args=tuple(args)))
