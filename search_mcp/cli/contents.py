@@ -21,7 +21,7 @@ from search_mcp.model import Kind, Status
 from search_mcp.views import brief
 
 Row = Mapping[str, str]
-"""One of them: `name`, `uri` or `uriTemplate`, `server` and `description`."""
+"""One of them: `name`, `uri` or `uriTemplate`, `server`, `description` and, where a tool declares it, `hint`."""
 
 TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
 NOUNS: Final = (TOOLS, PROMPTS, RESOURCES)
@@ -77,9 +77,6 @@ def contents(session: Session) -> Contents:
     length = session.config.settings.description_length
     shown = session.shown_names()
 
-    def named(item: Item, name: str) -> Row:
-        return {"name": name, "server": item.server, "description": brief(item.description, length)}
-
     def resource(kind: Kind, key: str) -> list[Row]:
         entries = session.catalog.by_uri(kind).items()
         return [
@@ -87,11 +84,26 @@ def contents(session: Session) -> Contents:
         ]
 
     rows = {
-        TOOLS: [named(item, shown[item]) for item in session.tools],
-        PROMPTS: [named(item, item.name) for item in session.catalog.prompts()],
+        TOOLS: [tool_row(item, shown[item], length) for item in session.tools],
+        PROMPTS: [_named(item, length) for item in session.catalog.prompts()],
         RESOURCES: [*resource(Kind.RESOURCES, "uri"), *resource(Kind.TEMPLATES, "uriTemplate")],
     }
     return Contents(rows, session.failures(), session.age_seconds)
+
+
+def tool_row(item: Item, name: str, length: int) -> Row:
+    """Give what is shown of a tool under this name."""
+    hint = {"hint": item.hint} if item.hint else {}
+    return {"name": name, "server": item.server, "description": brief(item.description, length), **hint}
+
+
+def with_hint(row: Row) -> str:
+    """Write a description behind what the server declares that the tool does."""
+    return f"[{row['hint']}] {row['description']}".rstrip() if "hint" in row else row["description"]
+
+
+def _named(item: Item, length: int) -> Row:
+    return {"name": item.name, "server": item.server, "description": brief(item.description, length)}
 
 
 def _about(fields: Fields, length: int) -> str:
@@ -106,7 +118,7 @@ def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
     for server, noun, rows in groups:
         lines += [[""]] if lines else []
         lines.append([f"{server}: {counted(len(rows), noun[:-1])}"])
-        lines += [(next(row[key] for key in _KEYS if key in row), row["description"]) for row in rows]
+        lines += [(next(row[key] for key in _KEYS if key in row), with_hint(row)) for row in rows]
     if lines:
         terminal.table(("", ""), lines)
         terminal.text("")

@@ -11,6 +11,7 @@ import typer
 
 from search_mcp.catalog import Item
 from search_mcp.cli import completion, inventory
+from search_mcp.cli.contents import Row, tool_row, with_hint
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import Problem, did_you_mean
 from search_mcp.cli.session import Session
@@ -20,7 +21,6 @@ from search_mcp.search import Explanation
 from search_mcp.search.highlights import spans
 from search_mcp.suggest import nearest
 from search_mcp.tools import NOTHING_FITS
-from search_mcp.views import brief
 
 _TOOL_HEADINGS = ("Tool", "Description")
 
@@ -63,7 +63,7 @@ def search(
 class Listing:
     """Some tools, and which servers' are missing among them."""
 
-    tools: tuple[dict[str, str], ...]
+    tools: tuple[Row, ...]
     failures: tuple[Status, ...]
     age_seconds: float | None
     nearest: tuple[str, ...] = ()
@@ -112,17 +112,15 @@ def _explanation(why: Explanation) -> dict[str, Any]:
     }
 
 
-def _rows(session: Session, items: Sequence[Item]) -> tuple[dict[str, str], ...]:
+def _rows(session: Session, items: Sequence[Item]) -> tuple[Row, ...]:
     shown, length = session.shown_names(), session.config.settings.description_length
-    return tuple(
-        {"name": shown[item], "server": item.server, "description": brief(item.description, length)} for item in items
-    )
+    return tuple(tool_row(item, shown[item], length) for item in items)
 
 
 def show_tools(listing: Listing, terminal: Terminal) -> None:
     """Show the tools in a table; those that were searched for with what was found in them."""
     if listing.tools:
-        rows = [(tool["name"], tool["description"]) for tool in listing.tools]
+        rows = [(tool["name"], with_hint(tool)) for tool in listing.tools]
         terms = frozenset(part.term for why in listing.explanations for part in why.contributions)
         terminal.table(_TOOL_HEADINGS, rows, matches=lambda text: spans(text, terms))
 

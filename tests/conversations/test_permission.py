@@ -240,8 +240,7 @@ def test_the_setting_takes_effect_at_once(pair: Pair) -> None:
 # readOnly
 
 
-@pytest.mark.parametrize("everywhere", [False, True], ids=["one server", "settings"])
-def test_only_read_only_tools_are_listed_and_found(pair: Pair, everywhere: bool) -> None:
+def test_only_read_only_tools_are_listed_and_found(pair: Pair) -> None:
     pair.alpha.config = {"read_only": True}
     pair.alpha.tools = TOOLS
     pair.front.opens()
