@@ -53,6 +53,7 @@ class ToolIndex:
         self._wanted: dict[str, _Listed] = {}
         self._held: dict[str, _Listed] = {}
         self._due: list[str] = []
+        self._order: Mapping[str, int] = {}
 
     def advance(self) -> bool:
         """Take one server in or out, if the catalogue changed; return whether another is due."""
@@ -69,13 +70,15 @@ class ToolIndex:
         """Rank tools for a query, and tell whether the first clearly does it; first bring the index up to date."""
         while self.advance():
             pass
-        answer = self._index.answer(query, limit, server=server)
+        answer = self._index.answer(query, limit, server=server, order=self._order)
         return [self._items[hit.name] for hit in answer.hits], answer.fits
 
     def explain(self, query: str, item: Item) -> Explanation | None:
         return self._index.explain(query, item.name)
 
     def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> None:
+        # A copy of another server's tools ties with them: the order of the configuration decides, not the alphabet.
+        self._order = {server: position for position, server in enumerate(facts)}
         self._items = {item.name: item for item in self._catalog.tools() if item.is_for_models}
         by_server: dict[str, list[Item]] = {}
         for item in self._items.values():

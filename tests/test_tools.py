@@ -582,6 +582,54 @@ def test_what_is_said_of_a_server_is_searched(facts: ServerFacts, offer: Offer |
     assert bench.names({"query": "zebra"}) == ["git.git_log"]
 
 
+COPIED = [
+    entry("create_issue", "Create an issue in a GitHub repository.", {"title": TEXT}),
+    entry("list_issues", "List the issues of a GitHub repository.", {"state": TEXT}),
+]
+"""Tools that a server may copy from another, word for word."""
+
+
+@pytest.mark.parametrize("copy", ["aaa", "zzz", "a-github", "github2", "hub"])
+@pytest.mark.parametrize("declares", [{}, {"readOnlyHint": True}])
+@pytest.mark.parametrize("limit", [1, 5])
+@pytest.mark.parametrize(
+    "query", ["create issue", "create_issue", "createIssue", "an issue", "list issues", "open a new issue"]
+)
+def test_of_copied_tools_those_of_the_first_server_come_first(
+    query: str, limit: int, declares: dict[str, bool], copy: str
+) -> None:
+    copies = [Entry(each.key, {**each.fields, "annotations": jsonrpc.encode(declares)}) for each in COPIED]
+    lists = {"github": COPIED, copy: copies}
+    for servers in (["github", copy], [copy, "github"]):
+        bench = Bench(**{server: lists[server] for server in servers}, files=FILES)
+        assert bench.names({"query": query, "limit": limit})[0].startswith(f"{servers[0]}.")
+
+
+@pytest.mark.parametrize(
+    ("copy", "prefix"),
+    [*((copy, prefix) for copy in ("aaa", "zzz", "hub") for prefix in ("", "github_", "github.")), ("github2", "")],
+)
+@pytest.mark.parametrize("title", ["", "GitHub", "GitHub MCP Server", "GitHub GitHub GitHub create issue"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "github create issue",
+        "create an issue on github",
+        "github.create_issue",
+        "github_create_issue",
+        "github__create_issue",
+        "githubCreateIssue",
+        "github: list issues",
+    ],
+)
+def test_a_query_that_names_the_server_prefers_it_to_a_copy(query: str, prefix: str, title: str, copy: str) -> None:
+    """Whatever title the copy gives itself, wherever it stands, also with the server's name in its tools' names."""
+    copies = [entry(prefix + each.key, json.loads(bytes(each.fields["description"]))) for each in COPIED]
+    bench = Bench(**{copy: copies, "github": COPIED, "files": FILES})
+    bench.statuses[0] = Status(copy, "ready", offer=Offer("x", Era.LEGACY, frozenset(), title=title))
+    assert bench.names({"query": query, "limit": 1})[0].startswith("github.")
+
+
 # Definitions
 
 

@@ -5,9 +5,10 @@ Pure: no clock, no I/O, no randomness, no logging; the answer does not depend on
 """
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from types import MappingProxyType
 from typing import TypeAlias
 
 from search_mcp.search.analysis import Analyzer, spellings, words
@@ -56,8 +57,9 @@ class Answer:
     fits: bool  # whether the first tool clearly does what is asked for
 
 
-_Place: TypeAlias = tuple[float, Effect, str, int]
-"""Sort key: negated score, effect, name, number of the tool."""
+_Place: TypeAlias = tuple[float, bool, int, Effect, str, int]
+"""Sort key: negated score, whether it destroys, the server's position, effect, name, number of the tool."""
+_ANY_ORDER: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,14 @@ class Index:
         """Return the best tools for a query, best first; none for an empty one."""
         return self.answer(query, limit, server=server).hits
 
-    def answer(self, query: str, limit: int, *, server: str | None = None) -> Answer:
-        """Return the best tools for a query, and whether the first one clearly does what is asked for."""
+    def answer(
+        self, query: str, limit: int, *, server: str | None = None, order: Mapping[str, int] = _ANY_ORDER
+    ) -> Answer:
+        """Return the best tools for a query, and whether the first one clearly does what is asked for.
+
+        `order` has the positions of servers: of equal tools that do not destroy, the first server's comes first. Its
+        effect decides later, because a copy of another server's tool may declare anything.
+        """
         asked, named = self._understood(query)
         among = self._among(asked, server)
         expanded = self._expansion.expand(asked.words)
@@ -125,12 +133,13 @@ class Index:
         places: dict[str, _Place] = {}
         for number, score in scores.items():
             document = self._entries[number].document
-            place = -score, document.effect, document.name, number
+            position = order.get(document.server, 0)
+            place = -score, document.effect is Effect.DESTROYS, position, document.effect, document.name, number
             if places.setdefault(document.name, place) > place:
                 places[document.name] = place
         ranked = heapq.nsmallest(max(limit, 0), places.values())
         fits = bool(ranked) and self._fits(asked, expanded, ranked[0])
-        return Answer([Hit(name, -score) for score, _, name, _ in ranked], fits)
+        return Answer([Hit(name, -score) for score, _, _, _, name, _ in ranked], fits)
 
     def explain(self, query: str, name: str) -> Explanation | None:
         """Say what a tool's place for a query is made of; None if there is no such tool."""
@@ -195,7 +204,7 @@ class Index:
         return set(self._servers[server][0]) if server in self._servers else self._names.of_server(server)
 
     def _fits(self, asked: Query, expanded: Expanded, best: _Place) -> bool:
-        score, effect, _, number = best
+        score, _, _, effect, _, number = best
         if -score >= _NAMED:
             return True
         enough = _FITS * min(1.0, _SHORT / max(len(asked.words), 1))

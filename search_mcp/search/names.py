@@ -12,12 +12,16 @@ from search_mcp.search.documents import Document
 
 
 class Match(IntEnum):
-    """How a text names a tool; the higher, the more exactly."""
+    """How a text names a tool; the higher, the more exactly.
+
+    A server's and a tool's name together, however spelt, name that server's tool: another server may call a tool so.
+    """
 
     SERVER = 1
     FOLDED_NAME = 2
     TOOL_NAME = 3
-    CANONICAL_NAME = 4
+    FULL_NAME = 4
+    CANONICAL_NAME = 5
 
 
 class Names:
@@ -55,6 +59,8 @@ class Names:
 def _exactness(text: str, document: Document) -> Match:
     if text == document.name:
         return Match.CANONICAL_NAME
+    if _key(text) != _key(document.tool):
+        return Match.FULL_NAME
     return Match.TOOL_NAME if text == document.tool else Match.FOLDED_NAME
 
 
