@@ -7,6 +7,7 @@ business, what one client is shown of them `views`'.
 
 import hashlib
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -35,6 +36,8 @@ class Item(Struct, frozen=True, dict=True):
     fields: Fields
     """Its definition as the backend gave it, with the user's overrides."""
     pinned: bool = False
+    is_suffixed: bool = False
+    """Whether `own` ends in a suffix because the plain name belongs to another item or server."""
 
     @cached_property
     def name(self) -> str:
@@ -113,9 +116,103 @@ def fold(name: str) -> str:
     return _FOLDED.sub("_", name)
 
 
+def without_separators(name: str) -> str:
+    """Spell a name so that no part of it can be taken for a prefix with its separator."""
+    return re.sub(r"[._-]+", "_", name).strip("_")
+
+
 def stable_suffix(*parts: str) -> str:
     """Six characters that stand for these parts, the same in every session."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+def accepted(name: str) -> str:
+    """Spell a part of a canonical name with the characters that one may have."""
+    return _REFUSED.sub("_", name)
+
+
+class Prefixes:
+    """Which servers a name belongs to by the prefix that it begins with; the longest prefix decides.
+
+    A server has the prefix that its entry sets (or its name), and its name as well unless that is another server's
+    prefix. Servers that do not run or are switched off keep theirs.
+    """
+
+    def __init__(self, servers: Iterable[ServerConfig] = ()) -> None:
+        configs = list(servers)
+        self._exact: dict[str, frozenset[str]] = {}
+        for config in configs:
+            self._claim(accepted(config.name if config.prefix is None else config.prefix), config.name)
+        prefixes = frozenset(self._exact)
+        for config in configs:
+            if (name := accepted(config.name)) not in prefixes:
+                self._claim(name, config.name)
+        self._folded: dict[str, frozenset[str]] = {}
+        for prefix, owners in self._exact.items():
+            self._folded[fold(prefix)] = self._folded.get(fold(prefix), _NOBODY) | owners
+        self._longest = max(map(len, self._exact), default=0)
+
+        ordered = sorted(self._folded)
+        self._unrivalled = frozenset(
+            prefix
+            for prefix, owners in self._exact.items()
+            if len(owners) == 1 and self._is_unrivalled(prefix, ordered)
+        )
+
+    def _is_unrivalled(self, prefix: str, ordered: Sequence[str]) -> bool:
+        """Whether no other prefix begins with this one, or is equal to it, once folded."""
+        folded = fold(prefix)
+        behind = bisect_left(ordered, folded + "_")
+        has_longer = behind < len(ordered) and ordered[behind].startswith(folded + "_")
+        return not has_longer and len(self._folded[folded]) == 1
+
+    def _claim(self, prefix: str, server: str) -> None:
+        if prefix:
+            self._exact[prefix] = self._exact.get(prefix, _NOBODY) | {server}
+
+    def split(self, name: str) -> tuple[frozenset[str], str]:
+        """Give the owners of the longest prefix that `.` or `__` ends, and what stands behind the separator.
+
+        A prefix as it is written goes before one that is only spelled alike.
+        """
+        head = accepted(name[: self._longest + 2])
+        for separator in reversed(list(_SEPARATOR.finditer(head))):
+            prefix = head[: separator.start()]
+            owners = self._exact.get(prefix) or self._folded.get(fold(prefix))
+            if owners:
+                behind = separator.start() + (1 if head[separator.start()] == "." else 2)
+                return owners, name[behind:]
+        return _NOBODY, name
+
+    def of_folded(self, name: str) -> frozenset[str]:
+        """Give the owners of the longest prefix that a name begins with once everything odd in it is a `_`."""
+        head = fold(name[: self._longest + 1])
+        at = head.rfind("_")
+        while at > 0:
+            if owners := self._folded.get(head[:at]):
+                return owners
+            at = head.rfind("_", 0, at)
+        return _NOBODY
+
+    def owners(self, name: str) -> frozenset[str]:
+        """Give the servers that a spelling can mean; none if it begins with no prefix."""
+        return self.split(name)[0] or self.of_folded(name)
+
+    def is_unrivalled(self, prefix: str) -> bool:
+        """Whether whatever begins with this prefix is its server's: no other prefix begins like it."""
+        return prefix in self._unrivalled
+
+    def admits(self, server: str, name: str) -> bool:
+        """Whether a server's item may have this name: neither as written nor folded does it begin like another's."""
+        return self.admits_as_written(server, name) and server in (self.of_folded(name) or (server,))
+
+    def admits_as_written(self, server: str, name: str) -> bool:
+        """Whether a name, as it is written, begins with no other server's prefix."""
+        return server in (self.split(name)[0] or (server,))
+
+
+_NOBODY: frozenset[str] = frozenset()
+_SEPARATOR = re.compile(r"\.|_(?=_)")
 
 
 class Catalog:
@@ -123,7 +220,7 @@ class Catalog:
 
     def __init__(self, servers: Sequence[ServerConfig]) -> None:
         self._servers = {server.name: server for server in servers}
-        self._switched_off: Sequence[ServerConfig] = ()
+        self.prefixes = Prefixes(servers)
         self._pages: dict[tuple[str, Kind], Page | None] = {}
         self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
@@ -142,7 +239,7 @@ class Catalog:
         Servers that are switched off have no lists, but their prefixes stay theirs.
         """
         self._servers = {server.name: server for server in servers}
-        self._switched_off = switched_off
+        self.prefixes = Prefixes([*servers, *switched_off])
         self._pages = {
             (server, kind): page
             for (server, kind), page in self._pages.items()
@@ -202,12 +299,13 @@ class Catalog:
 
     def withheld_tools(self) -> "NamedItems":
         """All of those, for the user to look at."""
-        return NamedItems(
+        withheld = (
             (config, entry.key, config.rename.get(entry.key, entry.key), entry.fields)
             for config in self._servers.values()
             for entry, _ in self._entries(config.name, Kind.TOOLS)
             if entry.key in self.withheld(config.name)
         )
+        return NamedItems(withheld, self.prefixes)
 
     def is_unlistable(self, server: str, kind: Kind) -> bool:
         """Whether a server's list could not be had."""
@@ -232,8 +330,8 @@ class Catalog:
             withheld = (
                 [tool for server in self._servers for tool in self.withheld(server)] if kind is Kind.TOOLS else ()
             )
-            owners = [*self._servers.values(), *self._switched_off]
-            self._named[kind] = NamedItems(self._admitted(kind), owners, withheld)
+            noun = "tool" if kind is Kind.TOOLS else "prompt"
+            self._named[kind] = NamedItems(self._admitted(kind), self.prefixes, withheld, noun)
         return self._named[kind]
 
     def by_uri(self, kind: Kind) -> Mapping[str, tuple[str, Entry]]:
@@ -338,23 +436,20 @@ def is_allowed(config: ServerConfig, tool: str) -> bool:
 class NamedItems(Sequence[Item]):
     """Tools or prompts in order, each findable by every spelling that means it and nothing else.
 
-    A bare name never means another server's tool than that of the server whose prefix it begins with: `owners` are
-    all servers there are. `withheld` are names that another server may not take either.
+    No item has a name, and no spelling finds an item, that begins with the prefix of another server. Of two that would
+    coincide once folded, the owner of the prefix keeps the plain name, whatever the order of the file; the other gets
+    a suffix. `withheld` are names that another server may not take either.
     """
 
     def __init__(
         self,
         admitted: Iterable[tuple[ServerConfig, str, str, Fields]],
-        owners: Iterable[ServerConfig] = (),
+        prefixes: Prefixes | None = None,
         withheld: Iterable[str] = (),
+        noun: str = "tool",
     ) -> None:
-        self._items: list[Item] = []
-        self._owners = [
-            (fold(prefix) + "_", config.name)
-            for config in owners
-            for prefix in {config.name, config.name if config.prefix is None else config.prefix}
-            if prefix
-        ]
+        self._prefixes = Prefixes() if prefixes is None else prefixes
+        self._noun = noun
         self._withheld = frozenset(map(fold, withheld))
         self._by_bare: dict[str, list[Item]] = {}
         self.collisions: list[tuple[str, str]] = []
@@ -362,32 +457,87 @@ class NamedItems(Sequence[Item]):
         # None: more than one, or one of our own
         self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
         self._by_other: dict[str, Item] = {}
-        for config, key, shown, fields in admitted:
-            self._add(config, key, shown, fields)
+        plain = [_plain_item(*each) for each in admitted]
+        named = self._name(plain)
+        self._items = [item for item in named if item is not None]
+        for item, was in zip(named, plain, strict=True):
+            if item is not None:
+                self._add_spellings(item, was.own)
+        for item in self._items:
+            self._add_folded_spelling(item)
 
-    def _add(self, config: ServerConfig, key: str, shown: str, fields: Fields) -> None:
-        prefix = _REFUSED.sub("_", config.name if config.prefix is None else config.prefix)
-        own = _REFUSED.sub("_", shown)
-        pinned = key in config.pinned or shown in config.pinned
-        item = Item(config.name, key, prefix, own, fields, pinned)
+    def _name(self, plain: Sequence[Item]) -> "list[Item | None]":
+        """Give every item its canonical name: owners of a prefix first, then those whose names begin like another's."""
+        named: list[Item | None] = [None] * len(plain)
+        mine = [position for position, item in enumerate(plain) if self.admits(item, item.name)]
+        mine.sort(key=lambda position: _precedence(plain[position]))
+        others = sorted(set(range(len(plain))).difference(mine))
+        for position in (*mine, *others):
+            named[position] = item = self._named(plain[position])
+            if item is not None:
+                self._by_name[item.name] = self._by_fold[fold(item.name)] = item
+        return named
+
+    def _named(self, item: Item) -> Item | None:
+        """Decide what one item is called; `None` if another server has the very same bare name."""
         same = self._by_name.get(item.name)
-        if same is not None and not prefix:
-            problem = f"{item.name} is also the bare name of a tool of {same.server!r}; give one of them a prefix"
-            self.collisions.append((config.name, problem))
-            return
-        attempt = 0
-        while (folded := fold(item.name)) in self._by_fold:
-            item = altered(item, own=f"{own}_{stable_suffix(config.name, key, str(attempt))}")
+        if same is not None and not item.prefix and not same.prefix:
+            problem = (
+                f"{item.name} is also the bare name of a {self._noun} of {same.server!r}; give one of them a prefix"
+            )
+            self.collisions.append((item.server, problem))
+            return None
+        reason = self._why_suffixed(item)
+        if reason is None:
+            return item
+        plain, attempt = item, 0
+        while not item.is_suffixed or fold(item.name) in self._by_fold:
+            suffix = stable_suffix(plain.server, plain.key, str(attempt))
+            item = altered(plain, own=f"{plain.own}_{suffix}", is_suffixed=True)
+            if not self._prefixes.admits_as_written(item.server, item.name):
+                item = altered(item, own=f"{without_separators(plain.own)}_{suffix}")
             attempt += 1
-        self._items.append(item)
-        self._by_name[item.name] = item
-        self._by_bare.setdefault(fold(item.own), []).append(item)
-        double = f"{prefix}__{item.own}" if prefix else item.own
+        problem = f"its {self._noun} {plain.key} is called {item.name}, because {plain.name} {reason}"
+        self.collisions.append((item.server, problem))
+        return item
+
+    def _why_suffixed(self, item: Item) -> str | None:
+        """Say why an item cannot have its plain name, if it cannot."""
+        if not self.admits(item, item.name):
+            owners = self._prefixes.split(item.name)[0] - {item.server} or self._prefixes.of_folded(item.name)
+            return f"begins like the names of server {', '.join(map(repr, sorted(owners)))}"
+        folded = fold(item.name)
+        if folded not in self._by_fold:
+            return None
+        other = self._by_fold[folded]
+        return f"reads like {folded if other is None else other.name}, which is " + (
+            "search-mcp's own" if other is None else f"another {self._noun} of {other.server!r}"
+        )
+
+    def _add_spellings(self, item: Item, plain_own: str) -> None:
+        """Let an item be found by what else means it: with `__`, by its server's own name, without its suffix."""
+        self._by_bare.setdefault(fold(plain_own), []).append(item)
         # By the server's own name too, whatever `prefix` says, unless that means something else.
-        for spelling in (double, f"{config.name}.{item.own}"):
+        for spelling in (_double(item), f"{item.server}.{item.own}"):
+            rival = self._by_fold.get(spelling)
+            if spelling != item.name and (rival is None or rival.server == item.server):
+                self._add_spelling(item, spelling)
+        if item.prefix and plain_own != item.own:
+            for spelling in (f"{item.prefix}.{plain_own}", f"{item.prefix}__{plain_own}"):
+                rival = self._by_fold.get(fold(spelling))
+                if rival is None or not self._prefixes.admits_as_written(rival.server, spelling):
+                    self._add_spelling(item, spelling)
+
+    def _add_folded_spelling(self, item: Item) -> None:
+        folded = fold(_double(item))
+        if self._by_fold.get(folded) is item:
+            return
+        if self._prefixes.is_unrivalled(item.prefix) or self._prefixes.admits(item.server, folded):
+            self._by_fold[folded] = None if folded in self._by_fold else item
+
+    def _add_spelling(self, item: Item, spelling: str) -> None:
+        if self.admits_as_written(item, spelling):
             self._by_other.setdefault(spelling, item)
-        for spelling in {folded, fold(double)}:
-            self._by_fold[spelling] = None if spelling in self._by_fold else item
 
     def __getitem__(self, index: Any) -> Any:
         return self._items[index]
@@ -397,7 +547,12 @@ class NamedItems(Sequence[Item]):
 
     def find(self, spelling: str) -> Item | None:
         """Look up a name: canonical, with `__`, by the server's own name, or folded where that is unambiguous."""
-        return self._by_name.get(spelling) or self._by_other.get(spelling) or self._by_fold.get(fold(spelling))
+        return self._by_name.get(spelling) or self._by_other.get(spelling) or self._find_folded(spelling)
+
+    def _find_folded(self, spelling: str) -> Item | None:
+        """Look up a name as clients fold it; one that carries a server's prefix as written never means another's."""
+        item = self._by_fold.get(fold(spelling))
+        return item if item is not None and self._prefixes.admits_as_written(item.server, spelling) else None
 
     def find_bare(self, name: str) -> Item | None:
         """Look up a name without its server's prefix: good if only one server has it, and for models."""
@@ -411,11 +566,29 @@ class NamedItems(Sequence[Item]):
         folded = fold(name)
         if folded in self._by_fold:  # it means one of our own, or could be more than one full name
             return ()
-        owners = {server for prefix, server in self._owners if folded.startswith(prefix)}
+        owners = self._prefixes.owners(name)
         return [item for item in self._by_bare.get(folded, ()) if not owners or item.server in owners]
 
+    def admits(self, item: Item, name: str) -> bool:
+        """Whether an item may be called so: a name that begins with another server's prefix is not its."""
+        return self._begins_with_its_own(item, name) or self._prefixes.admits(item.server, name)
+
+    def admits_as_written(self, item: Item, name: str) -> bool:
+        """Whether an item may be called so where its name ends in a suffix that no other name has."""
+        return self._begins_with_its_own(item, name) or self._prefixes.admits_as_written(item.server, name)
+
+    def _begins_with_its_own(self, item: Item, name: str) -> bool:
+        """Whether a name is its server's at a glance, as nearly all are."""
+        if not self._prefixes.is_unrivalled(item.prefix) or not name.startswith(item.prefix):
+            return False
+        return name.startswith((".", "__"), len(item.prefix))
+
+    def carries_prefix(self, name: str) -> bool:
+        """Whether a name begins with a server's prefix, so that it means nothing else."""
+        return bool(self._prefixes.split(name)[0])
+
     def names(self) -> Iterable[str]:
-        return self._by_name.keys()
+        return [item.name for item in self._items]
 
     # MCP Apps
 
@@ -436,4 +609,24 @@ class NamedItems(Sequence[Item]):
         """
         callable_items = [item for item in self._items if item.is_for_apps and item.server in self.servers_with_apps]
         having = Counter(item.key for item in callable_items)
-        return {item.key: item for item in callable_items if having[item.key] == 1}
+        return {item.key: item for item in callable_items if having[item.key] == 1 and self.admits(item, item.key)}
+
+
+def _double(item: Item) -> str:
+    """Spell an item's name with `__`, as many clients are shown it."""
+    return f"{item.prefix}__{item.own}" if item.prefix else item.own
+
+
+def _precedence(item: Item) -> tuple[bool, str, str]:
+    """Order items whose prefixes are equal once folded: the one that is spelled so already goes first.
+
+    Not the first of the file, so that its order means nothing; only of bare names, which have no owner, it decides.
+    """
+    return fold(item.prefix) != item.prefix, item.prefix, item.server if item.prefix else ""
+
+
+def _plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> Item:
+    """Make an item under its plain name, whoever else has that."""
+    prefix = accepted(config.name if config.prefix is None else config.prefix)
+    pinned = key in config.pinned or shown in config.pinned
+    return Item(config.name, key, prefix, accepted(shown), fields, pinned)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from search_mcp import arguments, jsonrpc, profiles, tools
 from search_mcp.about import about
 from search_mcp.awaited import AwaitedLists
-from search_mcp.catalog import Catalog, Item, fold
+from search_mcp.catalog import Catalog, Item
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.errors import (
@@ -420,18 +420,19 @@ class Router:
         raise not_found(call.target, names.near(call.target, ours))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
-        """The servers whose prefix a name carries, with what comes behind it.
+        """The servers whose prefix a name carries, the longest there is, with what comes behind it.
 
-        A bare name may be any server's without a prefix, of which it is not known what it has.
+        A name without a prefix may be any server's that has none, of which it is not known what it has.
         """
+        prefixes = self._catalog.prefixes
+        owners, own = prefixes.split(name)
+        if owners:
+            yield from ((server, own) for server in self._configs if server in owners)
+            return
         for server, config in self._configs.items():
-            prefix = server if config.prefix is None else config.prefix
-            if not prefix and self._catalog.is_unlistable(server, kind):
+            is_bare = config.prefix is not None and not config.prefix
+            if is_bare and self._catalog.is_unlistable(server, kind) and prefixes.admits(server, name):
                 yield server, name
-            behind = name[len(prefix) :]
-            for separator in (".", "__"):
-                if prefix and fold(name[: len(prefix)]) == fold(prefix) and behind.startswith(separator):
-                    yield server, behind[len(separator) :]
 
     def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:
         cancel: Cancel = NOTHING

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from search_mcp import jsonrpc, schemas
-from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix
+from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix, without_separators
 from search_mcp.definitions import OPEN_SCHEMA
 from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Audience, Kind
@@ -53,14 +53,21 @@ class ShownNames:
         self._folded = folded = set(map(fold, OWN_NAMES))
         canonical = {item.name: item for item in items}  # good for every client, so no other may be shown so
         for item in items:
-            name = shown_name(item, profile)
+            name = whole = shown_name(item, profile)
+            if not self._is_own(item, whole):
+                name = whole = _unmistakable(whole, profile.max_length, item)
             attempt = 0
             while (spelling := fold(name)) in folded or canonical.get(name, item) is not item:
-                name = _shortened(shown_name(item, profile), profile.max_length, item, attempt)
+                name = _shortened(whole, profile.max_length, item, attempt)
                 attempt += 1
             folded.add(spelling)
             self._shown[item.name] = name
             self._by_shown[name] = item
+
+    def _is_own(self, item: Item, name: str) -> bool:
+        """Whether a client that is shown this name cannot take it for one of another server."""
+        is_plain = name == self._profile.shown_name(item.prefix, item.own) and not item.is_suffixed
+        return self._items.admits(item, name) if is_plain else self._items.admits_as_written(item, name)
 
     def __getitem__(self, item: Item) -> str:
         return self._shown[item.name]
@@ -76,7 +83,7 @@ class ShownNames:
     def find(self, name: str) -> Item | None:
         """Look up a full name, else a bare one that only one server has; with a client's prefix for us or without."""
         item = self.spelled(name) or self.bare(name)
-        rest = without_registration(name) if item is None else None
+        rest = without_registration(name) if item is None and not self._items.carries_prefix(name) else None
         return item if rest is None else self.spelled(rest) or self.bare(rest)
 
     def bare(self, name: str) -> Item | None:
@@ -123,6 +130,12 @@ def shown_name(item: Item, profile: Profile) -> str:
     """Spell an item's name for a client; over the client's limit, a readable head and a hash tail."""
     name = profile.shown_name(item.prefix, item.own)
     return name if len(name) <= profile.max_length else _shortened(name, profile.max_length, item)
+
+
+def _unmistakable(name: str, limit: int, item: Item) -> str:
+    """Spell a name so that it begins with no server's prefix and its separator."""
+    name = without_separators(name)
+    return name if item.is_suffixed and len(name) <= limit else _shortened(name, limit, item)
 
 
 def _shortened(name: str, limit: int, item: Item, attempt: int = 0) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp import jsonrpc
-from search_mcp.catalog import Catalog, Item, NamedItems, fold, is_allowed, stable_suffix
+from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, is_allowed, stable_suffix
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
-from search_mcp.jsonrpc import Raw
+from search_mcp.jsonrpc import Raw, altered
 from search_mcp.model import Entry, Freshness, Kind, Page
+from search_mcp.profiles import CANONICAL, PROFILES, Profile
+from search_mcp.views import ShownNames
 
 OBJECT = {"type": "object"}
 
@@ -71,11 +74,11 @@ NAMES = [
     pytest.param({"s": ["a b", "a/b"]}, ["s.a_b", "s.a_b" + HASH], id="two that would coincide"),
     pytest.param({"s": ["a_b", "a-b", "a.b"]}, ["s.a_b", "s.a-b" + HASH, "s.a.b" + HASH], id="after folding"),
     pytest.param({"s": ["Read", "read"]}, ["s.Read", "s.read"], id="cases differ"),
-    pytest.param({"a": ["b.c"], "a.b": ["c"]}, ["a.b.c", "a.b.c" + HASH], id="across servers"),
-    pytest.param({"a": ["_b"], "a_": ["b"]}, ["a._b", "a_.b" + HASH], id="across servers after folding"),
-    pytest.param({"a": ["b"], "a_": ["b"]}, ["a.b", "a_.b" + HASH], id="a spelling with __ of another's name"),
+    pytest.param({"a": ["b.c"], "a.b": ["c"]}, ["a.b_c" + HASH, "a.b.c"], id="across servers"),
+    pytest.param({"a": ["_b"], "a_": ["b"]}, ["a._b" + HASH, "a_.b"], id="across servers after folding"),
+    pytest.param({"a": ["b"], "a_": ["b"]}, ["a.b", "a_.b"], id="a spelling with __ of another's name"),
     pytest.param(
-        {"a": ["_c", "c"], "a_": ["c"]}, ["a._c", "a.c", "a_.c" + HASH], id="after a spelling became ambiguous"
+        {"a": ["_c", "c"], "a_": ["c"]}, ["a._c" + HASH, "a.c", "a_.c"], id="after a spelling became ambiguous"
     ),
     pytest.param({"a": []}, [], id="no tools"),
     pytest.param({}, [], id="no servers"),
@@ -145,7 +148,173 @@ def test_bare_names_that_coincide_only_when_folded_get_a_suffix() -> None:
     first, second = names(merged.tools())
     assert first == "read-file"
     assert re.fullmatch("read_file" + HASH, second)
-    assert list(merged.problems()) == []
+    because = "because read_file reads like read-file, which is another tool of 'a'"
+    assert list(merged.problems()) == [("b", f"its tool read_file is called {second}, {because}")]
+
+
+# Whose a name is
+
+NAMELESS = {"name": "x", "prefix": ""}
+SHADOWED = [
+    # a server whose tool could be taken for another's, the tool, the other, its tool; two spellings of the latter
+    pytest.param({"name": "git"}, "hub_create", {"name": "git-hub"}, "create", "git-hub.create", id="-"),
+    pytest.param({"name": "git"}, "hub_create", {"name": "git_hub"}, "create", "git_hub.create", id="_"),
+    pytest.param({"name": "git"}, "hub_create", {"name": "git.hub"}, "create", "git.hub.create", id="."),
+    pytest.param({"name": "git"}, "hub.create", {"name": "git.hub"}, "create", "git.hub.create", id="a dotted name"),
+    pytest.param({"name": "git"}, "hub__create", {"name": "git.hub"}, "create", "git.hub__create", id="__ in a name"),
+    pytest.param({"name": "google"}, "maps_search", {"name": "google-maps"}, "search", "google-maps.search", id="maps"),
+    pytest.param({"name": "aws"}, "docs_read", {"name": "aws-docs"}, "read", "aws-docs.read", id="docs"),
+    pytest.param({"name": "a"}, "b__c", {"name": "a__b"}, "c", "a__b.c", id="a separator in a server's name"),
+    pytest.param(NAMELESS, "github.create", {"name": "github"}, "create", "github.create", id="bare"),
+    pytest.param(NAMELESS, "github_create", {"name": "github"}, "create", "github_create", id="bare, folded"),
+    pytest.param(NAMELESS, "github__create", {"name": "github"}, "create", "github__create", id="bare, with __"),
+    pytest.param(
+        {"name": "x", "prefix": "git"},
+        "hub_create",
+        {"name": "y", "prefix": "git-hub"},
+        "create",
+        "git-hub.create",
+        id="both set a prefix",
+    ),
+    pytest.param(
+        {"name": "git", "rename": {"c": "hub_create"}},
+        "c",
+        {"name": "git-hub"},
+        "create",
+        "git-hub.create",
+        id="renamed",
+    ),
+    pytest.param(
+        NAMELESS, "long.open", {"name": "long", "prefix": "l"}, "open", "long.open", id="a name beside a prefix"
+    ),
+]
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "last"])
+@pytest.mark.parametrize(("rival", "taken", "owner", "key", "spelling"), SHADOWED)
+def test_no_server_takes_a_name_of_another(
+    rival: dict[str, Any], taken: str, owner: dict[str, Any], key: str, spelling: str, is_first: bool
+) -> None:
+    entries = [(server(**rival), tools(taken)), (server(**owner), tools(key))]
+    merged = catalog(*(entries if is_first else entries[::-1]))
+    items = {item.server: item for item in merged.tools()}
+    one, other = items[rival["name"]], items[owner["name"]]
+    assert other.name == f"{other.prefix}.{key}"
+    for each in (spelling, other.name, f"{other.prefix}__{key}"):
+        assert merged.tools().find(each) is other, each
+    # `a__b_c` is the folded name of `c` of server `a__b`, and as it is written one of server `a`.
+    is_ambiguous = merged.prefixes.split(fold(other.name))[0] == {one.server}
+    assert merged.tools().find(fold(other.name)) is (None if is_ambiguous else other)
+    assert merged.tools().find(one.name) is one
+    for profile in PROFILES:
+        shown = ShownNames(merged.tools(), profile)
+        assert shown.find(other.name) is shown.find(shown[other]) is other
+        assert shown.find(shown[one]) is one
+        assert merged.prefixes.split(shown[one])[0] <= {one.server}
+
+
+@pytest.mark.parametrize("lists", [True, False], ids=["lists others", "was never seen"])
+@pytest.mark.parametrize("enabled", [True, False], ids=["enabled", "switched off"])
+@pytest.mark.parametrize(("rival", "taken", "owner", "key", "spelling"), SHADOWED)
+def test_a_name_means_nothing_where_its_owner_does_not_have_it(
+    rival: dict[str, Any], taken: str, owner: dict[str, Any], key: str, spelling: str, enabled: bool, lists: bool
+) -> None:
+    one, other = server(**rival), server(**owner, enabled=enabled)
+    merged = Catalog([one])
+    merged.configure([one, other] if enabled else [one], (), [] if enabled else [other])
+    merged.put(one.name, Kind.TOOLS, tools(taken))
+    if enabled and lists:
+        merged.put(other.name, Kind.TOOLS, tools("something_else"))
+    prefix = other.name if other.prefix is None else other.prefix
+    for each in (spelling, f"{prefix}.{key}", f"{prefix}__{key}", fold(f"{prefix}.{key}")):
+        assert merged.tools().find(each) is None, each
+        for profile in PROFILES:
+            assert ShownNames(merged.tools(), profile).find(each) is None, each
+
+
+def test_a_name_that_would_be_another_server_s_is_a_problem() -> None:
+    merged = catalog((server("git"), tools("hub_create", "log")), (server("git-hub"), tools("create")))
+    (item, *_) = merged.tools()
+    because = "because git.hub_create begins like the names of server 'git-hub'"
+    assert list(merged.problems()) == [("git", f"its tool hub_create is called {item.name}, {because}")]
+    assert re.fullmatch("git.hub_create" + HASH, item.name)
+    assert merged.tools().find("git.hub_create") is item  # as it is written it is nobody else's
+    assert merged.tools().find("git_hub_create") is merged.tools().find("git-hub.create")
+
+
+def test_a_name_that_would_be_one_of_ours_is_a_problem() -> None:
+    merged = catalog((server("search"), tools("tools")), (server("bare", prefix=""), tools("call-tool")))
+    assert {(name, problem.partition(", because ")[2]) for name, problem in merged.problems()} == {
+        ("search", "search.tools reads like search_tools, which is search-mcp's own"),
+        ("bare", "call-tool reads like call_tool, which is search-mcp's own"),
+    }
+    for profile in PROFILES:
+        shown = ShownNames(merged.tools(), profile)
+        assert not {fold(shown[item]) for item in merged.tools()} & set(OWN_NAMES)
+
+
+@pytest.mark.parametrize("order", [("git-hub", "git_hub", "git.hub"), ("git.hub", "git_hub", "git-hub")])
+def test_of_prefixes_that_are_equal_once_folded_each_keeps_its_full_names(order: tuple[str, ...]) -> None:
+    merged = catalog(*((server(name), tools("create", f"only_{fold(name)}")) for name in order))
+    items = merged.tools()
+    for name in order:
+        found = items.find(f"{name}.create")
+        assert found is not None
+        assert found.server == name
+    folded = items.find("git_hub_create")
+    assert folded is not None
+    assert folded.name == "git_hub.create"
+    assert sum(item.is_suffixed for item in items if item.key == "create") == 2
+    assert len(list(merged.problems())) == 4  # the names that only one has differ after folding, but for git_hub's
+
+
+def test_a_page_does_not_call_a_tool_by_a_name_of_another_server() -> None:
+    evil = tool("github.create", _meta={"ui": {"resourceUri": CLOCK}})
+    merged = catalog((server("evil"), Page((evil,))), (server("github"), None))
+    assert merged.tools().for_apps == {}
+
+
+WORDS = st.sampled_from(["git", "git-hub", "git_hub", "git.hub", "git__hub", "a", "a_", "a.b", "a__b", "é"])
+PARTS = st.sampled_from(["hub_c", "hub.c", "hub__c", "c", "b.c", "b__c", "_b", "b", "git.c", "a__b", "search_tools"])
+RIVALS = st.dictionaries(WORDS, st.tuples(st.none() | st.just("") | WORDS, st.lists(PARTS, unique=True)), min_size=1)
+
+
+@given(RIVALS, st.randoms(use_true_random=False), st.sampled_from([*PROFILES, altered(CANONICAL, separator="-")]))
+def test_every_name_leads_to_the_server_whose_prefix_it_carries(
+    servers: dict[str, tuple[str | None, list[str]]], random: Random, profile: Profile
+) -> None:
+    merged = merge(servers)
+    items, prefixes = merged.tools(), merged.prefixes
+    for item in items:
+        assert item.server in (prefixes.split(item.name)[0] or {item.server})
+    shown = ShownNames(items, profile)
+    assert len({fold(shown[item]) for item in items}) == len(items)
+    for item in items:
+        assert shown.find(shown[item]) is items.find(item.name) is item
+        assert item.server in (prefixes.split(shown[item])[0] or {item.server})
+    keys = [key for _, listed_ in servers.values() for key in listed_]
+    for name in sorted({f"{each}{dot}{key}" for each in servers for dot in ("", ".", "__", "_") for key in keys}):
+        for found in (items.find(name), items.find_bare(name), shown.find(name)):
+            assert found is None or not prefixes.split(name)[0] or found.server in prefixes.split(name)[0]
+    shuffled = list(servers.items())
+    random.shuffle(shuffled)
+    if not any(prefix == "" for prefix, _ in servers.values()):  # of bare names the first in the file has one
+        assert {item.name for item in merge(dict(shuffled)).tools()} == {item.name for item in items}
+
+
+@given(RIVALS, WORDS, st.lists(PARTS, unique=True), st.integers(0, 3))
+def test_a_server_more_does_not_rename_the_tools_of_those_who_own_their_names(
+    servers: dict[str, tuple[str | None, list[str]]], name: str, keys: list[str], at: int
+) -> None:
+    before = merge(servers).tools()
+    more = [each for each in servers.items() if each[0] != name]
+    more.insert(at, (name, (None, keys)))
+    merged = merge(dict(more))
+    after = {(item.server, item.key): item.name for item in merged.tools()}
+    for item in before:
+        owners = merged.prefixes.of_folded(fold(item.name))
+        if not item.is_suffixed and item.server != name and owners == {item.server}:
+            assert after[item.server, item.key] == item.name
 
 
 # Finding
@@ -205,7 +374,7 @@ def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple
     merged = merge(servers)
     items = merged.tools()
     given_ = [(name, key) for name, (_, keys) in servers.items() for key in keys]
-    refused = [name for name, _ in items.collisions]
+    refused = [name for name, problem in items.collisions if "is also the bare name" in problem]
     assert len(items) + len(refused) == len(given_)
     assert len({(item.server, item.key) for item in items}) == len(items)
     assert all(servers[name][0] == "" for name in refused)
@@ -215,6 +384,7 @@ def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple
         assert items.find(item.name) is item
         folded = items.find(fold(item.name))
         if folded is not None and folded is not item:  # then it is the very `server__tool` of another
+            assert folded.server in merged.prefixes.owners(item.name)
             assert f"{folded.prefix}__{folded.own}" == fold(item.name)
     assert names(merge(servers).tools()) == names(items)
 
@@ -546,13 +716,13 @@ def test_every_problem_is_told() -> None:
 
 
 def test_a_tool_is_also_found_by_its_server_s_own_name() -> None:
-    """`server.tool` works whatever it is shown as, unless another tool is shown so."""
+    """`server.tool` works whatever it is shown as, unless that is another server's prefix."""
     items = catalog(
         (server("long", prefix="l", rename={"read": "open"}), tools("read")),
         (server("bare", prefix=""), tools("read")),
         (server("l", prefix="bare"), tools("read")),
     ).tools()
-    spellings = {"long.open": "long", "l.open": "long", "bare.read": "l", "read": "bare", "l.read": "l"}
+    spellings = {"long.open": "long", "l.open": "long", "bare.read": "l", "read": "bare", "l.read": None}
     found = {name: items.find(name) for name in spellings}
     assert {name: item and item.server for name, item in found.items()} == spellings
 

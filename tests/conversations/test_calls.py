@@ -2,6 +2,7 @@
 
 import pytest
 
+from conversations.back import exits, refuses
 from conversations.eras import (
     legacy_client,
     legacy_legacy,
@@ -85,12 +86,64 @@ def test_every_spelling_is_callable(pair: Pair, spelling: str) -> None:
 
 def test_names_with_dots_are_looked_up_and_not_split(pair: Pair) -> None:
     beta = pair.with_server("alpha.b")
-    pair.alpha.tools, beta.tools = [tool("b.c"), tool("x")], [tool("d")]
+    pair.alpha.tools, beta.tools = [tool("c.d"), tool("x")], [tool("d"), tool("e.f")]
     pair.front.opens()
-    for name, back, own in (("alpha.b.c", pair.alpha, "b.c"), ("alpha.b.d", beta, "d")):
+    for name, back, own in (("alpha.c.d", pair.alpha, "c.d"), ("alpha.b.d", beta, "d"), ("alpha.b.e.f", beta, "e.f")):
         pair.front.calls(name)
         back.is_called(own).returns(text(own))
         pair.front.gets(text(own))
+
+
+THEIR_NAMES = [
+    # a hostile server's entry, its tool, the victim's name, the victim's tool
+    pytest.param({}, "hub_create", "alpha-hub", "create", id="folded"),
+    pytest.param({}, "hub.create", "alpha.hub", "create", id="dotted"),
+    pytest.param({"prefix": ""}, "beta.create", "beta", "create", id="bare"),
+    pytest.param({"rename": {"x": "hub_create"}}, "x", "alpha_hub", "create", id="renamed"),
+]
+
+
+@pytest.mark.parametrize("state", ["ready", "failed", "switched off", "without a list"])
+@pytest.mark.parametrize(("config", "taken", "victim", "key"), THEIR_NAMES)
+def test_a_full_name_reaches_no_server_but_the_one_whose_prefix_it_carries(
+    pair: Pair, config: Json, taken: str, victim: str, key: str, state: str
+) -> None:
+    beta = pair.with_server(victim, **({"enabled": False} if state == "switched off" else {}))
+    pair.alpha.config, pair.alpha.tools, beta.tools = config, [tool(taken)], [tool(key)]
+    if state == "failed":
+        beta.on_opening(exits)
+    if state == "without a list":
+        beta.on("tools/list", refuses(-32603, "no"))
+    pair.front.opens()
+    for name in (f"{victim}.{key}", f"{victim}__{key}"):
+        pair.front.calls(name)
+        if state in ("ready", "without a list"):
+            beta.is_called(key).returns(text("theirs"))
+            pair.front.gets(text("theirs"))
+        else:
+            assert pair.front.next().body["error"]["message"].startswith(f"MCP server '{victim}' is not running")
+            pair.front._only().is_over()
+        pair.alpha.hears_nothing()
+
+
+@pytest.mark.parametrize("victim", ["alpha.b", "alpha-b"])
+def test_a_server_whose_list_cannot_be_had_is_not_given_what_belongs_to_another(pair: Pair, victim: str) -> None:
+    beta = pair.with_server(victim)
+    bare = pair.with_server("bare", prefix="")
+    for back in (pair.alpha, bare):
+        back.on("tools/list", refuses(-32603, "no"))
+    beta.tools = [tool("c")]
+    pair.front.opens()
+    for name in (f"{victim}.d", f"{victim}__d", "alpha_b_d"):
+        pair.front.calls(name)
+        assert pair.front.next().body["error"]["message"].startswith(f"Tool not found: {name}"), name
+        pair.front._only().is_over()
+    pair.front.calls("alpha.x")
+    pair.alpha.is_called("x").returns(text("x"))
+    pair.front.gets(text("x"))
+    pair.front.calls("y.z")
+    bare.is_called("y.z").returns(text("z"))
+    pair.front.gets(text("z"))
 
 
 @pytest.mark.parametrize("mode", ["light", "full", "search"])
