@@ -107,6 +107,20 @@ def app_uris(shown: Fields) -> Sequence[str]:
     return [uri for uri in map(jsonrpc.string, spellings) if uri is not None]
 
 
+APP_SCHEME = "ui:"
+"""The scheme of MCP Apps: a tool's definition makes no other URI its server's."""
+
+
+def literal_beginning(template: str) -> str:
+    """Give what stands before the first expression of a URI template."""
+    return template.partition("{")[0]
+
+
+def has_literal_scheme(template: str) -> bool:
+    """Whether a URI template fixes at least the scheme of what it matches."""
+    return ":" in literal_beginning(template)
+
+
 _FOLDED = re.compile(r"[^A-Za-z0-9]")
 _REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
 
@@ -344,13 +358,17 @@ class Catalog:
             self._merged[kind] = merged
         return self._merged[kind]
 
+    def has(self, server: str) -> bool:
+        """Whether a server is configured and enabled."""
+        return server in self._servers
+
     def owner(self, uri: str) -> str | None:
-        """Tell whose a URI is: the first server's that lists it, or whose tool it shows as an app."""
-        # "Servers MAY omit UI-only resources from `resources/list`": a tool's word counts as much.
-        claims = {known[uri][0] for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)) if uri in known}
-        if uri in self.tools().apps:
-            claims.add(self.tools().apps[uri])
-        return next((server for server in self._servers if server in claims), None)
+        """Tell whose a URI is: the first server's that lists it, else of whose tool it is the app."""
+        for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)):
+            if uri in known:
+                return known[uri][0]
+        # "Servers MAY omit UI-only resources from `resources/list`"
+        return self.tools().apps.get(uri) if _is_app(uri) else None
 
     def owners_of_scheme(self, scheme: str) -> Collection[str]:
         """The servers that list a URI or a template with this scheme, whoever else does."""
@@ -380,8 +398,15 @@ class Catalog:
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
         for (server, uri), what in self._claims().items():
-            if (first := self.owner(uri)) != server:
-                yield server, f"{what} is also a URI of {first!r}, which comes first"
+            if (owner := self.owner(uri)) != server:
+                yield server, f"{what} is also a URI of {owner!r}, which is asked for it"
+        for server in self._servers:
+            for entry, _ in self._entries(server, Kind.TEMPLATES):
+                if not has_literal_scheme(entry.key):
+                    yield (
+                        server,
+                        f"templates: {entry.key}: it fixes no scheme; only what no other server has is asked of it",
+                    )
 
     def _claims(self) -> Mapping[tuple[str, str], str]:
         """Every URI that a server says is its own, and where it says so first."""
@@ -392,7 +417,7 @@ class Catalog:
             for entry, _ in self._entries(server, kind)
         }
         for item in self.tools():
-            for uri in item.app_uris:
+            for uri in filter(_is_app, item.app_uris):
                 claims.setdefault((item.server, uri), f"tools: {item.key}: its app {uri}")
         return claims
 
@@ -421,6 +446,10 @@ class Catalog:
                     fields = {**fields, "description": jsonrpc.encode(config.describe[entry.key])}
                 shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key
                 yield config, entry.key, shown, fields
+
+
+def _is_app(uri: str) -> bool:
+    return uri.startswith(APP_SCHEME)
 
 
 _NOT_ASKED = Page(())

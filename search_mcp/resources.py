@@ -1,18 +1,22 @@
 """Which server a resource URI belongs to.
 
 Decides from what the servers listed and what they mentioned, in this order: the exact URI of a list or of
-the app that shows a tool, a URI seen in a result, a template that matches, the only server with the scheme.
-Pure.
+the app that shows a tool; the matching template with the longest literal beginning; a URI seen in a result; the
+only server with the scheme; a matching template that leaves even the scheme open. Pure.
 """
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 
-from search_mcp.catalog import Catalog, app_uris
+from search_mcp.catalog import Catalog, app_uris, has_literal_scheme, literal_beginning
 from search_mcp.jsonrpc import Fields, Raw, object_or_empty, value
-from search_mcp.model import Kind, Newest
+from search_mcp.model import Entry, Kind, Newest
 
-SEEN_URIS = 10_000
-"""How many URIs of results, and how many templates, are remembered; the oldest go first."""
+SEEN_URIS = 4_000
+"""How many URIs of one server's results are remembered: 16 MiB of the longest; the oldest go first."""
+
+COMPILED_TEMPLATES = 10_000
+"""How many templates are kept in the form that is matched; the oldest go first."""
 
 LONGEST_URI = 4096
 """Characters; a longer URI is matched with no template."""
@@ -28,21 +32,45 @@ class ResourceMap:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._seen: Newest[str, str] = Newest(SEEN_URIS)
-        self._templates: Newest[str, UriTemplate] = Newest(SEEN_URIS)
+        self._seen: dict[str, Newest[str, int]] = {}  # by server: URIs, with when they were first seen
+        self._mentions = 0
+        self.contested: dict[str, tuple[str, str]] = {}
+        """By server: the first URI that it mentioned after another server did, and that server."""
+        self._templates: Newest[str, UriTemplate] = Newest(COMPILED_TEMPLATES)
+        self._ordered: tuple[Mapping[str, tuple[str, Entry]], Sequence[str]] = {}, ()
 
     def owner(self, uri: str) -> str | None:
         """Find the server to ask for a URI, or for completions of a template."""
-        known = self._catalog.owner(uri) or self._seen.get(uri)
-        if known is not None:
-            return known
-        for template, (server, _) in self._catalog.by_uri(Kind.TEMPLATES).items():
-            if self._template(template).matches(uri):
-                return server
-        return self._only_server_with_scheme(uri)
+        templates = self._catalog.by_uri(Kind.TEMPLATES)
+        return (
+            self._catalog.owner(uri)
+            or self._covering(uri, filter(has_literal_scheme, self._longest_first(templates)))
+            or self._first_to_mention(uri)
+            or self._only_server_with_scheme(uri)
+            or self._covering(uri, (text for text in templates if not has_literal_scheme(text)))
+        )
+
+    def _longest_first(self, templates: Mapping[str, tuple[str, Entry]]) -> Sequence[str]:
+        """Order templates by the length of their literal beginnings; of equal ones the first in the file goes first."""
+        if self._ordered[0] is not templates:
+            self._ordered = templates, sorted(templates, key=lambda text: -len(literal_beginning(text)))
+        return self._ordered[1]
+
+    def _covering(self, uri: str, templates: Iterable[str]) -> str | None:
+        """Give the server of the first template that matches."""
+        matching = next((text for text in templates if self._template(text).matches(uri)), None)
+        return None if matching is None else self._catalog.by_uri(Kind.TEMPLATES)[matching][0]
+
+    def _first_to_mention(self, uri: str) -> str | None:
+        """Give the server whose results mentioned a URI first: no later mention takes it."""
+        first = {seen[uri]: server for server, seen in self._seen.items() if uri in seen and self._catalog.has(server)}
+        return first[min(first)] if first else None
 
     def note(self, server: str, result: Raw | Fields) -> None:
-        """Remember the URIs that a server's tool result links to or embeds."""
+        """Remember the URIs that a server's tool result links to or embeds.
+
+        One that another server mentioned before stays that server's, and is kept in `contested`.
+        """
         content = result.get("content") if isinstance(result, dict) else result
         if content is None or not _MENTION.search(content):
             return
@@ -62,8 +90,13 @@ class ResourceMap:
             self._see(uri, server)
 
     def _see(self, uri: str, server: str) -> None:
-        if len(uri) <= LONGEST_URI:
-            self._seen[uri] = server
+        if len(uri) > LONGEST_URI:
+            return
+        seen = self._seen.setdefault(server, Newest(SEEN_URIS))
+        if uri not in seen and server not in self.contested and (first := self._first_to_mention(uri)) is not None:
+            self.contested[server] = uri, first
+        self._mentions += 1
+        seen[uri] = seen.get(uri, self._mentions)
 
     def known(self) -> list[str]:
         """Every URI and template that is listed, for suggestions."""

@@ -29,6 +29,7 @@ from search_mcp.errors import (
     WireError,
     invalid_params,
     method_not_found,
+    short_reason,
 )
 from search_mcp.jsonrpc import EMPTY, Raw
 from search_mcp.model import (
@@ -262,9 +263,7 @@ class Router:
         def on_outcome(outcome: Outcome) -> None:
             try:
                 if isinstance(outcome, Result):
-                    self._resources.note(server, outcome.body)
-                    if item.is_of_app:
-                        self._resources.note_app(server, outcome.body)
+                    self._note_mentions(item, outcome)
                     if outcome.type == "complete":
                         outcome = arguments.tool_result(name, params, item, outcome)
                     elif "task" not in params:  # a task made unasked
@@ -279,6 +278,17 @@ class Router:
 
         call.reply = on_outcome
         return self._backends[server].submit(call, item.key)
+
+    def _note_mentions(self, item: Item, result: Result) -> None:
+        """Remember the URIs in a tool's result; say once of a server that it mentions what another did before."""
+        known = len(self._resources.contested)
+        self._resources.note(item.server, result.body)
+        if item.is_of_app:
+            self._resources.note_app(item.server, result.body)
+        if len(self._resources.contested) > known:
+            uri, first = self._resources.contested[item.server]
+            mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
+            log.warning("! %s: %s; that server is asked for it", item.server, mentioned)
 
     def _submit_to(self, server: str, call: Call, target: str) -> Cancel:
         """Give a call to a server whose errors pass as they are, but for the user's secrets."""

@@ -685,7 +685,7 @@ OWNERS = [
     pytest.param("ab", "", "a", id="two tools': the first in order"),
     pytest.param("b", "a", "a", id="listed by the first"),
     pytest.param("b", "ab", "a", id="listed by both"),
-    pytest.param("a", "b", "a", id="listed by the second: lists may leave it out"),
+    pytest.param("a", "b", "b", id="listed by the second: a list goes before a tool's word"),
     pytest.param("", "", None, id="nobody's"),
 ]
 
@@ -698,7 +698,7 @@ def test_whose_an_app_is(showing: str, listing: str, then: str | None) -> None:
     for name in listing:
         merged.put(name, Kind.RESOURCES, Page((entry(CLOCK, uri=CLOCK, name="clock"),)))
     assert merged.owner(CLOCK) == then
-    blamed = [name for name, problem in merged.problems() if f"{CLOCK} is also a URI of 'a'" in problem]
+    blamed = [name for name, problem in merged.problems() if f"{CLOCK} is also a URI of {then!r}" in problem]
     assert blamed == sorted({name for name in showing + listing if name != then})
 
 

@@ -1,4 +1,4 @@
-"""Whose a URI is: listed, mentioned, matched or the only one's with its scheme, in this order."""
+"""Whose a URI is: listed, matched, mentioned, the only one's with its scheme or anybody's, in this order."""
 
 import pytest
 from hypothesis import given
@@ -44,6 +44,13 @@ ROUTES = [
     pytest.param({"a": ["x://1"]}, {"b": ["x://{id}"]}, "x://1", "a", id="listed before matched"),
     pytest.param({}, {"a": ["x://{id}"], "b": ["y://{id}"]}, "y://5", "b", id="matched"),
     pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://5", "a", id="matched twice: the first in order"),
+    pytest.param({}, {"a": ["x://{+p}"], "b": ["x://home/{+p}"]}, "x://home/1", "b", id="the longest beginning"),
+    pytest.param({}, {"a": ["{+any}"], "b": ["x://{id}"]}, "x://1", "b", id="a template without a scheme: last"),
+    pytest.param({"b": ["x://1"]}, {"a": ["{+any}"]}, "x://2", "b", id="without a scheme: after the only one with it"),
+    pytest.param({}, {"a": ["x{+any}"], "b": ["x://{id}"]}, "x://1", "b", id="half a scheme is none"),
+    pytest.param({}, {"a": ["{+any}"], "b": ["x://{id}"]}, "y://1", "a", id="without a scheme: what nobody has"),
+    pytest.param({}, {"a": ["{+any}", "x://{+p}"], "b": ["{scheme}://{+p}"]}, "y://1", "a", id="twice: in order"),
+    pytest.param({}, {"a": ["{+any}"], "b": ["x://{id}"]}, "{+any}", "a", id="the template itself, without a scheme"),
     pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://5/6", "b", id="matched by the other"),
     pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://{id}", "a", id="the template itself"),
     pytest.param({"a": ["x://1"], "b": ["y://1"]}, {}, "y://2", "b", id="the only one with its scheme"),
@@ -112,7 +119,7 @@ MENTIONS = [
 
 @pytest.mark.parametrize(("result", "then"), MENTIONS)
 def test_mentions(result: Raw | Fields, then: bool) -> None:
-    routes = ResourceMap(Catalog([]))
+    routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note("a", result)
     assert routes.owner("x://1") == ("a" if then else None)
 
@@ -131,40 +138,69 @@ APPS = [
 
 @pytest.mark.parametrize(("result", "then"), APPS)
 def test_apps_of_results(result: Raw | Fields, then: bool) -> None:
-    routes = ResourceMap(Catalog([]))
+    routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note_app("a", result)
     assert routes.owner("ui://1") == ("a" if then else None)
 
 
 @pytest.mark.parametrize(("length", "then"), [(LONGEST_URI, "a"), (LONGEST_URI + 1, None)])
 def test_a_uri_that_is_too_long_is_not_remembered(length: int, then: str | None) -> None:
-    routes, uri = ResourceMap(Catalog([])), "ui://".ljust(length, "x")
+    routes, uri = ResourceMap(catalog({"a": []}, {})), "ui://".ljust(length, "x")
     routes.note_app("a", {"_meta": jsonrpc.encode({"ui": {"resourceUri": uri}})})
     assert routes.owner(uri) == then
 
 
 def test_a_uri_that_is_listed_stays_whose_it_is() -> None:
-    routes = ResourceMap(catalog({"a": ["x://1"]}, {}))
+    routes = ResourceMap(catalog({"a": ["x://1"], "b": []}, {}))
     routes.note("b", content(link("x://1"), link("x://2")))
     assert (routes.owner("x://1"), routes.owner("x://2")) == ("a", "b")
 
 
-def test_a_mention_comes_before_a_template_that_matches() -> None:
-    routes = ResourceMap(catalog({}, {"a": ["x://{id}"]}))
+def test_a_mention_takes_nothing_that_another_server_covers() -> None:
+    routes = ResourceMap(catalog({}, {"a": ["x://{id}", "{+any}"], "b": []}))
+    routes.note("b", content(embedded("x://1"), link("y://1")))
     assert routes.owner("x://1") == "a"
-    routes.note("b", content(embedded("x://1")))
-    assert routes.owner("x://1") == "b"
+    assert routes.owner("y://1") == "b"  # a template that leaves the scheme open covers nothing
 
 
-def test_the_last_to_mention_a_uri_has_it() -> None:
-    routes = ResourceMap(Catalog([]))
+def test_a_mention_outlives_every_later_one_of_another_server() -> None:
+    routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note("a", content(link("x://1")))
     routes.note("b", content(link("x://1")))
+    assert routes.owner("x://1") == "a"
+    routes.note("b", content(*(link(f"y://{number}") for number in range(SEEN_URIS))))
+    assert routes.owner("x://1") == "a"
+
+
+def test_the_mentions_of_a_server_that_is_gone_mean_nothing() -> None:
+    merged = catalog({"a": [], "b": []}, {})
+    routes = ResourceMap(merged)
+    for server in ("a", "b"):
+        routes.note(server, content(link("x://1")))
+    merged.configure([ServerConfig(name="b", command="x")], ())
     assert routes.owner("x://1") == "b"
+
+
+def test_a_tool_that_names_a_uri_as_its_app_takes_none_that_another_server_has() -> None:
+    merged = catalog({"b": ["ui://listed", "file:///listed"]}, {"b": ["file:///{+path}"]})
+    names = ["ui://listed", "ui://own", "file:///listed", "file:///covered", "data:own"]
+    shown = [
+        Entry(uri, {"name": jsonrpc.encode(uri), "_meta": jsonrpc.encode({"ui": {"resourceUri": uri}})})
+        for uri in names
+    ]
+    merged.configure([ServerConfig(name=name, command="x") for name in ("a", "b")], ())
+    merged.put("a", Kind.TOOLS, Page(tuple(shown)))
+    assert [ResourceMap(merged).owner(uri) for uri in names] == ["b", "a", "b", "b", None]
+
+
+def test_a_template_without_a_scheme_is_reported() -> None:
+    merged = catalog({}, {"a": ["{+any}", "x{y}", "x://{y}"]})
+    said = "it fixes no scheme; only what no other server has is asked of it"
+    assert list(merged.problems()) == [("a", f"templates: {text}: {said}") for text in ("{+any}", "x{y}")]
 
 
 def test_the_oldest_mentions_are_forgotten() -> None:
-    routes = ResourceMap(Catalog([]))
+    routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note("a", content(*(link(f"x://{number}") for number in range(SEEN_URIS))))
     routes.note("a", content(link("x://0")))
     routes.note("a", content(link("x://new")))

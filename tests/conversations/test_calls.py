@@ -108,7 +108,7 @@ THEIR_NAMES = [
 def test_a_full_name_reaches_no_server_but_the_one_whose_prefix_it_carries(
     pair: Pair, config: Json, taken: str, victim: str, key: str, state: str
 ) -> None:
-    beta = pair.with_server(victim, **({"enabled": False} if state == "switched off" else {}))
+    beta = pair.with_server(victim, enabled=state != "switched off")
     pair.alpha.config, pair.alpha.tools, beta.tools = config, [tool(taken)], [tool(key)]
     if state == "failed":
         beta.on_opening(exits)

@@ -71,7 +71,7 @@ def test_a_malformed_completion_is_refused(pair: Pair, params: Json) -> None:
 
 
 def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
-    """In this order: listed, seen in a result, a template that matches, the only server with the scheme."""
+    """In this order: listed, a template that matches, seen in a result, the only server with the scheme."""
     beta, gamma = pair.with_server("beta"), pair.with_server("gamma")
     pair.alpha.resources = [{"uri": "file:///a", "name": "a"}, {"uri": "only://1", "name": "o"}]
     beta.resources = [{"uri": "file:///b", "name": "b"}]
@@ -89,7 +89,7 @@ def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
         ("file:///a", pair.alpha),
         ("file:///b", beta),
         ("seen://x", beta),
-        ("file:///g/mine.txt", beta),  # seen in beta's result, which says more than gamma's template
+        ("file:///g/mine.txt", gamma),  # seen in beta's result, which takes nothing that gamma's template covers
         ("file:///g/other.txt", gamma),
         ("git:///a/b/c", gamma),
         ("only://anything", pair.alpha),
@@ -98,6 +98,48 @@ def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
         result = {"contents": [{"uri": uri, "text": "☃", "_meta": {"x.y/z": 1}}]}
         back.receives("resources/read", uri=uri).returns(result)
         pair.front.gets(result)
+
+
+def test_no_server_takes_a_uri_that_another_lists_or_covers(pair: Pair) -> None:
+    """Neither the first in the file with a template that matches everything, nor one that mentions it, nor an app."""
+    files, last = pair.with_server("files"), pair.with_server("last")
+    show = tool("show", _meta={"ui": {"resourceUri": "ui://files/view.html"}})
+    pair.alpha.templates = [{"uriTemplate": "{+x}", "name": "x"}, {"uriTemplate": "file:{+x}", "name": "x"}]
+    files.templates = [{"uriTemplate": "file:///{+path}", "name": "f"}]
+    files.resources = [{"uri": "https://files/1", "name": "1"}, {"uri": "ui://files/view.html", "name": "v"}]
+    pair.alpha.tools, last.tools = [show], [tool("link"), show]
+    pair.alpha.completes = files.completes = True
+    pair.front.opens()
+    targets = ["file:///home/me/.env", "https://files/1", "ui://files/view.html"]
+    links = {"content": [{"type": "resource_link", "uri": uri, "name": "x"} for uri in targets]}
+    call = pair.front.calls("last.link")
+    last.is_called("link").returns(links)
+    call.gets(links)
+    for uri in targets:
+        reading = pair.front.asks("resources/read", {"uri": uri})
+        files.receives("resources/read", uri=uri).returns({"contents": []})
+        reading.gets({"contents": []})
+    reference = {"type": "ref/resource", "uri": "file:///{+path}"}
+    pair.front.asks("completion/complete", {"ref": reference, "argument": {"name": "path", "value": ""}})
+    files.receives("completion/complete", ref=reference).returns({"completion": {"values": []}})
+    pair.front.gets({"completion": {"values": []}})
+    pair.after(1)
+    assert any("templates: {+x}: it fixes no scheme" in each for each in pair.transcript.warnings)
+
+
+def test_a_uri_that_two_servers_mention_is_that_of_the_first_to_do_so_and_the_user_is_told(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.front.opens()
+    link = {"content": [{"type": "resource_link", "uri": "seen://x", "name": "x"}]}
+    for back in (pair.alpha, beta, beta):
+        pair.front.calls(f"{back.name}.echo")
+        back.is_called("echo").returns(link)
+        pair.front.gets(link)
+    reading = pair.front.asks("resources/read", {"uri": "seen://x"})
+    pair.alpha.receives("resources/read", uri="seen://x").returns({"contents": []})
+    reading.gets({"contents": []})
+    said = "! beta: a result of it mentions seen://x, which a result of 'alpha' did first; that server is asked for it"
+    assert [each for each in pair.transcript.warnings if "mentions" in each] == [said]
 
 
 def test_a_uri_of_nobody_is_not_guessed(pair: Pair) -> None:
