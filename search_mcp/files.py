@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -46,8 +46,11 @@ def take_place(new: Path, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def beside(path: Path, data: bytes) -> Iterator[Path]:
+def beside(path: Path, data: bytes, prepare: Callable[[int], None] = lambda _descriptor: None) -> Iterator[Path]:
     """Write a file, the user's alone, in the folder of another whose place it may take; if it does not, it goes.
+
+    `prepare` is given the open file's descriptor when all is written: in a folder that others write to, the name may
+    mean another file by then.
 
     Raises:
         OSError: it cannot be written.
@@ -57,13 +60,16 @@ def beside(path: Path, data: bytes) -> Iterator[Path]:
     try:
         with open(new, "wb", opener=_private) as file:  # a path's own `open` has no opener
             file.write(data)
+            file.flush()
+            prepare(file.fileno())
         yield new
     finally:
         new.unlink(missing_ok=True)
 
 
 def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    """Make a file that was not there, and follow no link that somebody has put there."""
+    return os.open(path, flags | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 @contextlib.contextmanager

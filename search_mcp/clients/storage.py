@@ -92,7 +92,9 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
                 raise ConfigError(str(path), "it changed while it was being edited", "run the same command again")
             if old is not None:
                 files.take_place(old, backup)
-                _drop_old(backups(target))
+                kept = backups(target)
+                _make_private(kept)
+                _drop_old(kept)
             files.take_place(new, target)
     except OSError as exc:
         remedy = "check that you may write there, and that no other program has the file open"
@@ -101,32 +103,36 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
 
 
 def backups(path: Path) -> list[Path]:
-    """Find the previous versions of a file, oldest first; the first is the one from before the first edit."""
+    """Find the previous versions of a file, oldest first; the first is the one from before the first edit.
+
+    A link is none of them: search-mcp makes files only, and what the link leads to is not ours to read or change.
+    """
     target = path.resolve()
     first = target.with_name(target.name + BACKUP_SUFFIX)
     numbered = [each for each in target.parent.glob(f"{glob.escape(first.name)}.*") if each.suffix[1:].isdecimal()]
-    return [*([first] if first.is_file() else []), *sorted(numbered, key=_number)]
+    return [each for each in (first, *sorted(numbered, key=_number)) if each.is_file() and not each.is_symlink()]
 
 
 def forget_backups(path: Path) -> bool:
-    """Remove the previous versions of a file that is again, byte for byte, as it was before the first edit.
-
-    Raises:
-        ConfigError: the file or its first backup cannot be read.
-    """
-    kept = backups(path)
-    if not kept or _number(kept[0]) or read(kept[0]) != read(path):
-        return False
-    for each in kept:
-        with contextlib.suppress(OSError):  # a copy too many does no harm
+    """Remove the previous versions of a file; return whether none is left."""
+    for each in backups(path):
+        with contextlib.suppress(OSError):  # such as in a folder that is read-only by now
             each.unlink()
-    return True
+    return not backups(path)
 
 
 def _next_backup(target: Path) -> Path:
     kept = backups(target)
     first = target.with_name(target.name + BACKUP_SUFFIX)
     return first.with_name(f"{first.name}.{_number(kept[-1]) + 1}") if kept else first
+
+
+def _make_private(kept: Sequence[Path]) -> None:
+    """Take away the permissions that older versions gave to their backups."""
+    for each in kept:
+        with contextlib.suppress(OSError):  # it is another user's, or gone
+            if stat.S_IMODE(each.lstat().st_mode) != _PRIVATE:
+                each.chmod(_PRIVATE)
 
 
 def _drop_old(kept: Sequence[Path]) -> None:
@@ -141,8 +147,11 @@ def _number(backup: Path) -> int:
 @contextlib.contextmanager
 def _beside(target: Path, data: bytes, mode: int) -> Iterator[Path]:
     """Write a file in the same folder, safe on the disk and with these permissions, to take the other's place."""
-    with files.beside(target, data) as new:
-        with new.open("rb+") as file:
-            os.fsync(file.fileno())
-        new.chmod(mode)
+
+    def prepare(descriptor: int) -> None:
+        os.fsync(descriptor)
+        if hasattr(os, "fchmod"):  # Windows has no such permissions
+            os.fchmod(descriptor, mode)
+
+    with files.beside(target, data, prepare) as new:
         yield new

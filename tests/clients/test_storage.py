@@ -60,16 +60,45 @@ def test_a_backup_that_somebody_removed_makes_no_other_the_newest(tmp_path: Path
     assert [each.read_bytes() for each in storage.backups(path)] == [b"1", b"2"]
 
 
-def test_backups_go_when_the_file_is_as_it_was_first(tmp_path: Path) -> None:
+def test_all_backups_go_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     (tmp_path / "mcp.json.search-mcp.bak.mine").touch()
     edited(path, b"old", b"new", b"newer")
-    assert not storage.forget_backups(path)
     assert len(storage.backups(path)) == 2
-    edited(path, b"old")
     assert storage.forget_backups(path)
     assert names(tmp_path) == {"mcp.json", "mcp.json.search-mcp.bak.mine"}
-    assert not storage.forget_backups(path)
+
+
+@ON_POSIX
+@pytest.mark.parametrize("is_dangling", [False, True])
+def test_a_link_in_place_of_a_backup_is_neither_followed_nor_read(tmp_path: Path, is_dangling: bool) -> None:
+    path, victim = tmp_path / "mcp.json", tmp_path / "victim"
+    if not is_dangling:
+        victim.write_bytes(b"precious")
+        victim.chmod(0o644)
+    path.write_bytes(b"{}")
+    for suffix in ("", ".1"):
+        (tmp_path / f"mcp.json{BACKUP_SUFFIX}{suffix}").symlink_to(victim)
+    assert storage.load(path, "jsonc").previous() is None
+    kept = storage.write(path, b"{}", b"new")
+    assert kept is not None
+    assert not kept.is_symlink()
+    assert kept.read_bytes() == b"{}"
+    assert victim.exists() != is_dangling
+    if not is_dangling:
+        assert victim.read_bytes() == b"precious"
+        assert stat.S_IMODE(victim.stat().st_mode) == 0o644
+    assert storage.forget_backups(path)
+
+
+@ON_POSIX
+def test_backups_of_an_older_version_become_private(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    edited(path, b"old", b"new")
+    (backup,) = storage.backups(path)
+    backup.chmod(0o644)
+    edited(path, b"newer")
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
 
 
 def test_a_new_file_and_its_folder(tmp_path: Path) -> None:
