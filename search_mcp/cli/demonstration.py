@@ -26,6 +26,7 @@ from search_mcp.cli.options import configuration
 from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.session import alone, interruptible
 from search_mcp.cli.terminal import Terminal
+from search_mcp.clients.command import SAFELY
 from search_mcp.dialects.names import MODERN
 from search_mcp.jsonrpc import INVALID_PARAMS
 from search_mcp.views import signature
@@ -62,7 +63,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
 
 async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "search_mcp", "serve", "--config", str(path)], env=dict(os.environ)
+        command=sys.executable, args=[*SAFELY, "search_mcp", "serve", "--config", str(path)], env=dict(os.environ)
     )
     client = Client(
         stdio_client(command, log),

@@ -13,6 +13,7 @@ from typing import Any
 
 from search_mcp import profiles
 from search_mcp.clients import bridge
+from search_mcp.clients.command import SAFELY
 from search_mcp.clients.known import Client, Shape
 from search_mcp.config import SERVER_KEYS
 from search_mcp.profiles import REGISTERED_AS
@@ -63,8 +64,13 @@ def is_ours(entry: object) -> bool:
         command, *args = [*dropwhile(lambda arg: arg.startswith("/"), args), ""]
     name = _name(command)
     if name.startswith("py"):
-        return args[:2] == ["-m", "search_mcp"]
+        return args[:2] == ["-m", "search_mcp"] or args[:3] == [*SAFELY, "search_mcp"]
     return name == REGISTERED_AS or (name in ("uvx", "uv", "pipx") and REGISTERED_AS in args)
+
+
+def imports_from_folder(entry: Mapping[str, Any]) -> bool:
+    """Tell whether an entry of ours runs `python -m`, as older versions wrote it, without `-P`."""
+    return (program(entry) or [])[1:3] == ["-m", "search_mcp"]
 
 
 def is_bridge(entry: object) -> bool:

@@ -38,6 +38,12 @@ def put_in(
     return changed, "added" if before is None else "present" if changed is file else "updated"
 
 
+def imports_from_folder(file: Document, client: Client) -> bool:
+    """Tell whether our entry starts Python so that it imports modules from the folder the client is in."""
+    present = file.members((client.root,))
+    return any(entries.imports_from_folder(present[name]) for name in _ours(file, client))
+
+
 def behind(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
     """Name the client's other servers: those that run behind search-mcp as they are, and the rest."""
     others = [server for server in servers(file, client) if server.path[:-1] == (client.root,) and not server.is_ours]

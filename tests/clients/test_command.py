@@ -8,8 +8,8 @@ STARTED = [
     ("/home/a/.local/bin/search-mcp", ("/found",)),
     ("search-mcp", ("/found",)),
     ("search-mcp.exe", ("/found",)),
-    ("/lib/search_mcp/__main__.py", ("/python", "-m", "search_mcp")),
-    ("-c", ("/python", "-m", "search_mcp")),
+    ("/lib/search_mcp/__main__.py", ("/python", "-P", "-m", "search_mcp")),
+    ("-c", ("/python", "-P", "-m", "search_mcp")),
 ]
 
 
@@ -19,7 +19,7 @@ def test_own_command(started_as: str, command: tuple[str, ...]) -> None:
 
 
 def test_a_script_that_is_not_found() -> None:
-    assert own_command("search-mcp", "/python", lambda _: None) == ("/python", "-m", "search_mcp")
+    assert own_command("search-mcp", "/python", lambda _: None) == ("/python", "-P", "-m", "search_mcp")
 
 
 PROGRAMS = [
