@@ -12,6 +12,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator
+from importlib import import_module
 
 from search_mcp.config import redact
 
@@ -22,11 +23,11 @@ LAST_LINES_SECONDS = 0.5
 """How long the end waits for the last lines to be written."""
 
 
-_CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]"
+_CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f]"
 
 
 class _Clean(logging.Formatter):
-    """Lines without secrets and control characters; only a traceback has more than one line."""
+    """Lines without secrets, control or invisible characters; only a traceback has more than one line."""
 
     def __init__(self, secrets: Callable[[], Collection[str]]) -> None:
         super().__init__(FORMAT)
@@ -34,8 +35,9 @@ class _Clean(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
         message = redact(record.message, self._secrets())  # while what they hold of controls is unescaped
-        if not message.isprintable():
+        if not (message.isascii() and message.isprintable()):
             message = re.sub(_CONTROLS, lambda found: repr(found[0])[1:-1], message)
+            message = str(import_module("search_mcp.invisible").visible(message))  # for few lines, not at the start
         record.message = message
         return super().formatMessage(record)
 

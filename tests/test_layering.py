@@ -38,6 +38,7 @@ GROUPS = {
         "views",
         "resources",
         "suggest",
+        "invisible",
         "search.*",
         "backend.lifecycle",
         "backend.limit",

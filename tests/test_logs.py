@@ -30,6 +30,7 @@ with logs.to_stderr("INFO", lambda: {"s3cret", "s4cret\\\\of two\\nlines"}):
     log = logging.getLogger("x")
     log.info("it said %s", "s3cret\\n2026-01-01 INFO forged\\x1b[2Jline")
     log.info("and %s", "s4cret\\\\of two\\nlines")
+    log.info("tagged %s", chr(0xe0041) + chr(0x200b) + chr(0x202e))
     try:
         raise ValueError("s3cret")
     except ValueError:
@@ -41,5 +42,6 @@ def test_no_line_holds_a_secret_or_more_than_text() -> None:
     said = subprocess.run([sys.executable, "-c", WORDS], capture_output=True, text=True, check=True).stderr
     assert "it said ***\\n2026-01-01 INFO forged\\x1b[2Jline" in said.splitlines()[0]
     assert "and ***" in said.splitlines()[1]
+    assert r"tagged \u{e0041}\u{200b}\u{202e}" in said.splitlines()[2]
     assert "s3cret" not in said
     assert "Traceback" in said

@@ -28,6 +28,7 @@ from rich.text import Text
 from search_mcp.cli import pager
 from search_mcp.cli.table import Table, laid_out
 from search_mcp.config import redact
+from search_mcp.invisible import INVISIBLE, visible
 from search_mcp.jsonrpc import Raw, encode, encode_bytes
 from search_mcp.logs import FORMAT
 
@@ -40,9 +41,9 @@ _SEQUENCES = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
     r"|\x1b[ -/]*[0-~]?"  # any other escape sequence
 )
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""C0 without tab and newline, C1, and what reverses the order of the text around it."""
-_CONTROLS_IN_JSON = re.compile(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+"""C0 without tab and newline, and DEL."""
+_CONTROLS_IN_JSON = re.compile(rf"\x7f|{INVISIBLE}")
 
 STATE_STYLES = {
     "ready": "green",
@@ -58,9 +59,9 @@ MATCH_STYLE = "bold underline"
 
 
 def clean(text: str) -> str:
-    """Take out escape sequences and control characters; line ends become newlines."""
+    """Take out escape sequences and control characters, and write invisible ones; line ends become newlines."""
     text = _SEQUENCES.sub("", text)
-    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return visible(_CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
 
 
 def one_line(text: str) -> str:
@@ -124,7 +125,7 @@ class Terminal:
 
     def _json(self, text: str) -> None:
         # Escaped, they mean the same to whoever reads JSON.
-        text = _CONTROLS_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        text = _CONTROLS_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)
         if self._out.is_terminal:
             self._out.print(JSONHighlighter()(Text(text)), soft_wrap=True)
         else:

@@ -31,7 +31,8 @@ from search_mcp.cli.terminal import Terminal, clean, is_of_closed_pipe, one_line
         ("\x1b]0;never ends", ""),
         ("10%\r20%\r\n", "10%\n20%\n"),
         ("a\x08b\x07c\x00d\x7fe", "abcde"),
-        ("abc\u202edef\u2066ghi", "abcdefghi"),
+        ("abc\u202edef\u2066ghi", r"abc\u{202e}def\u{2066}ghi"),
+        ("a\u200bb\u2028c\x85d\U000e0041e", r"a\u{200b}b\u{2028}c\u{85}d\u{e0041}e"),
         ("日本語 😀 e\u0301 👩\u200d💻", "日本語 😀 e\u0301 👩\u200d💻"),
     ],
 )

@@ -1,0 +1,67 @@
+"""Characters that a person does not see, or that change the order of what a person sees.
+
+Decides which characters are written as `\\u{...}` wherever text of a server is shown, and which of them stay because
+honest text needs them: emoji sequences, joiners within words of scripts that use them, marks beside right-to-left
+letters. Pure.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+_CONTROLS = r"\x80-\x9f"
+_REORDERING = r"\u202a-\u202e\u2066-\u2069"
+_MARKS = r"\u200e\u200f\u061c"
+_JOINERS = r"\u200c\u200d"
+_EMPTY = (
+    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u2800\u3164"
+    r"\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+)
+_SELECTORS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_TAGS = r"\U000e0000-\U000e007f"
+INVISIBLE = f"[{_CONTROLS}{_REORDERING}{_MARKS}{_JOINERS}{_EMPTY}{_SELECTORS}{_TAGS}]"
+"""Every such character, as a regular expression; C0 and DEL are not in it, because a newline and a tab are text."""
+
+_EMOJI = (
+    r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f"
+    r"\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_PICTURES = r"\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+_JOINING = r"\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc\u0900-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa"
+"""Scripts with words that are spelt with joiners: Arabic and its relatives, those of India, Burmese, Khmer, Mongolian."""
+_RIGHT_TO_LEFT = r"\u0590-\u05ff\u0600-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_HONEST = (
+    rf"(?<=[{_EMOJI}])[\ufe0e\ufe0f](?![{_SELECTORS}])"  # the emoji or the text form of one character
+    r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"  # a key of a telephone
+    rf"|(?<=[{_PICTURES}\ufe0f])\u200d(?=[{_PICTURES}])"  # a family, a profession
+    rf"|(?<=[{_JOINING}])[{_JOINERS}](?=[{_JOINING}])"
+    rf"|(?<=[{_RIGHT_TO_LEFT}])[\u200f\u061c](?![{_MARKS}])|(?<![{_MARKS}])[\u200f\u061c](?=[{_RIGHT_TO_LEFT}])"
+    # The flags of England, Scotland and Wales: the only sequences of tags that are recommended for interchange.
+    r"|\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+    r"|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+_compiled = cache(re.compile)  # when first needed: most texts are plain ASCII
+
+
+def visible(text: str) -> str:
+    """Write invisible and reordering characters as `\\u{...}`; the rest stays as it is."""
+    if text.isascii():
+        return text
+    return _compiled(f"({_HONEST})|{INVISIBLE}").sub(lambda found: found[1] or _escaped(found[0]), text)
+
+
+def wholly_visible(text: str) -> str:
+    """Write control characters and the beginnings of escape sequences like that, too; newlines and tabs stay."""
+    controls = r"[\x00-\x08\x0b-\x1f\x7f]"
+    return visible(_compiled(controls).sub(lambda found: _escaped(found[0]), text.replace("\r\n", "\n")))
+
+
+def hidden(text: str) -> Iterator[str]:
+    """Give the invisible characters of a text, as they are written: each of them once, in order."""
+    if not text.isascii():
+        found = _compiled(f"(?:{_HONEST})|({INVISIBLE})").finditer(text)
+        yield from dict.fromkeys(_escaped(each[1]) for each in found if each[1])
+
+
+def _escaped(character: str) -> str:
+    return f"\\u{{{ord(character):x}}}"
