@@ -124,6 +124,8 @@ class InputRequired(Struct, frozen=True):
     requests: Fields | None
     request_state: Raw | None
     rest: Fields = field(default_factory=dict)
+    server: str = ""
+    """Who wants it; empty where nobody counts its questions."""
 
 
 Outcome: TypeAlias = Result | InputRequired | WireError

@@ -7,6 +7,7 @@ versions are the dialects'.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from search_mcp import arguments, jsonrpc, profiles, tools
 from search_mcp.about import about
@@ -14,6 +15,7 @@ from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item
 from search_mcp.config import ServerConfig, Settings
 from search_mcp.dialects import CatalogChanged, Listing, Offered
+from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
 from search_mcp.errors import (
     BackendAnswered,
     HiddenByReadOnly,
@@ -31,7 +33,7 @@ from search_mcp.errors import (
     method_not_found,
     short_reason,
 )
-from search_mcp.jsonrpc import EMPTY, Raw
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw
 from search_mcp.model import (
     NOTHING,
     Action,
@@ -39,6 +41,7 @@ from search_mcp.model import (
     Backend,
     Call,
     Cancel,
+    ElicitationComplete,
     Freshness,
     Kind,
     Later,
@@ -48,6 +51,7 @@ from search_mcp.model import (
     Opening,
     Outcome,
     Reason,
+    ResourceUpdated,
     Result,
     ServerFacts,
     StateChanged,
@@ -58,7 +62,7 @@ from search_mcp.presentation import LINE_LENGTH, Presentation, instructions
 from search_mcp.profiles import PARTIAL_SECONDS, CallTool, Patience, Profile, first_list_patience
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
-from search_mcp.tasks import TaskLists, TaskMap
+from search_mcp.tasks import IdMap, TaskLists, TaskMap
 from search_mcp.views import ShownNames, Spellings
 
 log = logging.getLogger(__name__)
@@ -91,6 +95,8 @@ class Router:
         self._lists = AwaitedLists(self._may_come, self._has_entries, later)
         self._coalescing = False
         self._tasks = TaskMap()
+        self._elicitations = IdMap()
+        self._subscribed: dict[str, str] = {}  # the server that the client subscribed to each URI at
         self._problems: set[tuple[str, str]] = set()
         self._examined = -1  # the catalogue's version when its problems were last looked for
         self._own = tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
@@ -270,7 +276,7 @@ class Router:
                         outcome = self._tasks.translate_outcome(server, outcome)
                 elif isinstance(outcome, BackendAnswered):
                     error = arguments.redacted(outcome.error, secrets)
-                    outcome = arguments.tool_error(name, params, item, error)
+                    outcome = arguments.tool_error(name, params, item, self._with_known_ids(server, error))
             except Exception:  # whatever is wrong with what we make of it, the client gets an answer
                 log.exception("! bug while reading the answer of %s", item.name)
                 outcome = InternalError()
@@ -296,11 +302,15 @@ class Router:
 
         def on_outcome(outcome: Outcome) -> None:
             if isinstance(outcome, BackendAnswered):
-                outcome = BackendAnswered(arguments.redacted(outcome.error, secrets))
+                error = arguments.redacted(outcome.error, secrets)
+                outcome = BackendAnswered(self._with_known_ids(server, error))
             reply(outcome)
 
         call.reply = on_outcome
         return self._backends[server].submit(call, target)
+
+    def _with_known_ids(self, server: str, error: ErrorObject) -> ErrorObject:
+        return renamed_in_error(error, partial(self.elicitation_id_for_client, server))
 
     def _call_own(self, call: Call) -> Cancel:
         if call.target in (tools.CALL, tools.CALL_READ_ONLY):
@@ -481,6 +491,8 @@ class Router:
     def _use_resource(self, call: Call) -> Cancel:
         kinds = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
         server = self._resources.owner(call.target)
+        if call.action is Action.UNSUBSCRIBE:
+            server = self._subscribed.pop(call.target, server)
         if server not in self._backends:
             if not self._lists.are_settled(kinds, self._enabled):
                 return self._submit_when_settled(call, kinds, self._enabled)
@@ -493,6 +505,8 @@ class Router:
             offer = self._status(server).offer
             if offer is not None and not offer.subscribe:
                 raise method_not_found(f"server {server!r} has no subscriptions")
+        if call.action is Action.SUBSCRIBE:
+            self._subscribed[call.target] = server
         return self._submit_to(server, call, call.target)
 
     def can_subscribe(self, uri: str) -> bool:
@@ -520,6 +534,9 @@ class Router:
 
     def task_id_for_client(self, server: str, task: str) -> str:
         return self._tasks.id_for_client(server, task)
+
+    def elicitation_id_for_client(self, server: str, elicitation: str) -> str:
+        return self._elicitations.id_for_client(server, elicitation)
 
     def _list_tasks(self, call: Call) -> Cancel:
         offers = {name: self._status(name).offer for name in self._backends}
@@ -580,9 +597,32 @@ class Router:
                 self._on_change()
             case StateChanged():
                 self._on_change()
+            case ResourceUpdated(server, uri) if not self._may_tell_of(server, uri):
+                log.debug("! %s: an update of %s, which is not its own, is not passed on", server, uri)
+            case ElicitationComplete(server, params) if not self._has_asked(server, params):
+                log.debug("! %s: the end of an elicitation that it did not begin is not passed on", server)
+            case ElicitationComplete(server, params):
+                known = renamed(params, partial(self.elicitation_id_for_client, server))
+                self._tell_front(jsonrpc.altered(news, params=self._tasks.translate(server, known)))
             case _:
                 params = self._tasks.translate(news.server, news.params)
                 self._tell_front(news if params is news.params else jsonrpc.altered(news, params=params))
+
+    def _may_tell_of(self, server: str, uri: str) -> bool:
+        """Whether a resource is a server's own, or what the client subscribed to there, or a part of that."""
+        if self._subscribed.get(uri) == server:
+            return True
+        owner = self._resources.owner(uri)
+        # "This might be a sub-resource of the one that the client actually subscribed to."
+        return owner == server or (
+            owner is None
+            and any(at == server and uri.startswith(f"{whole.rstrip('/')}/") for whole, at in self._subscribed.items())
+        )
+
+    def _has_asked(self, server: str, completed: Fields) -> bool:
+        """Whether a server gave the client the elicitation that it says is complete."""
+        given = elicitation_id(completed)
+        return given is not None and self._elicitations.known(server, given) is not None
 
     def _on_change(self) -> None:
         self._lists.look()

@@ -19,15 +19,15 @@ from search_mcp.model import Backend, Call, Cancel, Newest, Outcome, Reason, Res
 log = logging.getLogger(__name__)
 
 REMEMBERED_TASKS = 10_000
-"""How many tasks of one server are remembered; the oldest go first."""
+"""How many ids of one server are remembered; the oldest go first."""
 LONGEST_ID = 4096
-"""Characters; a task with a longer id is not remembered."""
+"""Characters; a longer id is not remembered."""
 MAX_PAGES = 1000
 """A server whose list of tasks never ends is cut off here."""
 
 
 class _Ids:
-    """The ids of one server's tasks: the server's by the client's, and back."""
+    """The ids that one server gave: the server's by the client's, and back."""
 
     def __init__(self) -> None:
         # A task is put into both at once, so that it goes from both at once.
@@ -35,32 +35,40 @@ class _Ids:
         self.of_client: Newest[str, str] = Newest(REMEMBERED_TASKS)
 
 
-class TaskMap:
-    """The tasks of all servers, as their servers and as the client know them.
+class IdMap:
+    """Ids that servers give, of tasks or of elicitations, as their servers and as the client know them.
 
-    The client knows a task by the id that its server gave it, unless another server's task has that id.
+    The client knows one by the id that its server gave, unless another server gave the same.
     """
 
     def __init__(self) -> None:
         self._ids: defaultdict[str, _Ids] = defaultdict(_Ids)  # by server
 
-    def find(self, task: str) -> tuple[str, str] | None:
-        """Find the server of a task that the client names, and the server's own id for it."""
+    def find(self, known: str) -> tuple[str, str] | None:
+        """Find the server that an id of the client's leads to, and the server's own id."""
         for server, ids in self._ids.items():
-            if task in ids.of_server:
-                return server, ids.of_server[task]
+            if known in ids.of_server:
+                return server, ids.of_server[known]
         return None
 
-    def id_for_client(self, server: str, task: str) -> str:
-        """Give the id that the client knows a server's task by; from now on it leads there."""
-        if len(task) > LONGEST_ID:
-            return task
+    def known(self, server: str, own: str) -> str | None:
+        """Give the id that the client knows a server's by, if the server gave it before."""
+        return self._ids[server].of_client.get(own) if server in self._ids else None
+
+    def id_for_client(self, server: str, own: str) -> str:
+        """Give the id that the client knows a server's by; from now on it leads there."""
+        if len(own) > LONGEST_ID:
+            return own
         ids = self._ids[server]
-        given = ids.of_client.get(task)
+        given = ids.of_client.get(own)
         if given is None:
-            given = task if self.find(task) is None else secrets.token_urlsafe(16)
-        ids.of_server[given], ids.of_client[task] = task, given
+            given = own if self.find(own) is None else secrets.token_urlsafe(16)
+        ids.of_server[given], ids.of_client[own] = own, given
         return given
+
+
+class TaskMap(IdMap):
+    """The tasks of all servers, as their servers and as the client know them."""
 
     def translate(self, server: str, message: Fields) -> Fields:
         """Have what a server says name its tasks as the client knows them."""

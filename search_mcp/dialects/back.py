@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import names
+from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import extensions, is_wanted
 from search_mcp.errors import BackendAnswered
 from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw
@@ -30,10 +30,11 @@ def targeted(call: Call, target: str) -> dict[str, object]:
     return {**call.params, "ref": reference}
 
 
-def outcome(answer: Raw | ErrorObject) -> Outcome:
+def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
     """Read an answer as far as every era reads it alike."""
     if isinstance(answer, ErrorObject):
-        return BackendAnswered(answer)
+        error = asking.admitted_error(server, answer)
+        return BackendAnswered(error) if isinstance(error, ErrorObject) else error
     if memoryview(answer)[0] != ord("{"):
         # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
         return BackendAnswered(ErrorObject(jsonrpc.INTERNAL_ERROR, "its result is not an object"))

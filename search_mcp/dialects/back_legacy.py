@@ -9,15 +9,17 @@ from collections import Counter
 from collections.abc import Callable
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import names
+from search_mcp.dialects import asking, names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
 from search_mcp.model import (
     NOTHING,
+    Action,
+    Ask,
     Call,
     Caller,
     Cancel,
@@ -30,6 +32,7 @@ from search_mcp.model import (
     News,
     Offer,
     Opening,
+    Outcome,
     Question,
     Reason,
     ResourceUpdated,
@@ -101,6 +104,7 @@ class BackLegacy:
         self._reported: Newest[str, tuple[int, Callable[[Fields], None]]] = Newest(REMEMBERED_TASKS)
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
+        self._of_the_user: set[Request] = set()  # those that a person has to answer
 
     # To the backend
 
@@ -121,7 +125,7 @@ class BackLegacy:
             self._forget(call)
             if "task" in call.params and call.report is not None and isinstance(answer, Raw):
                 self._report_on(task_made(jsonrpc.object_or_empty(answer)), message_id, call.report)
-            call.reply(self._lost() if answer is None else outcome(answer))
+            call.reply(self._lost() if answer is None else self._outcome(call.action, answer))
 
         token = self._peer.next_id if call.report is not None else None
         params = with_meta_and_token(targeted(call, target), call.meta, token)
@@ -132,6 +136,15 @@ class BackLegacy:
                 self._forget(call)
 
         return cancel
+
+    def _outcome(self, action: Action, answer: Raw | ErrorObject) -> Outcome:
+        read = outcome(self._server, answer)
+        if action is not Action.GET_TASK or not isinstance(read, Result):
+            return read
+        try:  # a task of the extension asks in what is told of it
+            return altered(read, body=asking.admitted_in(self._server, read.fields()))
+        except ValueError as exc:
+            return asking.refused(exc)
 
     def _report_on(self, task: str | None, token: int, report: Callable[[Fields], None]) -> None:
         """Go on reporting on a call that became a task."""
@@ -206,9 +219,11 @@ class BackLegacy:
         token = jsonrpc.request_id(meta.pop(names.PROGRESS_TOKEN, None))
         if asks_of_task and jsonrpc.string(params.get("taskId")) not in self._tasks:
             raise invalid_params("Invalid params: no such task was made for this server")
+        params = self._admitted(ask, params)
         call = None if asks_of_task else self._likely_call()
 
         def answer(answer: Result | WireError) -> None:
+            self._of_the_user.discard(request)
             self._stop_asking(call)
             if isinstance(answer, Result) and "task" in params:
                 self._note_task(answer)
@@ -236,14 +251,31 @@ class BackLegacy:
         caller = call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
+        if ask in asking.OF_THE_USER:
+            self._of_the_user.add(request)
         self._start_asking(call)
         withdraw = caller.ask(question, call)
 
         def cancel(reason: Reason) -> None:
+            self._of_the_user.discard(request)
             self._stop_asking(call)
             withdraw(reason)
 
         request.cancel = cancel
+
+    def _admitted(self, ask: Ask, params: Fields) -> Fields:
+        """Write a question as the client may be asked it.
+
+        Raises:
+            ProtocolError: it may not be asked.
+        """
+        if ask in asking.OF_THE_USER and len(self._of_the_user) >= asking.MOST_OPEN:
+            raise asking.too_many()
+        try:
+            return asking.admitted(self._server, ask, params)
+        except ValueError as exc:
+            log.warning("! %s: its question to the user is refused: %s", self._server, exc)
+            raise invalid_params(f"Invalid params: {exc}") from exc
 
     def _note_task(self, answer: Result) -> None:
         task = task_made(answer.fields())

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import anyio
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import detect, names
+from search_mcp.dialects import asking, detect, names
 from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
 from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
 from search_mcp.errors import BackendAnswered, WireError
@@ -149,9 +149,21 @@ class BackModern:
     def _outcome(self, answer: Answer) -> Outcome:
         if answer is None:
             return self._lost()
-        read = outcome(answer)
+        read = outcome(self._server, answer)
         if not isinstance(read, Result):
             return read
+        try:
+            return self._read_result(answer)
+        except ValueError as exc:
+            log.warning("! %s: its question to the user is refused: %s", self._server, exc)
+            return asking.refused(exc)
+
+    def _read_result(self, answer: Raw | ErrorObject) -> Outcome:
+        """Read a result of this era.
+
+        Raises:
+            ValueError: it asks the user what may not be asked.
+        """
         body = jsonrpc.object_or_empty(answer) if isinstance(answer, Raw) else {}
         # "clients MUST treat an absent `resultType` as `"complete"`"
         result_type = jsonrpc.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
@@ -159,10 +171,11 @@ class BackModern:
         if meta.pop(names.SERVER_INFO_KEY, None) is not None:
             body = with_meta(body, meta)
         if result_type != names.INPUT_REQUIRED:
-            return Result(body, result_type)
-        requests = body.pop(names.INPUT_REQUESTS, None)
+            return Result(asking.admitted_in(self._server, body), result_type)
+        raw = body.pop(names.INPUT_REQUESTS, None)
         state = body.pop(names.REQUEST_STATE, None)
-        return InputRequired(jsonrpc.object_or_empty(requests) if requests is not None else None, state, body)
+        requests = None if raw is None else asking.admitted_requests(self._server, jsonrpc.object_or_empty(raw))
+        return InputRequired(requests, state, body, self._server)
 
     async def read_list(self, kind: Kind) -> None:
         """Read a list whole and tell of it.
@@ -259,7 +272,7 @@ class BackModern:
             case names.ACKNOWLEDGED:
                 self._acknowledged = True
             case names.TASK_CHANGED:
-                self._tell(TaskChanged(self._server, fields))
+                self._tell_of_task(fields)
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:
@@ -267,6 +280,12 @@ class BackModern:
                     self._stale(kind)
             case _:
                 log.debug("= %s: notification %s ignored", self._server, method)
+
+    def _tell_of_task(self, change: Fields) -> None:
+        try:
+            self._tell(TaskChanged(self._server, asking.admitted_in(self._server, change)))
+        except ValueError as exc:
+            log.warning("! %s: its question to the user is refused: %s", self._server, exc)
 
 
 def _meta(revision: str, capabilities: Fields, info: Raw | None) -> dict[str, object]:

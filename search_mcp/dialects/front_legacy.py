@@ -6,11 +6,12 @@ making the call again. Source: docs/specification/2025-11-25/.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import CatalogChanged, Gateway, Listing, names, urls
+from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
@@ -33,7 +34,7 @@ from search_mcp.errors import (
     invalid_request,
 )
 from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
 from search_mcp.model import (
     NOTHING,
     Call,
@@ -79,6 +80,7 @@ class FrontLegacy:
         self._tasks: Newest[str, Callable[[Fields], None]] = Newest(
             REMEMBERED_TASKS
         )  # whoever hears of each task of the client's
+        self._open_questions: Counter[str] = Counter()  # of modern servers, to the user; by server
         self.capabilities: Fields = {}
         self.info: Raw | None = None
         self._requests: dict[str, Callable[[Request, Fields], None]] = {
@@ -202,7 +204,7 @@ class FrontLegacy:
         def give_up(error: WireError) -> None:
             self._peer.refuse(request, error)
 
-        round_of_questions = _Round(again, give_up)
+        round_of_questions = _Round(needed.server, again, give_up)
         request.cancel = round_of_questions.cancel
         round_of_questions.put(needed.requests or {}, self)
 
@@ -214,7 +216,42 @@ class FrontLegacy:
         if refusal is not None:
             question.answer(refusal)
             return NOTHING
+        rename = partial(self._gateway.elicitation_id_for_client, question.server)
+        question = altered(question, params=asking.renamed(question.params, rename))
         return self.put(translate_question(question, partial(self._gateway.task_id_for_client, question.server)))
+
+    def put_counted(self, question: Question) -> Cancel:
+        """Send a question of a modern server to the client, unless too many of it wait for the user already."""
+        if question.ask not in asking.OF_THE_USER:
+            return self.put(question)
+        if self._open_questions[question.server] >= asking.MOST_OPEN:
+            question.answer(asking.too_many())
+            return NOTHING
+        close = self._opened_question(question.server)
+
+        def answer(answer: Result | WireError) -> None:
+            close()
+            question.answer(answer)
+
+        withdraw = self.put(altered(question, answer=answer))
+
+        def cancel(reason: Reason) -> None:
+            close()
+            withdraw(reason)
+
+        return cancel
+
+    def _opened_question(self, server: str) -> Callable[[], None]:
+        """Count a question as open until it is closed, once."""
+        is_open = True
+        self._open_questions[server] += 1
+
+        def close() -> None:
+            nonlocal is_open
+            self._open_questions[server] -= is_open
+            is_open = False
+
+        return close
 
     def put(self, question: Question) -> Cancel:
         """Send a question to the client, with an id of our own."""
@@ -268,8 +305,8 @@ class FrontLegacy:
 class _Round:
     """The questions of one `input_required`: done when all are answered, over at the first refusal."""
 
-    def __init__(self, done: Callable[[Fields], None], give_up: Callable[[WireError], None]) -> None:
-        self._done, self._give_up = done, give_up
+    def __init__(self, server: str, done: Callable[[Fields], None], give_up: Callable[[WireError], None]) -> None:
+        self._server, self._done, self._give_up = server, done, give_up
         self._responses: Fields = {}
         self._cancels: dict[str, Cancel] = {}
         self._over = False
@@ -302,8 +339,8 @@ class _Round:
             elif (capability := names.ASK_CAPABILITY[question.ask]) not in front.capabilities:
                 answered(key, MisbehavedError(f"it asks for {capability}, which the client did not declare"))
             elif not self._over:
-                self._cancels[key] = front.put(
-                    jsonrpc.altered(question, answer=lambda answer, key=key: answered(key, answer))
+                self._cancels[key] = front.put_counted(
+                    altered(question, answer=lambda answer, key=key: answered(key, answer))
                 )
 
     def _question(self, key: str, raw: Raw) -> Question | WireError:
@@ -313,7 +350,7 @@ class _Round:
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
             return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
-        return Question("", ask, urls.with_id(params), meta, answer=lambda _answer: None)
+        return Question(self._server, ask, asking.with_id(params), meta, answer=lambda _answer: None)
 
     def cancel(self, reason: Reason) -> None:
         self._over = True

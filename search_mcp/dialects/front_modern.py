@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import CatalogChanged, Gateway, Listing, detect, names, urls
+from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
@@ -144,8 +144,8 @@ class FrontModern:
         action, target = read_target(request.method, params)
         state = params.pop(names.REQUEST_STATE, None)
         responses = params.pop(names.INPUT_RESPONSES, None)
-        if jsonrpc.string(state) == urls.CONSENT:
-            urls.require_consent(responses)
+        if jsonrpc.string(state) == asking.CONSENT:
+            asking.require_consent(responses)
             state = responses = None  # the server asked in an error, and hears of the answer by being called again
         token = progress_token(meta)
         parked = self._parked.take(jsonrpc.string(state))
@@ -289,7 +289,7 @@ def _viewer(envelope: detect.Envelope) -> Viewer:
 
 def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:
     if isinstance(outcome, BackendAnswered) and outcome.code == names.URL_ELICITATION_REQUIRED:
-        outcome = urls.asked_in_error(outcome.error) or outcome
+        outcome = asking.asked_in_error(outcome.error) or outcome
     return (_undeclared(outcome, capabilities) or outcome) if isinstance(outcome, InputRequired) else outcome
 
 
@@ -311,7 +311,7 @@ def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | 
     asks = [names.ASKS.get(jsonrpc.string(method) or "") for method in asked]
     needed = [names.ASK_CAPABILITY[ask] for ask in asks if ask is not None]
     missing: dict[str, object] = {capability: {} for capability in needed if capability not in capabilities}
-    if names.ELICITATION not in missing and urls.needs_more(unfinished, capabilities):
+    if names.ELICITATION not in missing and asking.needs_more(unfinished, capabilities):
         missing[names.ELICITATION] = {"url": {}}
     if not missing:
         return None

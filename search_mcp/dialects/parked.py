@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from search_mcp import jsonrpc
-from search_mcp.dialects import Gateway, names, urls
+from search_mcp.dialects import Gateway, asking, names
 from search_mcp.dialects.params import with_meta
 from search_mcp.errors import WireError, invalid_params, invalid_request
 from search_mcp.inflight import Request
@@ -150,7 +150,7 @@ class Exchange(Struct, eq=False):
         self._asked = frozenset(self._questions)
         requests: Fields = {}
         for key, question in self._questions.items():
-            params = with_meta(urls.without_id(question.params), question.meta)
+            params = with_meta(asking.without_id(question.params), question.meta)
             requests[key] = jsonrpc.encode({"method": names.ASK_METHOD[question.ask], "params": params})
         self._handle = self.parked.put(self)
         self._answer(InputRequired(requests, jsonrpc.encode(self._handle)))

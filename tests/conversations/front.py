@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wire import Unjudged, WireLog
 
 from conversations.transcript import Said, encode, members
-from conversations.words import CAPABILITIES, CLIENT_INFO, MODERN, NEWEST_LEGACY, SERVER_INFO, VERSION, Json
+from conversations.words import CAPABILITIES, CLIENT_INFO, MODERN, NEWEST_LEGACY, SERVER_INFO, VERSION, Json, labelled
 
 if TYPE_CHECKING:
     from conversations.pair import Pair
@@ -156,9 +156,9 @@ class Front:
     def hears_nothing(self) -> None:
         assert not self.inbox, f"front hears {self.inbox}"
 
-    def is_asked(self, *questions: Json) -> "Asking":
-        """Expect questions to the client, in the course of the only call."""
-        return self._only().is_asked(*questions)
+    def is_asked(self, *questions: Json, by: str = "alpha") -> "Asking":
+        """Expect questions of a server to the client, in the course of the only call."""
+        return self._only().is_asked(*questions, by=by)
 
     def gets(self, result: Any) -> None:
         self._only().gets(result)
@@ -234,16 +234,17 @@ class Asked:
         assert data is ANY or error.get("data") == data, f"front expects data {data!r}, hears {said!r}"
         return said
 
-    def is_asked(self, *questions: Json) -> "Asking":
-        return self.is_parked(*questions) if self.front.is_modern else self.is_interrupted(*questions)
+    def is_asked(self, *questions: Json, by: str = "alpha") -> "Asking":
+        """Expect these questions of a server; an elicitation's message begins with the server's name."""
+        return self.is_parked(*questions, by=by) if self.front.is_modern else self.is_interrupted(*questions, by=by)
 
-    def is_interrupted(self, *questions: Json) -> "LegacyAsking":
+    def is_interrupted(self, *questions: Json, by: str = "alpha") -> "LegacyAsking":
         """As `is_asked`, where the client is known to be a legacy one."""
-        return LegacyAsking(self, questions)
+        return LegacyAsking(self, [labelled(question, by) for question in questions])
 
-    def is_parked(self, *questions: Json) -> "ModernAsking":
+    def is_parked(self, *questions: Json, by: str = "alpha") -> "ModernAsking":
         """As `is_asked`, where the client is known to be a modern one."""
-        return ModernAsking(self, questions)
+        return ModernAsking(self, [labelled(question, by) for question in questions])
 
     def again(self, state: Json) -> None:
         """Make the same request again, under another id, with what an unfinished answer asks for."""
@@ -262,7 +263,7 @@ class Asking(Protocol):
 class LegacyAsking:
     """Each question is a request to the client."""
 
-    def __init__(self, asked: Asked, questions: tuple[Json, ...]) -> None:
+    def __init__(self, asked: Asked, questions: list[Json]) -> None:
         self.front = asked.front
         self.requests = [self._take(question) for question in questions]
 
@@ -284,7 +285,7 @@ class LegacyAsking:
 class ModernAsking:
     """All questions come as one unfinished answer; the client makes its request again."""
 
-    def __init__(self, asked: Asked, questions: tuple[Json, ...]) -> None:
+    def __init__(self, asked: Asked, questions: list[Json]) -> None:
         self.asked = asked
         said = asked._response()
         self.body: Json = said.body.get("result", {})

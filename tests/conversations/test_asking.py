@@ -60,7 +60,7 @@ def test_several_servers_ask_at_once(pair: Pair) -> None:
     for back, call, question in zip(backs, calls, questions, strict=True):
         back.is_called("echo")
         back.asks(**{"same-id": question})
-        asked.append(call.is_asked(question))
+        asked.append(call.is_asked(question, by=back.name))
     for each, answer in reversed(list(zip(asked, answers, strict=True))):
         each.answers(answer)
     for back, call, answer in zip(backs, calls, answers, strict=True):
@@ -110,16 +110,16 @@ def test_parked_calls_are_capped_and_the_oldest_goes_first(pair: Pair) -> None:
     for number in range(PARKED_CALLS + 1):
         call = pair.front.calls("alpha.echo", number=number)
         served = pair.alpha.is_called("echo", number=number)
-        pair.alpha.says(id=number, **elicit("?"))
-        parked.append((call, served, call.is_parked(elicit("?"))))
+        pair.alpha.says(id=number, **ROOTS)  # of the user's time it takes nothing
+        parked.append((call, served, call.is_parked(ROOTS)))
         if number == PARKED_CALLS:
             oldest, dropped, asking = parked[0]
             dropped.is_cancelled()
             assert pair.alpha.next().body["error"]["code"] == -32600
-            asking.answers(accept(name="late"))
+            asking.answers(roots("file:///late"))
             oldest.fails(-32602)
     for number, (call, served, asking) in list(enumerate(parked))[1:]:
-        asking.answers(accept(name=str(number)))
-        assert pair.alpha.next().body["result"] == accept(name=str(number))
+        asking.answers(roots(f"file:///{number}"))
+        assert pair.alpha.next().body["result"] == roots(f"file:///{number}")
         served.returns(text(str(number)))
         call.gets(text(str(number)))

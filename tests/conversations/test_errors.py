@@ -542,12 +542,13 @@ def test_an_error_to_any_other_method_is_passed_on_unchanged(pair: Pair, error: 
 
 
 @legacy_legacy
-def test_url_elicitation_required_passes_unchanged(pair: Pair) -> None:
+def test_url_elicitation_required_passes_with_the_name_of_who_asks(pair: Pair) -> None:
     pair.front.opens(elicitation={"url": {}})
-    data = {"elicitations": [{"mode": "url", "elicitationId": "1", "url": "https://x", "message": "go"}]}
+    url = {"mode": "url", "elicitationId": "1", "url": "https://x", "message": "go"}
     pair.front.calls("alpha.echo")
-    pair.alpha.fails(-32042, "URL elicitation required", data)
-    pair.front.fails(-32042, "URL elicitation required", data)
+    pair.alpha.fails(-32042, "URL elicitation required", {"elicitations": [url]})
+    named = {"elicitations": [{**url, "message": "[alpha] go"}]}
+    pair.front.fails(-32042, "URL elicitation required", named)
 
 
 @modern_modern

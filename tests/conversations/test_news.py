@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import Back, answers, exits, leaves_to_the_test
+from conversations.back import Back, answers, exits, leaves_to_the_test, refuses
 from conversations.eras import (
     legacy_client,
     legacy_legacy,
@@ -11,7 +11,7 @@ from conversations.eras import (
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
-from conversations.words import ECHO, GREET, OWN_TOOLS, SUBSCRIPTION, WITH_CALL_TOOL, Json, names, text
+from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, WITH_CALL_TOOL, Json, names, text
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0
@@ -370,6 +370,78 @@ def test_resources_below_one_that_was_subscribed_to_are_told_of(pair: Pair) -> N
     pair.alpha.updates("note://one/part")
     pair.front.hears("notifications/resources/updated")
     call = pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_nobody_but_its_owner_tells_of_a_resource(pair: Pair) -> None:
+    """Neither of what another server lists, covers or mentioned, nor of what nobody is known to have."""
+    beta = pair.with_server("beta")
+    pair.alpha.resources, beta.resources = [NOTE], [{"uri": "beta://1", "name": "1"}]
+    pair.alpha.templates = [{"uriTemplate": "covered://{+x}", "name": "x"}]
+    for back in (pair.alpha, beta):
+        back.on("resources/subscribe", answers({}))
+    pair.front.opens()
+    uris = ["note://one", "note://one/part", "covered://1", "beta://1"]
+    if pair.front.is_modern:
+        listens(pair, resourceSubscriptions=uris)
+    else:
+        for uri in uris:
+            pair.front.watches(uri)
+    for uri in (*uris[:3], "nobody://1"):
+        beta.notifies("notifications/resources/updated", uri=uri)
+    beta.notifies("notifications/resources/updated")
+    pair.alpha.notifies("notifications/resources/updated", uri="beta://1")
+    pair.front.hears_nothing()
+    for back, uri in ((pair.alpha, "note://one/part"), (pair.alpha, "covered://1"), (beta, "beta://1")):
+        back.notifies("notifications/resources/updated", uri=uri)
+        pair.front.hears("notifications/resources/updated", uri=uri)
+
+
+@legacy_client
+def test_a_resource_of_nobody_is_told_of_by_the_server_that_it_was_subscribed_to_at(pair: Pair) -> None:
+    """Its list may leave it out; parts of it belong to the same server."""
+    beta = pair.with_server("beta")
+    beta.more_capabilities = {"resources": {"listChanged": True}}
+    beta.on("resources/list", refuses(-32601, "Method not found"))
+    beta.on("resources/templates/list", refuses(-32601, "Method not found"))
+    pair.alpha.resources = [{"uri": "file:///a", "name": "a"}]
+    beta.tools = pair.alpha.tools
+    pair.alpha.on("resources/subscribe", answers({}))
+    pair.alpha.on("resources/unsubscribe", answers({}))
+    pair.front.opens()
+    link = {"content": [{"type": "resource_link", "uri": "seen://x", "name": "x"}]}
+    pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns(link)
+    pair.front.gets(link)
+    pair.front.watches("seen://x")
+    for uri in ("seen://x", "seen://x/part"):
+        beta.notifies("notifications/resources/updated", uri=uri)
+        pair.front.hears_nothing()
+        pair.alpha.notifies("notifications/resources/updated", uri=uri)
+        pair.front.hears("notifications/resources/updated", uri=uri)
+    beta.resources = [{"uri": "seen://x", "name": "x"}]
+    beta.on("resources/list", Back.lists)
+    beta.changes("resources")
+    pair.after(TOLD)
+    pair.front.inbox.clear()
+    pair.alpha.notifies("notifications/resources/updated", uri="seen://x")  # the client subscribed there
+    pair.front.hears("notifications/resources/updated", uri="seen://x")
+    pair.front.asks("resources/unsubscribe", {"uri": "seen://x"}).gets({})  # and ends it there
+    pair.alpha.notifies("notifications/resources/updated", uri="seen://x")
+    pair.front.hears_nothing()
+
+
+def test_log_messages_pass_as_they_are_whatever_logger_they_name(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    if pair.front.is_modern:
+        call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "debug"})
+    else:
+        call = pair.front.calls("alpha.echo")
+    said = b'{"level":"info","logger":"github","data":{"b":1.0,"a":"\\u2603"},"new":[ ]}'
+    pair.alpha.says_line(b'{"jsonrpc":"2.0","method":"notifications/message","params":%b}' % said)
+    assert said in pair.front.next().line
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
 

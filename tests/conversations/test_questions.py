@@ -175,7 +175,7 @@ def test_a_question_is_relayed_under_an_id_of_our_own(pair: Pair) -> None:
     first, second = pair.alpha.is_called("echo"), beta.is_called("echo")
     first.asks(same=elicit("alpha's"))
     second.asks(same=elicit("beta's"))
-    alphas, betas = one.is_interrupted(elicit("alpha's")), two.is_interrupted(elicit("beta's"))
+    alphas, betas = one.is_interrupted(elicit("alpha's")), two.is_interrupted(elicit("beta's"), by="beta")
     assert alphas.requests[0].id != betas.requests[0].id
     betas.answers(accept(name="b"))
     second.gets(same=accept(name="b"))
@@ -275,6 +275,10 @@ def test_the_question_of_a_backend_that_died_is_withdrawn(pair: Pair) -> None:
 @legacy_legacy
 def test_the_end_of_an_elicitation_elsewhere_is_told(pair: Pair) -> None:
     pair.front.opens(elicitation={"url": {}})
+    question = {"mode": "url", "message": "Sign in", "url": "https://example.com/", "elicitationId": "1"}
+    pair.alpha.says(id="who", method="elicitation/create", params=question)
+    pair.front.says(id=pair.front.next().id, result={"action": "accept"})
+    assert pair.alpha.next().body["result"] == {"action": "accept"}
     pair.alpha.notifies("notifications/elicitation/complete", elicitationId="1")
     pair.front.hears("notifications/elicitation/complete", elicitationId="1")
 
@@ -299,12 +303,13 @@ def test_an_unfinished_answer_passes_byte_for_byte(pair: Pair) -> None:
     served = pair.alpha.is_called("echo")
     state = b'"\\u2603 \\/ \\ud83d\\ude00 \\u0000"'
     schema = b'"requestedSchema":{"type":"object","properties":{}}'
-    requests = b'{"who":{"method":"elicitation/create","params":{%b,"message":"\\u2603","new":1.0}}}' % schema
+    requests = b'{"who":{"method":"elicitation/create","params":{%b,"message":"%b\\u2603","new":1.0}}}'
     pair.alpha.answer(
-        served.said.id, b'{"resultType":"input_required","inputRequests":%b,"requestState":%b}' % (requests, state)
+        served.said.id,
+        b'{"resultType":"input_required","inputRequests":%b,"requestState":%b}' % (requests % (schema, b""), state),
     )
     said = pair.front.next()
-    assert requests in said.line
+    assert requests % (schema, b"[alpha] ") in said.line
     assert b'"requestState":' + state in said.line
     meta = encode(pair.front.stamped({}))
     pair.front.says_line(

@@ -7,7 +7,7 @@ from conversations.eras import legacy_legacy, modern_client, modern_legacy, mode
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
-from conversations.words import SUBSCRIPTION, Json, accept, elicit, sample, sampled, text
+from conversations.words import SUBSCRIPTION, Json, accept, elicit, labelled, sample, sampled, text
 
 TASK: Json = {"taskId": "t-1", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -195,8 +195,8 @@ def test_what_is_said_of_two_tasks_with_one_id_is_said_of_the_right_one(pair: Pa
     for server, task in ((beta, known), (pair.alpha, "t-1")):
         server.notifies("notifications/tasks/status", **TASK)
         assert pair.front.hears("notifications/tasks/status").params == {**TASK, "taskId": task}
-        server.notifies("notifications/elicitation/complete", elicitationId="e", **_related("t-1"))
-        assert pair.front.hears("notifications/elicitation/complete").meta == _related(task)["_meta"]
+        server.notifies("notifications/message", level="info", data="x", **_related("t-1"))
+        assert pair.front.hears("notifications/message").meta == _related(task)["_meta"]
 
 
 @legacy_legacy
@@ -216,7 +216,8 @@ def test_a_question_of_a_task_with_the_id_of_another_names_the_right_one_to_eith
     for server, task in ((beta, known), (pair.alpha, "t-1")):
         waiting = pair.front.asks("tasks/result", {"taskId": task})
         server.receives("tasks/result", taskId="t-1")
-        theirs, ours = ({**elicit("Who?")["params"], **_related(each)} for each in ("t-1", task))
+        theirs = {**elicit("Who?")["params"], **_related("t-1")}
+        ours = {**labelled(elicit("Who?"), server.name)["params"], **_related(task)}
         theirs["_meta"] = {"progressToken": "theirs", **theirs["_meta"]}
         server.asks(who={"method": "elicitation/create", "params": theirs})
         said = pair.front.next()

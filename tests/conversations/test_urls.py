@@ -26,7 +26,7 @@ def test_a_backend_asks_for_a_url_to_be_opened(pair: Pair) -> None:
     if pair.eras == ("legacy", "modern"):
         said = pair.front.next()
         assert said.params.pop("elicitationId")
-        assert said.params == URL
+        assert said.params == {**URL, "message": "[alpha] Sign in"}
         pair.front.says(id=said.id, result=ACCEPTED)
     else:
         call.is_asked(question(URL if pair.front.is_modern else WITH_ID)).answers(ACCEPTED)

@@ -49,6 +49,14 @@ def elicit(message: str) -> Json:
     return {"method": "elicitation/create", "params": {"message": message, "requestedSchema": schema}}
 
 
+def labelled(question: Json, server: str) -> Json:
+    """Write a question as it reaches the client: an elicitation's message begins with the server's name."""
+    if question["method"] != "elicitation/create":
+        return question
+    params = question["params"]
+    return {**question, "params": {**params, "message": f"[{server}] {params['message']}"}}
+
+
 def sample(words: str) -> Json:
     message = {"role": "user", "content": {"type": "text", "text": words}}
     return {"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": 100}}

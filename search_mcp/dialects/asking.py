@@ -1,0 +1,230 @@
+"""Questions of servers to the user: who asks, what may be asked, and URL elicitation in each era's words.
+
+Decides what of a question reaches the client. A question comes as a request of a legacy server, within an unfinished
+answer or a task of a modern one, or within an error of revision 2025-11-25. That revision has an id for every URL,
+tells when it was dealt with, and asks in an error too; 2026-07-28 has none of it: the client makes its request again.
+"""
+
+import re
+import secrets
+from collections.abc import Callable
+
+from search_mcp import jsonrpc
+from search_mcp.dialects import names
+from search_mcp.errors import BACKEND_ERROR, MisbehavedError, ProtocolError, WireError, invalid_request
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw
+from search_mcp.model import Ask, InputRequired
+
+CONSENT = "search-mcp: url elicitation"
+"""The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
+
+OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
+"""What a person has to answer or approve; the roots are the client's own to tell."""
+MOST_OPEN = 4
+"""Questions of one server that may wait for the user at once. "Clients SHOULD implement rate limiting"."""
+LONGEST_MESSAGE = 1 << 20
+"""Bytes of an elicitation's message; nobody reads a longer one, and it would have to be searched as a whole."""
+
+_NONE = jsonrpc.encode("none")
+
+# What hides the beginning of a message: spaces, controls, characters that nobody sees or that reorder others.
+_UNSEEN_START = (
+    r"\A[\s\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
+    r"\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]+"
+)
+# What moves a terminal's cursor, and so writes over what stands before: all controls but tabs and the ends of lines.
+_CURSOR_CONTROL = r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
+# "MUST only allow `http://` and `https://` schemes", the former "only acceptable for loopback addresses"
+_WEB_ADDRESS = (
+    r"https://[^\s/?#\\]+([/?#][^\s\\]*)?"
+    r"|http://(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]*)?([/?#][^\s\\]*)?"
+)
+
+
+def refused(why: ValueError) -> MisbehavedError:
+    """Make the error that ends a call whose server asks what may not be asked."""
+    return MisbehavedError(f"its question to the user is refused: {why}")
+
+
+def too_many() -> ProtocolError:
+    """Make the error for a question beyond those that may be open."""
+    return ProtocolError(BACKEND_ERROR, f"Too many questions: {MOST_OPEN} of this server wait for the user already")
+
+
+def admitted(server: str, ask: Ask, params: Fields) -> Fields:
+    """Write a question as the user may be asked it: an elicitation says who asks, a sampling shares no context.
+
+    Raises:
+        ValueError: it may not be asked; the text says why.
+    """
+    if ask is Ask.ELICIT:
+        _require_safe_url(params)
+        # "Clients MUST provide clear indication of which server is requesting information": to the client all are us.
+        return {**params, "message": _labelled(server, params.get("message"))}
+    if ask is Ask.SAMPLE and jsonrpc.string(params.get("includeContext", _NONE)) != "none":
+        # "`thisServer`: Include context from the requesting server": to the client that is all servers here.
+        return {**params, "includeContext": _NONE}
+    return params
+
+
+def admitted_requests(server: str, requests: Fields) -> Fields:
+    """Write the questions of an unfinished answer, or of a task, as the user may be asked them.
+
+    Raises:
+        ValueError: one of them may not be asked, or there are too many.
+    """
+    if sum(map(_asks_the_user, requests.values())) > MOST_OPEN:
+        raise ValueError(f"these are more than {MOST_OPEN} questions at once")
+    return {key: _admitted_request(server, raw) for key, raw in requests.items()}
+
+
+def admitted_in(server: str, body: Fields) -> Fields:
+    """Write the questions of a task, in what a server tells of it, as the user may be asked them.
+
+    Raises:
+        ValueError: one of them may not be asked, or there are too many.
+    """
+    if names.INPUT_REQUESTS not in body or not _is_object(body[names.INPUT_REQUESTS]):
+        return body
+    requests = admitted_requests(server, jsonrpc.fields(body[names.INPUT_REQUESTS]))
+    return {**body, names.INPUT_REQUESTS: jsonrpc.encode(requests)}
+
+
+def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
+    """Write the questions that stand in a legacy server's error; any other error is left as it is."""
+    if error.code != names.URL_ELICITATION_REQUIRED:
+        return error
+    try:
+        return _with_each_elicitation(error, lambda params: admitted(server, Ask.ELICIT, params))
+    except ValueError as exc:
+        return refused(exc)
+
+
+def renamed_in_error(error: ErrorObject, rename: Callable[[str], str]) -> ErrorObject:
+    """Give the URLs of an error the ids that the client knows them by."""
+    if error.code != names.URL_ELICITATION_REQUIRED:
+        return error
+    return _with_each_elicitation(error, lambda params: renamed(params, rename))
+
+
+def elicitation_id(params: Fields) -> str | None:
+    """Read the id of a URL, or of the news of one."""
+    return jsonrpc.string(params.get(names.ELICITATION_ID))
+
+
+def renamed(params: Fields, rename: Callable[[str], str]) -> Fields:
+    """Give a URL, or the news of one, the id that the client knows it by."""
+    given = elicitation_id(params)
+    known = None if given is None else rename(given)
+    return params if known == given else {**params, names.ELICITATION_ID: jsonrpc.encode(known)}
+
+
+def _with_each_elicitation(error: ErrorObject, change: Callable[[Fields], Fields]) -> ErrorObject:
+    if not isinstance(error.data, Raw) or not _is_object(error.data):
+        return error
+    data = jsonrpc.fields(error.data)
+    raw = data.get("elicitations", jsonrpc.EMPTY)
+    if memoryview(raw)[0] != ord("["):
+        return error
+    elicitations = jsonrpc.items(raw)
+    changed = [jsonrpc.encode(change(jsonrpc.fields(each))) if _is_object(each) else each for each in elicitations]
+    written = jsonrpc.encode({**data, "elicitations": jsonrpc.encode(changed)})
+    return ErrorObject(error.code, error.message, written)
+
+
+def _admitted_request(server: str, raw: Raw) -> Raw:
+    """Write one question; what is none that the protocol knows is left for the client to refuse."""
+    if not _is_object(raw):
+        return raw
+    request = jsonrpc.fields(raw)
+    ask = names.ASKS.get(jsonrpc.string(request.get("method")) or "")
+    if ask not in OF_THE_USER or not _is_object(request.get("params", jsonrpc.EMPTY)):
+        return raw
+    params = jsonrpc.fields(request.get("params", jsonrpc.EMPTY))
+    written = admitted(server, ask, params)
+    return raw if written is params else jsonrpc.encode({**request, "params": jsonrpc.encode(written)})
+
+
+def _asks_the_user(raw: Raw) -> bool:
+    return names.ASKS.get(jsonrpc.string(jsonrpc.object_or_empty(raw).get("method")) or "") in OF_THE_USER
+
+
+def _is_object(raw: Raw) -> bool:
+    return memoryview(raw)[0] == ord("{")
+
+
+def _labelled(server: str, message: Raw | None) -> Raw:
+    """Put the server's name before a message; the rest of it keeps its bytes unless something in it could hide that."""
+    name = "".join(each if each.isprintable() else "_" for each in server).translate(_NO_BRACKETS)
+    label = jsonrpc.encode(f"[{name}] ")
+    if message is None:
+        return label
+    text = jsonrpc.string(message) if len(memoryview(message)) <= LONGEST_MESSAGE else None
+    if text is None:
+        raise ValueError("message must be a string, and no longer than a person would read")
+    clean = re.sub(_CURSOR_CONTROL, "\ufffd", re.sub(_UNSEEN_START, "", text))
+    if clean == text:
+        return Raw(bytes(label)[:-1] + bytes(message)[1:])
+    return jsonrpc.encode(f"[{name}] {clean}")
+
+
+_NO_BRACKETS = str.maketrans("[]", "()")
+
+
+def _require_safe_url(params: Fields) -> None:
+    """Raise if the user would be sent to anything but a web page."""
+    if not _is_url(params) and "url" not in params:
+        return
+    url = jsonrpc.string(params.get("url"))
+    if url is None or not url.isprintable() or not re.fullmatch(_WEB_ADDRESS, url, re.IGNORECASE | re.ASCII):
+        raise ValueError("url must be an https address, or an http address of this very machine")
+
+
+def without_id(params: Fields) -> Fields:
+    """Write a legacy server's elicitation for a modern client."""
+    return jsonrpc.without(params, names.ELICITATION_ID)
+
+
+def with_id(params: Fields) -> Fields:
+    """Write a modern server's elicitation for a legacy client, which wants an id; nobody will refer to it.
+
+    One that the server wrote means nothing in its era, and could be another server's.
+    """
+    if not _is_url(params):
+        return params
+    return {**params, names.ELICITATION_ID: jsonrpc.encode(secrets.token_urlsafe(16))}
+
+
+def asked_in_error(error: ErrorObject) -> InputRequired | None:
+    """Write what a legacy server asks for in an error as a modern one asks; `None` if the error does not say."""
+    data = jsonrpc.object_or_empty(error.data if isinstance(error.data, Raw) else None)
+    try:
+        asked = [jsonrpc.fields(each) for each in jsonrpc.items(data["elicitations"])]
+    except (KeyError, ValueError):
+        return None
+    method = names.ASK_METHOD[Ask.ELICIT]
+    questions = [jsonrpc.encode({"method": method, "params": without_id(params)}) for params in asked]
+    requests = {f"{Ask.ELICIT.value}-{number}": question for number, question in enumerate(questions, 1)}
+    return InputRequired(requests, jsonrpc.encode(CONSENT)) if requests else None
+
+
+def require_consent(responses: Raw | None) -> None:
+    """Check that the user agreed to every URL: otherwise the call would only ask again.
+
+    Raises:
+        ProtocolError: there is one that the user did not agree to.
+    """
+    answers = [jsonrpc.object_or_empty(each) for each in jsonrpc.object_or_empty(responses).values()]
+    if not answers or any(jsonrpc.string(answer.get("action")) != "accept" for answer in answers):
+        raise invalid_request("Invalid Request: this needs a URL to be opened, and the user did not agree to it")
+
+
+def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
+    """Whether a client is asked to open a URL that did not declare that mode."""
+    questions = map(jsonrpc.object_or_empty, (unfinished.requests or {}).values())
+    asked = any(_is_url(jsonrpc.object_or_empty(question.get("params"))) for question in questions)
+    return asked and "url" not in jsonrpc.object_or_empty(capabilities.get(names.ELICITATION))
+
+
+def _is_url(params: Fields) -> bool:
+    return jsonrpc.string(params.get("mode")) == "url"
