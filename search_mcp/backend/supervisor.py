@@ -25,7 +25,7 @@ from search_mcp.backend.process import Command, is_program
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
-from search_mcp.dialects.opening import CannotOpenError, back_dialect, negotiate
+from search_mcp.dialects.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
 from search_mcp.errors import HiddenByReadOnly, Lost, NotRunning, WireError
 from search_mcp.inflight import SENT_REQUESTS
 from search_mcp.jsonrpc import Struct, altered
@@ -55,6 +55,10 @@ IDLE_STOP_SECONDS = 300.0
 
 class EndedError(Exception):
     """A life of the backend is over; the text says why."""
+
+
+class HopelessError(EndedError):
+    """Another life would end in the same way, until something else is changed."""
 
 
 class Supervisor:
@@ -295,10 +299,12 @@ class Supervisor:
                 self._retry_at = None
                 self._advance(Event.START)
                 self._ready_at = None
+                is_hopeless = self._config.problem is not None
                 try:
                     await self._live()
                 except EndedError as ended:
                     reason = str(ended)
+                    is_hopeless = is_hopeless or isinstance(ended, HopelessError)
                 except Exception as exc:  # a bug here must not take the other backends down
                     log.exception("! %s: bug", self.name)
                     reason = f"internal error: {exc!r}"
@@ -312,7 +318,8 @@ class Supervisor:
                 reason = redact(reason, self._config.secrets)
                 if self._ready_at is None:
                     self._known.note_failure(reason)
-                await self._back_off(reason, failures)
+                delay = None if is_hopeless else self._world.backoff.delay(failures, self._world.jitter())
+                await self._back_off(reason, delay)
         finally:
             self._advance(Event.STOP)
             self._refuse_held()
@@ -322,11 +329,10 @@ class Supervisor:
         ready_at, settled = self._ready_at, self._world.backoff.settled_seconds
         return ready_at is not None and self._world.clock() - ready_at > settled
 
-    async def _back_off(self, reason: str, failures: int) -> None:
+    async def _back_off(self, reason: str, delay: float | None) -> None:
         """Wait for the next try, or give up until it is wanted again: then it gets one more, not a series."""
         log.warning("! %s: %s", self.name, reason)
         self._reason = reason
-        delay = None if self._config.problem is not None else self._world.backoff.delay(failures, self._world.jitter())
         self._retry_at = self._world.clock() + delay if delay is not None else None
         was_ready = self._state is State.READY
         self._advance(Event.ENDED)
@@ -381,6 +387,9 @@ class Supervisor:
             await self._serve(life, opening, offer)
         except ConnectionEndedError:
             raise _ExitedOnOpeningError(life.how_it_ended()) from None
+        except CannotSpeakError as exc:
+            self._known.era = None
+            raise HopelessError(str(exc)) from exc
         except CannotOpenError as exc:
             self._known.era = None
             raise EndedError(str(exc)) from exc

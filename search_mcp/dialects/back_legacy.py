@@ -47,12 +47,32 @@ REMEMBERED_TASKS = 1000
 """How many tasks of either side are followed after the calls that made them were answered; the oldest go first."""
 
 
+class UnknownRevisionError(ValueError):
+    """A server opens with a revision that is not served here."""
+
+    def __init__(self, revision: str) -> None:
+        super().__init__(revision)
+        self.revision = revision
+
+    def __str__(self) -> str:
+        shown = self.revision if len(self.revision) <= LONGEST_REVISION else f"{self.revision[:LONGEST_REVISION]}…"
+        return (
+            f"it answered initialize with the protocol revision {shown!r}, which search-mcp does not know "
+            f"(it knows {', '.join(names.LEGACY)}); update the server, or search-mcp"
+        )
+
+
+LONGEST_REVISION = 40
+"""Characters of an unknown revision that an error repeats."""
+
+
 async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
     """Open a backend as the client would: with its capabilities and, where it said so, its name.
 
     Raises:
         BackendAnswered: the backend refused.
         ConnectionEndedError: it went away.
+        UnknownRevisionError: it agreed to no revision that is served here.
         ValueError: its answer is no `initialize` result.
     """
     params = {
@@ -64,8 +84,9 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
     agreed = jsonrpc.string(result.get("protocolVersion"))
     if agreed is None:
         raise ValueError("its answer to initialize has no protocolVersion")
-    if agreed not in names.LEGACY:
-        log.warning("! a backend answered initialize with the unknown revision %r", agreed)
+    if agreed not in (*names.LEGACY, names.FIRST):
+        # "If the client does not support the version in the server's response, it SHOULD disconnect."
+        raise UnknownRevisionError(agreed)
     peer.notify(names.INITIALIZED, None)
     return read_offer(result, agreed, Era.LEGACY)
 

@@ -13,6 +13,8 @@ LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions opened by `initialize`, newest first."""
 MODERN: Final = ("2026-07-28",)
 """Revisions that carry version and capabilities on every request, newest first."""
+FIRST: Final = "2024-10-07"
+"""The revision before the first published one; the official TypeScript SDK still takes it from old servers."""
 NOTES: Final = "1.0.0"
 """What this product's first design notes called its protocol; served as the newest legacy revision."""
 

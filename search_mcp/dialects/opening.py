@@ -9,7 +9,7 @@ from collections.abc import Callable
 import anyio
 
 from search_mcp.dialects import BackDialect, names
-from search_mcp.dialects.back_legacy import BackLegacy, initialize
+from search_mcp.dialects.back_legacy import BackLegacy, UnknownRevisionError, initialize
 from search_mcp.dialects.back_modern import BackModern, discover
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.model import Era, Kind, News, Offer, Opening
@@ -20,10 +20,15 @@ class CannotOpenError(Exception):
     """The backend answers, but not so that it could be used; the text says how."""
 
 
+class CannotSpeakError(CannotOpenError):
+    """It speaks no revision that is served here: to start it again would change nothing."""
+
+
 async def negotiate(peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float) -> Offer:
     """Open a backend; `pinned` is a revision, or anything else for whatever it speaks, tried in the era `first`.
 
     Raises:
+        CannotSpeakError: it speaks no revision that is served here.
         CannotOpenError: it refused, or its answer makes no sense.
         ConnectionEndedError: it went away.
     """
@@ -33,6 +38,8 @@ async def negotiate(peer: Peer, opening: Opening, *, pinned: str, first: Era, pr
         if pinned in names.LEGACY:
             return await initialize(peer, opening, pinned)
         return await _either(peer, opening, first, probe_seconds)
+    except UnknownRevisionError as exc:
+        raise CannotSpeakError(str(exc)) from exc
     except (BackendAnswered, ValueError) as exc:
         raise CannotOpenError(f"it refused to be opened: {exc}") from exc
 
@@ -47,6 +54,10 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
                 return offer
     try:
         return await initialize(peer, opening, names.LEGACY[0] if opening.era is Era.MODERN else opening.revision)
+    except UnknownRevisionError as exc:
+        if exc.revision not in names.MODERN:
+            raise
+        return await _discover(peer, opening, str(exc))  # that era has no `initialize`
     except BackendAnswered as refused:
         # A modern-only server, or one that saw a slow probe and chose its era by it.
         return await _discover(peer, opening, f"it refused initialize: {refused}")

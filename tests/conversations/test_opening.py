@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import exits, refuses, stays_silent
+from conversations.back import answers, exits, refuses, stays_silent
 from conversations.eras import (
     every_legacy_client,
     legacy_backend,
@@ -274,3 +274,48 @@ def test_a_backend_that_is_not_what_it_is_pinned_to_says_so(pair: Pair) -> None:
     assert "initialize" not in pair.alpha.methods()
     servers = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
     assert MODERN in servers[0]["lastError"]
+
+
+# Revisions that are not served here
+
+
+@pytest.mark.parametrize("revision", ["2025-99-99", "1.0.0", "DRAFT-2027-v1", "", "x" * 5000, " 2025-11-25"])
+@legacy_backend
+def test_a_server_of_an_unknown_revision_is_refused_and_not_started_again(pair: Pair, revision: str) -> None:
+    """ "If the client does not support the version in the server's response, it SHOULD disconnect."
+
+    With an unknown revision a server could have every change of its tools taken for another revision's.
+    """
+    pair.alpha.on("initialize", answers({"protocolVersion": revision, "capabilities": {"tools": {}}}))
+    pair.front.opens()
+    assert not {"alpha.greet", "alpha.echo"} & set(names(pair.front.tools))
+    pair.after(600)
+    assert len(pair.alpha.lives) == 1
+    assert pair.alpha.life.has_ended()
+    assert "tools/list" not in pair.alpha.methods()
+    status = pair.front.calls("list_servers").result()["structuredContent"]["servers"][0]
+    assert status["state"] == "failed"
+    assert f"the protocol revision {revision[:40]!r}"[:60] in status["lastError"]
+    assert "2025-11-25" in status["lastError"]
+    assert len(status["lastError"]) < 300
+    pair.front.calls("alpha.echo")  # asks for it again: once more, not a series
+    assert len(pair.alpha.lives) == 2
+    pair.front.fails(-32000, "MCP server 'alpha' is not running")
+    pair.after(600)
+    assert len(pair.alpha.lives) == 2
+
+
+@legacy_backend
+def test_a_server_of_the_revision_before_the_first_is_served(pair: Pair) -> None:
+    """The official TypeScript SDK takes it, so a client could use such a server directly."""
+    pair.alpha.on("initialize", answers({"protocolVersion": "2024-10-07", "capabilities": {"tools": {}}}))
+    pair.front.opens()
+    assert names(pair.front.tools) == ALL
+
+
+@legacy_modern
+def test_a_modern_server_that_answers_initialize_is_asked_again_in_its_own_words(pair: Pair) -> None:
+    pair.alpha.on("initialize", answers({"protocolVersion": MODERN, "capabilities": {"tools": {}}}))
+    pair.front.opens()
+    assert pair.alpha.methods()[:2] == ["initialize", "server/discover"]
+    assert names(pair.front.tools) == ALL
