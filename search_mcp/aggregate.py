@@ -54,6 +54,11 @@ def trust_folder() -> Path:
     return state_folder() / "tools"
 
 
+def approvals_folder() -> Path:
+    """Where it is remembered which programs of which configuration files the user has accepted."""
+    return state_folder() / "programs"
+
+
 class _Running:
     """A backend's task: what stops it, and when it has."""
 
@@ -156,7 +161,7 @@ class Aggregate:
         """Make backends for what is new or started differently; return those that are to be stopped."""
         before, self._running = self._running, {}
         for server in config.servers:
-            if not server.enabled:
+            if not server.may_run:
                 continue
             running = before.get(server.name)
             if running is not None and running.backend.is_started_like(server):

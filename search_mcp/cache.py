@@ -99,7 +99,7 @@ def _entry_digest(config: ServerConfig, salt: str) -> str:
     return _digest([salt, entry])[:16]
 
 
-_NOT_OF_THE_START = frozenset({"enabled", "startup", "secrets"})
+_NOT_OF_THE_START = frozenset({"enabled", "startup", "secrets", "program", "held"})
 
 
 def _digest(value: object) -> str:

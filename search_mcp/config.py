@@ -23,6 +23,9 @@ from search_mcp.placeholders import Complaint, Expansion, Places, at_home
 FILE_NAME = "mcp-servers.json"
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 
+LONGEST_COMMAND = 300
+"""Characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
+
 _LOCAL_TYPES = {"stdio", "local"}
 _WEBSOCKETS = {"ws", "websocket"}
 _REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", *_WEBSOCKETS}
@@ -92,6 +95,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     first_list_seconds: Literal["auto"] | _Seconds = "auto"
     call_tool: Literal["all", "read-only", "off"] = "all"
+    confirm_commands: bool | None = None
 
 
 class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
@@ -116,6 +120,15 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     describe: Mapping[str, str] = field(default_factory=dict)
     secrets: frozenset[str] = frozenset()
     """What messages must not show: see `redact`."""
+    program: bytes = b""
+    """How it is started or reached, as JSON, before placeholders are filled in: this is what a user trusts."""
+    held: str | None = None
+    """Why it must not be started before the user has accepted its program."""
+
+    @property
+    def may_run(self) -> bool:
+        """Whether it is switched on and not held."""
+        return self.enabled and self.held is None
 
     def __repr__(self) -> str:  # args and env hold secrets too
         state = "disabled" if not self.enabled else self.problem or "enabled"
@@ -211,6 +224,14 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
         text = text.replace(secret, "***")
     return text
+
+
+def command_line(server: ServerConfig) -> str:
+    """Write a server's command as a shell reads it: without secrets, on one line, cut."""
+    words = [redact(word, server.secrets) for word in (server.command, *server.args) if word]
+    line = import_module("shlex").join(words)  # for the few that are held, not for every start
+    line = "".join(each if each.isprintable() else " " for each in line)
+    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 
 
 # From JSON to models.
@@ -358,9 +379,26 @@ def _resolve(
         rename=entry.rename,
         describe=entry.describe,
         secrets=_secrets((*expansion.secrets, *secrecy.find(written)), places),
+        program=_program(entry, defaults["inherit_env"]),
         **defaults,
     )
     return server, complaints
+
+
+def _program(entry: Entry, inherit_env: bool | _Strings) -> bytes:
+    """Write down how a server is started or reached; the order of its variables and headers does not matter."""
+    program = {
+        "command": entry.command,
+        "args": entry.args,
+        "env": dict(sorted(entry.env.items())),
+        "cwd": entry.cwd,
+        "url": entry.url,
+        "serverUrl": entry.server_url,
+        "httpUrl": entry.http_url,
+        "headers": dict(sorted(entry.headers.items())),
+        "inheritEnv": inherit_env,
+    }
+    return jsonrpc.encode_bytes({key: value for key, value in program.items() if value})
 
 
 def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:

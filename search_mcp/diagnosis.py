@@ -52,6 +52,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "inheritEnv": ("true, false or a list of names", '["SSH_AUTH_SOCK"]'),
     "pinTools": _SWITCH,
     "readOnly": _SWITCH,
+    "confirmCommands": _SWITCH,
     "separator": ('"auto" or one to four of the characters . _ -', '"__"'),
     "maxNameLength": ('"auto" or a whole number, 16 or more', "64"),
     "descriptionLength": ("a positive whole number", "120"),

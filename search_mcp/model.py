@@ -277,6 +277,8 @@ class Status(Struct, frozen=True):
     start_seconds: float | None = None
     failed_lately: bool = False
     """Its last start failed minutes ago, and it has no list: clients do not wait for one."""
+    command: str | None = None
+    """What would be run, without secrets, if it is held until the user accepts that."""
 
 
 class Backend(Protocol):

@@ -13,7 +13,7 @@ from search_mcp import arguments, jsonrpc, profiles, tools
 from search_mcp.about import about
 from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item
-from search_mcp.config import ServerConfig, Settings
+from search_mcp.config import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
 from search_mcp.errors import (
@@ -69,8 +69,8 @@ log = logging.getLogger(__name__)
 
 COALESCE_SECONDS = 0.05
 """How long changes are gathered before a client is told: a server that starts changes several lists."""
-FAILED = "failed"
-ENDED_STATES = frozenset({"backing off", FAILED, "disabled"})
+FAILED, HELD = "failed", "held"
+ENDED_STATES = frozenset({"backing off", FAILED, "disabled", HELD})
 """States in which a backend has no list to wait for."""
 
 
@@ -105,9 +105,9 @@ class Router:
         self.configure(servers, settings, {})
 
     def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
-        """Go over to a configuration, with one backend for every enabled server of it."""
+        """Go over to a configuration, with one backend for every server of it that may run."""
         self._configs = {config.name: config for config in servers}
-        self._enabled = [config.name for config in servers if config.enabled]
+        self._enabled = [config.name for config in servers if config.may_run]
         self._settings = settings
         self._presentation.configure(settings)
         replaced = {name for name, backend in self._backends.items() if backends.get(name) is not backend}
@@ -116,7 +116,7 @@ class Router:
                 if name in backends:
                     backends[name].set_log_level(self._log_level)
         self._backends = backends
-        enabled, switched_off = ([config for config in servers if config.enabled is on] for on in (True, False))
+        enabled, switched_off = ([config for config in servers if config.may_run is on] for on in (True, False))
         self._catalog.configure(enabled, replaced, switched_off)
         facts = {
             config.name: ServerFacts(config.description or "", config.tags, config.read_only) for config in servers
@@ -144,6 +144,9 @@ class Router:
     def _status(self, server: str) -> Status:
         backend = self._backends.get(server)
         if backend is None:
+            config = self._configs[server]
+            if config.enabled and config.held is not None:
+                return Status(server, HELD, config.held, command=command_line(config))
             return Status(server, "disabled", "it is disabled in the configuration")
         return backend.status
 

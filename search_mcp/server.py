@@ -17,12 +17,14 @@ from pathlib import Path
 import anyio
 import platformdirs
 
-from search_mcp import logs, stdio
-from search_mcp.aggregate import APP, Aggregate, trust_folder
+from search_mcp import gate, logs, stdio
+from search_mcp.aggregate import APP, Aggregate, approvals_folder, trust_folder
+from search_mcp.approvals import Approvals, real_path
 from search_mcp.backend.process import without_threads
-from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, candidates, parse, redact
+from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, Settings, camel, candidates, parse, redact
 from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
+from search_mcp.gate import Gate, Origin
 from search_mcp.profiles import Profile
 
 log = logging.getLogger(__name__)
@@ -46,10 +48,21 @@ NO_CLIENT = (
 
 
 def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
-    """Find and read the configuration.
+    """Find and read the configuration for a command, with a mark on the servers it must not start.
 
     Raises:
         ConfigError: there is none, it cannot be read, or it is wrong.
+    """
+    path = locate(explicit, variables)
+    config = gate.for_command(read(path, variables), path, origin(path, explicit, variables), approvals())
+    return config, path
+
+
+def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
+    """Find the configuration file to use.
+
+    Raises:
+        ConfigError: there is none.
     """
     looked_in = places(explicit, variables)
     path = next(filter(_is_there, looked_in), None)
@@ -61,9 +74,9 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
         problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
         remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
         if (other := unused(explicit, variables, looked_in[-1])) is not None:
-            remedy = f"{other} is used only if --config names it"
+            remedy = f"{other} is used only if --config names it, or you trust it (search-mcp config trust)"
         raise ConfigError(looked, problem, remedy)
-    return read(path, variables), path
+    return path
 
 
 def _is_there(place: Path) -> bool:
@@ -76,12 +89,44 @@ def _is_there(place: Path) -> bool:
 def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
     """Where the configuration is looked for, best first; the last is the user's own.
 
-    A file found in the current folder counts only in the checkout that search-mcp runs from: any other folder may
-    hold programs of a stranger.
+    A file found in the current folder counts only in the checkout that search-mcp runs from, or if the user trusted
+    it: any other folder may hold programs of a stranger.
     """
     user_dir = Path(platformdirs.user_config_dir(APP, appauthor=False))
     found = candidates(explicit, variables, Path.cwd(), user_dir)
-    return found if _is_own_checkout(Path.cwd()) else found[-1:]
+    is_used = any(_is_own_checkout(Path.cwd()) or _is_trusted(path) for path in found[:-1])
+    return found if is_used else found[-1:]
+
+
+def own_place() -> Path:
+    """Name the configuration in the user's own folder."""
+    return Path(platformdirs.user_config_dir(APP, appauthor=False)) / FILE_NAME
+
+
+def approvals() -> Approvals:
+    """Open the records of what the user accepted."""
+    return Approvals(approvals_folder())
+
+
+def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Origin:
+    """Tell how the configuration file that is used was found."""
+    own = own_place()
+    if real_path(path) == real_path(own):
+        return Origin.OWN
+    is_named = bool(explicit or variables.get(FILE_VARIABLE))
+    return Origin.NAMED if is_named or _is_own_checkout(Path.cwd()) else Origin.FOUND
+
+
+def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) -> str | None:
+    """Say that there is a configuration in the current folder that is not used; `None` if the user knows that."""
+    path = unused(explicit, variables, used)
+    if path is None or approvals().read(path).folder != "undecided":
+        return None
+    return f"{path} is not used, because you have not trusted it: `search-mcp config trust` shows its programs"
+
+
+def _is_trusted(path: Path) -> bool:
+    return _is_there(path) and approvals().read(path).folder == "trusted"
 
 
 def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
@@ -106,6 +151,15 @@ def read(path: Path, variables: Mapping[str, str]) -> Config:
         text = path.read_bytes()
     except OSError as exc:
         raise ConfigError(str(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc
+    return interpret(text, path, variables)
+
+
+def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:
+    """Read the text of the configuration file that is, or will be, at this path.
+
+    Raises:
+        ConfigError: it is wrong.
+    """
     return parse(
         text,
         source=str(path),
@@ -182,7 +236,7 @@ class _LogTo:
 
 
 async def serve(
-    config: Config | ConfigError, path: Path, profile: Profile | None, descriptors: tuple[int, int], log_to: _LogTo
+    config: Config | ConfigError, follow: Gate, profile: Profile | None, descriptors: tuple[int, int], log_to: _LogTo
 ) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
@@ -203,7 +257,7 @@ async def serve(
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         async with aggregate.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(_keep_up, path, aggregate, config, log_to)
+            tasks.start_soon(_keep_up, follow, aggregate, config, log_to)
             await client.ended.wait()
             log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")
             if not received:
@@ -218,48 +272,67 @@ async def serve(
     return 128 + received[0] if received else 0
 
 
-async def _keep_up(path: Path, aggregate: Aggregate, current: Config, log_to: _LogTo) -> None:
-    """Follow edits of the configuration; a broken one changes nothing and is reported once."""
+async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: _LogTo) -> None:
+    """Follow edits of the configuration, and what the user accepts; a broken edit is only reported, once."""
     complaint = ""
 
     def look() -> None:
         nonlocal complaint, current
         aggregate.look_at_trust()
-        config = _read_again(path)
+        config = _read_again(follow)
         if isinstance(config, Config) and config == current:
             pass  # it was touched, or it is as it was read first
         elif isinstance(config, Config):
-            if config.settings.max_message_bytes != current.settings.max_message_bytes:
-                log.warning("! maxMessageBytes is read at the start only; restart search-mcp to change it")
+            for key in _changed_start_settings(current.settings, config.settings):
+                log.warning("! %s is read at the start only; restart search-mcp to change it", key)
             current = config
             log.info("= the configuration changed")
             logging.getLogger().setLevel(log_to.level(config))
             for warning in config.warnings:
                 log.warning("! %s", warning)
+            follow.report()
             aggregate.reconfigure(config)
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
         aggregate.router.note_broken_edit(redact(complaint, log_to.secrets) or None)
 
-    folder = trust_folder()
-    with contextlib.suppress(OSError):  # it is not followed then; nothing can be accepted in it either
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded beside the first answers, not before them.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits", abandon_on_cancel=True)
     await anyio.to_thread.run_sync(aggregate.tidy, abandon_on_cancel=True)
-    with edits.noticed(path, folder) as edited:
+    with edits.noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()
             look()  # the first time for what was edited before the watch was in place
+            if not follow.is_remembered:
+                await anyio.to_thread.run_sync(follow.remember_held)
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 
 
-def _read_again(path: Path) -> Config | ConfigError:
+def _is_made(folder: Path) -> bool:
+    """Make a folder of ours, so that edits in it can be followed."""
     try:
-        return read(path, os.environ)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as exc:
+        log.warning("! %s cannot be made (%s), so nothing can be accepted while this runs", folder, exc.strerror)
+        return False
+    return True
+
+
+_START_SETTINGS = ("max_message_bytes", "confirm_commands")
+
+
+def _changed_start_settings(before: Settings, after: Settings) -> list[str]:
+    """Name the settings that an edit changed in vain, as the file spells them."""
+    return [camel(name) for name in _START_SETTINGS if getattr(before, name) != getattr(after, name)]
+
+
+def _read_again(follow: Gate) -> Config | ConfigError:
+    try:
+        return follow.after_edit(read(follow.path, os.environ))
     except ConfigError as exc:
         return exc
 
@@ -321,16 +394,23 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
         return 2
     descriptors = stdio.claim()
     config: Config | ConfigError
+    follow = Gate(Path(), Origin.OWN, approvals())
     try:
-        config, path = load(explicit_config, os.environ)
+        path = locate(explicit_config, os.environ)
+        config = read(path, os.environ)
+        follow = Gate(path, origin(path, explicit_config, os.environ), approvals())
+        config = follow.at_start(config)
     except ConfigError as exc:
-        config, path = exc, Path()
+        config = exc
     log_to = _LogTo(log_level)
     with logs.to_stderr(log_to.level(config), lambda: log_to.secrets):
         if isinstance(config, ConfigError):
             log.error("%s", config)
         else:
-            log.info("= configuration %s", path)
+            log.info("= configuration %s", follow.path)
+            follow.report()
             for warning in config.warnings:
                 log.warning("! %s", warning)
-        return asyncio.run(serve(config, path, profile, descriptors, log_to))
+        if (skipped := untrusted(explicit_config, os.environ, follow.path)) is not None:
+            log.warning("! %s", skipped)
+        return asyncio.run(serve(config, follow, profile, descriptors, log_to))

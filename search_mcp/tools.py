@@ -390,6 +390,8 @@ class OwnTools:
                 server["description"] = self._facts[status.server].description
             if status.reason is not None:
                 server["lastError"] = status.reason
+            if status.command is not None:
+                server["command"] = status.command
             elif status.state == "stopped":
                 server["note"] = "not started yet: a call starts it"
             if self._facts[status.server].read_only:
@@ -426,6 +428,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
         text += f"; {server['description']}"
     if "lastError" in server:
         text += f" ({short_reason(server['lastError'])})"
+    if "command" in server:
+        text += f"; its command: {server['command']}"
     if "note" in server:
         text += f" ({server['note']})"
     if "readOnly" in server:

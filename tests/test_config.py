@@ -39,7 +39,7 @@ def server(entry: object, settings: object = None, **options: Any) -> ServerConf
     """Parse a file whose one server, "s", is `entry`."""
     text = json.dumps({"mcpServers": {"s": entry}, "settings": settings})
     (only,) = parse(text, **options).servers
-    return only
+    return altered(only, program=b"")
 
 
 # What a file says.
@@ -199,7 +199,7 @@ def test_a_server_that_cannot_start_says_why_and_the_others_start(entry: object,
     good = {"command": "c"}
     first, second = parse(json.dumps({"mcpServers": {"s": entry, "good": good}})).servers
     assert first.problem == problem
-    assert second == ServerConfig(name="good", command="c")
+    assert altered(second, program=b"") == ServerConfig(name="good", command="c")
 
 
 # Secrets.
@@ -507,7 +507,7 @@ WARNINGS = [
 def test_warnings(keys: str, warning: str) -> None:
     got = parse('{"mcpServers": {"s": {"command": "c",\n' + keys + "}}}")
     assert got.warnings == (f"f:2: {warning}",)
-    assert got.servers == (PLAIN,)
+    assert [altered(each, program=b"") for each in got.servers] == [PLAIN]
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_what_does_not_take_the_others_place_goes(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 def test_a_temporary_file_never_follows_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where somebody has guessed its name."""
-    monkeypatch.setattr(files.os, "urandom", lambda count: b"\0" * count)
+    monkeypatch.setattr("os.urandom", lambda count: b"\0" * count)
     victim = tmp_path / "victim"
     (tmp_path / f".a-{'00' * 8}").symlink_to(victim)
     with pytest.raises(FileExistsError):

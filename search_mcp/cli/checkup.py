@@ -19,7 +19,7 @@ from search_mcp.aggregate import trust_folder
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.catalog import Catalog
-from search_mcp.cli import acceptance, completion, fitness, inventory, notes
+from search_mcp.cli import acceptance, completion, consent, fitness, inventory, notes
 from search_mcp.cli.counting import counted, enumerated, summary
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.memory import Renewed
@@ -56,13 +56,14 @@ def check(
     ] = None,
     accept: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Approve changed tool definitions: SERVER or SERVER.TOOL."),
+        typer.Option(metavar="NAME", help="Approve a held command or changed tool definitions: SERVER or SERVER.TOOL."),
     ] = None,
 ) -> int:
     """Start the servers and report their state, tools and problems."""
     screen, judge = options.screen, options.profile
     loaded, path = options.configuration()
-    acceptance.accept(accept or [], loaded, TrustStore(trust_folder()), screen)
+    loaded, accept = consent.accept(accept or [], loaded, path, options)
+    acceptance.accept(accept, loaded, TrustStore(trust_folder()), screen)
     chosen = [inventory.known_server(loaded, name).name for name in names or []]
     checked = only(loaded, chosen) if chosen else loaded
     found = run(checked, judge, Renewed, lambda running: examine(running, judge, screen, chosen))
@@ -104,7 +105,7 @@ class Finding:
         """Why it failed."""
         if self.status.state == "starting":
             return 'it did not answer in time; raise its "startTimeoutSeconds"'
-        return self.status.reason if self.status.state == "failed" else None
+        return self.status.reason if self.status.state in ("failed", "held") else None
 
     def row(self) -> tuple[str, ...]:
         """The finding as a row of the table."""
@@ -248,6 +249,8 @@ def _finding(status: Status, session: Session, problems: tuple[str, ...]) -> Fin
         for kind in known
         if session.catalog.is_unlistable(status.server, kind)
     )
+    if status.command is not None:
+        problems = (f"its command: {status.command}", *problems)
     return Finding(
         status,
         {kind: _count(session.catalog, kind, status.server) for kind in Kind},

@@ -3,17 +3,19 @@
 import os
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from search_mcp import server
+from search_mcp.cli import consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import NOTHING, Config, FaultyFile
+from search_mcp.config import FILE_NAME, NOTHING, Config, FaultyFile
 from search_mcp.errors import ConfigError
 
 app = typer.Typer(cls=Group, help="Locate, validate and describe the config file.", invoke_without_command=True)
@@ -90,6 +92,63 @@ def _as_json(fault: ConfigError) -> dict[str, Any]:
         "problem": fault.problem,
         "remedy": fault.remedy,
     }
+
+
+_Path = Annotated[
+    str, typer.Argument(metavar="[PATH]", help="A config file, or a folder with a config/mcp-servers.json.")
+]
+_TRUSTED = (
+    "search-mcp uses this file where it is started in its folder, and runs these programs with your rights. "
+    "A program that is added or changed later is held until you accept it."
+)
+
+
+@app.command(
+    cls=Command,
+    epilog="search-mcp config trust --dry-run\nsearch-mcp config trust\nsearch-mcp config trust ~/work/project",
+)
+@takes("dry_run", "as_json", "debug")
+def trust(options: Options, path: _Path = ".") -> int:
+    """Trust the programs in a project's config file, so that it is used in its folder."""
+    screen, file = options.screen, _meant(path)
+    loaded = server.read(file, os.environ)
+    if options.as_json:
+        programs = [consent.as_json(each) for each in loaded.servers]
+        screen.json({"config": str(file), "trusted": not options.dry_run, "servers": programs})
+    else:
+        screen.text(f"{file} has {counted(len(loaded.servers), 'server')}:")
+        for each in loaded.servers:
+            consent.show(each.name, consent.program_of(each), screen)
+    if not options.dry_run:
+        with consent.remembering(file):
+            server.approvals().trust(file, loaded.servers)
+    if not options.as_json:
+        screen.note(f"{'Would be trusted' if options.dry_run else 'Trusted'}: {_TRUSTED}")
+    return FINE
+
+
+@app.command(cls=Command, epilog="search-mcp config distrust\nsearch-mcp config distrust ~/work/project")
+@takes("dry_run", "as_json", "debug")
+def distrust(options: Options, path: _Path = ".") -> int:
+    """Stop using a project's config file in its folder, and forget which programs were accepted."""
+    screen, file = options.screen, _meant(path)
+    if not options.dry_run:
+        with consent.remembering(file):
+            server.approvals().refuse(file)
+    if options.as_json:
+        screen.json({"config": str(file), "trusted": False})
+    elif options.dry_run:
+        screen.text(f"Would no longer trust {file}.")
+    else:
+        screen.text(f"{file} is not trusted, and is skipped without a notice; search-mcp config trust changes that.")
+        screen.note("A search-mcp that runs keeps its servers until its client restarts it.")
+    return FINE
+
+
+def _meant(path: str) -> Path:
+    """Find the file that a path means: itself, or the one of a project's folder."""
+    meant = Path(path).expanduser().absolute()
+    return meant / "config" / FILE_NAME if meant.is_dir() else meant
 
 
 @app.command("schema", cls=Command, epilog="search-mcp config schema > mcp-servers.schema.json")

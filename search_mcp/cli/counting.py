@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-_STATES = ("ready", "remembered", "unknown", "failed", "off")
+_STATES = ("ready", "remembered", "unknown", "held", "failed", "off")
 MOST_NAMED = 4
 """Names in a sentence, before the rest is only counted."""
 

@@ -111,7 +111,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Say why there is no such tool: its server may have failed."""
     for status in session.needed_for(name):
-        if status.state in ("failed", "starting", "disabled"):
+        if status.state in ("failed", "held", "starting", "disabled"):
             return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
     return of_call(ToolNotFound(name, near), name, session.config.servers)
 

@@ -14,7 +14,7 @@ import typer
 
 from search_mcp import files, server
 from search_mcp.aggregate import state_folder
-from search_mcp.cli import completion
+from search_mcp.cli import completion, consent
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem, closest, did_you_mean
 from search_mcp.cli.terminal import Terminal
@@ -81,8 +81,9 @@ def save(file: File, changed: Document, options: Options) -> None:
         return
     if options.dry_run:
         options.screen.text(difference.unified(file.document, changed))
-    else:
-        file.save(changed)
+        return
+    consent.accept_written(file, changed, options)
+    file.save(changed)
 
 
 @takes("config", "dry_run", "debug")
@@ -132,6 +133,9 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> 
             raise Misuse(f"{each.server.name or 'that'} is no server: {each.notes[0]}")
     if not merged:
         raise Misuse("that holds no server but search-mcp itself", "add the servers it is to run")
+    for each in merged:
+        if each.result == "added":
+            consent.show(each.name, changed.members((ROOT, each.name)), screen)
     save(file, changed, options)
     for each in merged:
         if each.result == "present":

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli import warming
+from search_mcp.cli import consent, warming
 from search_mcp.cli.editing import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Misuse
@@ -57,7 +57,10 @@ def _import(options: Options, sources: Sequence[str]) -> tuple[int, Path, Sequen
             project = found.project_of(path, client, machine)
             servers += found.servers(document, found.reader(document, client), project)
     changed, merged = merging.merge(own.document, servers)
+    if not options.as_json:
+        consent.show_added(own.document, changed, screen)
     if changed != own.document and not options.dry_run:
+        consent.accept_written(own, changed, options)
         own.save(changed)
     names = [each.name for each in merged if each.result != "skipped"]
     if options.as_json:

@@ -98,7 +98,10 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
 def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
     """Name the servers whose tools are missing, and what to do; return the exit code."""
     unknown = [status.server for status in failures if status.state == "unknown"]
-    failed = [status for status in failures if status.state != "unknown"]
+    held = [status for status in failures if status.state == "held"]
+    failed = [status for status in failures if status.state not in ("unknown", "held")]
+    for status in held:
+        terminal.note(f"Held: {status.server}: {status.reason}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
         terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {' '.join(unknown)}` starts {them}.")

@@ -64,6 +64,8 @@ class Options:
             ConfigError: there is none, or it is wrong.
         """
         config, path = configuration(self.config)
+        if (skipped := server.untrusted(self.config, os.environ, path)) is not None:
+            self.screen.note(f"{skipped}.")
         self.screen.conceal(config.secrets)
         return config, path
 

@@ -33,7 +33,7 @@ class Known:
     def row(self) -> Sequence[str]:
         """The server as a row of the table; a failure shows its reason instead of its command."""
         count = f"{self.tools:,}" if self.tools is not None else ""
-        return (self.name, self.state, count, self.reason or self.runs)
+        return (self.name, self.state, count, self.runs if self.state == "held" else self.reason or self.runs)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -69,7 +69,9 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
     state = "off" if status.state == "disabled" else status.state
-    reason = short_reason(status.reason) if status.reason is not None and state == "failed" else None
+    reason = status.reason if state == "held" else None
+    if status.reason is not None and state == "failed":
+        reason = short_reason(status.reason)
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
     return Known(server.name, state, reason, tools, _command_line(server), left_out)
 
@@ -91,6 +93,9 @@ def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
     terminal.paragraph(summary([each.state for each in found], sum(each.tools or 0 for each in found)))
     for note in of_read_only({each.name: each.left_out for each in found if each.left_out is not None}):
         terminal.paragraph(note)
+    for each in found:
+        if each.state == "held":
+            terminal.note(f"Held: {each.name}: {each.reason}.")
     if any(each.state == "failed" for each in found):
         terminal.note("search-mcp check NAME shows all of a reason.")
     unknown = [each.name for each in found if each.state == "unknown"]

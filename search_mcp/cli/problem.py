@@ -115,6 +115,8 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
 def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
     if error.state == "disabled":
         return disabled(server)
+    if error.state == "held":
+        return Problem(f"{error.what}: {error.reason}")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
     return Problem(f"{error.what}: {cut(error.reason or error.state)}", "search-mcp check tells more")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.aggregate import state_folder
-from search_mcp.cli import warming
+from search_mcp.cli import consent, warming
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.editing import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
@@ -59,6 +59,8 @@ class _Done:
     moved: tuple[str, ...]
     """Servers that were moved to search-mcp, or restored."""
     warnings: tuple[str, ...]
+    is_safer: bool = False
+    """Whether its entry imported modules from the folder the client is in, and does not any more."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -121,7 +123,10 @@ def _register(options: Options, clients: Sequence[str], *, all_found: bool, repl
                     "--replace moves them to search-mcp"
                 )
             plans.append(plan)
+    if plans and not options.as_json:
+        consent.show_added(own.document, behind, options.screen)
     if plans and behind != own.document and not options.dry_run:
+        consent.accept_written(own, behind, options)
         own.save(behind)
     startup = _Startup(words, str(own.path.absolute()), installation.variables(behind))
     done: list[_Done] = []
@@ -164,7 +169,10 @@ def _own_command() -> Sequence[str]:
     program, *args = command.own_command(sys.argv[0], sys.executable, shutil.which)
     program = str(Path(program).absolute())
     if command.is_temporary(program):
-        raise Misuse(f"{program} will not last", "install search-mcp for good first, as pipx install search-mcp does")
+        raise Misuse(
+            f"{program} will not last",
+            "install search-mcp for good first: pipx install PATH, with the path of its checkout",
+        )
     return program, *args
 
 
@@ -189,7 +197,8 @@ def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
         _remember(file, plan.moved, texts, changed)
         backup = file.save(changed)
     names = tuple(server.name for server in plan.moved)
-    return _Done(plan.client, file, changed, result, backup, names, plan.warnings)
+    is_safer = installation.imports_from_folder(file.document, plan.client)
+    return _Done(plan.client, file, changed, result, backup, names, plan.warnings, is_safer)
 
 
 def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], changed: Document) -> None:
@@ -232,7 +241,7 @@ def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
     if not dry_run:
         backup = file.save(changed) if changed != file.document else None
         memory.forget(file.path)
-        if storage.forget_backups(file.path):
+        if not kept_out and storage.forget_backups(file.path):  # else they have the only copy of what was kept out
             backup = None
     names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
     warnings = tuple(f"{name} is not restored: another server is called {name} now" for name in kept_out)
@@ -289,6 +298,9 @@ def _tell(done: _Done, options: Options) -> None:
     screen, title = options.screen, done.client.title
     if done.moved:
         screen.note(f"{title}: {_of_moved(done, options.dry_run)}.")
+    if done.is_safer:
+        runs = "would run" if options.dry_run else "now runs"
+        screen.note(f"{title}: its entry {runs} python -P, which imports nothing from the folder the client is in.")
     for warning in done.warnings:
         screen.warning(warning)
     if done.backup is not None:

@@ -65,6 +65,9 @@ ABOUT: Final[Mapping[str, str]] = {
     "descriptionLength": "Characters of a description in the light listing and in search results.",
     "maxMessageBytes": "How long one message of a server may be; read at the start only.",
     "logLevel": "What is written to the log, which is search-mcp's stderr.",
+    "confirmCommands": "Whether a server that an edit adds, or whose program it changes, waits for `search-mcp check "
+    "--accept NAME`. true: in your own file too, and after the next start as well. false: in no file that --config "
+    "names. Without it: in every file but your own, until the next start. Read at the start only.",
     "firstListSeconds": "How long a client's first list waits for servers whose lists are not remembered; auto follows "
     "what is known of the client.",
     "callTool": "Which tools for calling by name there are: all, call_tool and call_read_only_tool; read-only, the "

@@ -125,13 +125,13 @@ class Session:
     def statuses(self) -> list[Status]:
         """Every server's standing, in order.
 
-        `ready`, `remembered`, `failed`, `disabled`, still `starting`, or `unknown` where nothing is started. A server
-        that waits for its next attempt has failed, as far as a command is concerned.
+        `ready`, `remembered`, `failed`, `disabled`, `held`, still `starting`, or `unknown` where nothing is started. A
+        server that waits for its next attempt has failed, as far as a command is concerned.
         """
         return [self._left_alone.get(each.server) or self._verdict(each) for each in self._router.statuses()]
 
     def _verdict(self, status: Status) -> Status:
-        if status.state in ("ready", "disabled"):
+        if status.state in ("ready", "disabled", "held"):
             return status
         if status.state == "stopped" and self.has_listed(status.server):
             return altered(status, state="remembered")
@@ -146,7 +146,7 @@ class Session:
 
     def failures(self) -> list[Status]:
         """The enabled servers whose tools are missing."""
-        return [status for status in self.statuses() if status.state in ("failed", "starting", "unknown")]
+        return [status for status in self.statuses() if status.state in ("failed", "held", "starting", "unknown")]
 
     def awaited(self) -> str:
         """Say what is still being waited for."""

@@ -49,6 +49,7 @@ STATE_STYLES = {
     "ready": "green",
     "remembered": "green",
     "failed": "red",
+    "held": "yellow",
     "off": "dim",
     "starting": "yellow",
     "unknown": "yellow",
@@ -146,6 +147,11 @@ class Terminal:
         before = Text.assemble((f"{time} " if time else "", "dim"), (one_line(source), "cyan"), (" | ", "dim"))
         for part in clean(line).split("\n"):
             self._out.print(before + Text(part), soft_wrap=True)
+
+    @property
+    def width(self) -> int:
+        """Columns of stdout; what is no terminal has as many as any line needs."""
+        return self._out.width
 
     @property
     def is_unread(self) -> bool:

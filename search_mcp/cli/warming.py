@@ -30,7 +30,7 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
         screen.note(NO_SERVERS)
         return
     try:
-        config = server.read(path, os.environ)
+        config, _ = server.load(str(path), os.environ)
     except ConfigError:
         return  # it was written before, so a fault in it is of the user's making: `check` and `validate` print it
     if not config.servers:

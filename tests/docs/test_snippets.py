@@ -24,10 +24,11 @@ print(aggregate.log_folder())
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:
-    """Somebody who has two servers, which have written something while a client used them, and one in Cursor."""
+    """Somebody in a project, with two servers that a client used and that wrote something, and one in Cursor."""
     reader = Reader(tmp_path)
     config, logs = map(Path, reader.runs(sys.executable, "-c", FOLDERS).stdout.splitlines())
     _write(config, {"mcpServers": SERVERS})
+    _write(tmp_path / "config" / "mcp-servers.json", {"mcpServers": SERVERS})  # of a project
     _write(tmp_path / ".cursor" / "mcp.json", {"mcpServers": IN_CURSOR})
     for name in SERVERS:
         _write(logs / f"{name}.log", "ready")

@@ -15,7 +15,11 @@ Serve = Callable[..., Run]
 
 
 def write(run: Run, servers: dict[str, Json], **settings: Any) -> None:
-    """Write the configuration of a run, as an editor does: whole, under its name in one step."""
+    """Write the configuration of a run, as an editor does: whole, under its name in one step.
+
+    New programs of such a file would be held: it is not the user's own.
+    """
+    settings = {"confirmCommands": False, **settings}
     mark = {VARIABLE: run.mark}
     marked = {name: {**entry, "env": {**mark, **entry.get("env", {})}} for name, entry in servers.items()}
     new = run.config.with_suffix(".new")

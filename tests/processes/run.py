@@ -76,7 +76,7 @@ class Run:
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "search_mcp", "serve", "--config", str(self.config), *self._options],
+            [sys.executable, "-m", "search_mcp", "serve", *self.names_file(), *self._options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -107,6 +107,17 @@ class Run:
             for reader in self._readers:
                 reader.join(SECONDS)
             print(self.stderr.decode(errors="replace")[-20_000:], file=sys.stderr)
+
+    def names_file(self) -> Sequence[str]:
+        """Say which configuration to use."""
+        return "--config", str(self.config)
+
+    def types(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command in the same folder, as the same user."""
+        command = [sys.executable, "-m", "search_mcp", *words]
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, env=self._environment, cwd=self.folder
+        )
 
     # The client's side
 

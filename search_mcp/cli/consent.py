@@ -1,0 +1,173 @@
+"""The user's consent to programs: shown in full, and remembered.
+
+Decides how a program is written for a person, and which programs count as accepted by a command: those that the user
+accepts by name, and those that the command itself writes into a file.
+"""
+
+import contextlib
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from search_mcp import jsonrpc, secrecy, server
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients.document import Document
+from search_mcp.clients.merging import ROOT
+from search_mcp.clients.storage import File
+from search_mcp.config import NOTHING, Config, FaultyFile, ServerConfig, redact
+from search_mcp.errors import ConfigError
+from search_mcp.gate import Origin
+from search_mcp.jsonrpc import altered
+
+_URLS = ("url", "serverUrl", "httpUrl")
+_INDENT = "  "
+
+
+# Shown
+
+
+def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[str], None] | None = None) -> None:
+    """Write a server's name, its command and what else decides what is run."""
+    # "Show the exact command that will be executed, without truncation (include arguments and parameters)":
+    # security best practices of the specification, "Local MCP Server Compromise".
+    say = say or screen.text
+    say(visible(name))
+    for line in program_lines(entry, screen.width - 2 * len(_INDENT)):
+        say(f"{_INDENT}{line}")
+
+
+def show_added(before: Document, after: Document, screen: Terminal) -> None:
+    """Write every program that an edit will add, and an empty line behind them."""
+    present = before.members((ROOT,))
+    added = {name: entry for name, entry in after.members((ROOT,)).items() if name not in present}
+    for name, entry in added.items():
+        show(name, entry, screen)
+    if added:
+        screen.text("")
+
+
+def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
+    """Write what is run or reached; longer lines than `width` are broken between words, as a shell reads them.
+
+    Secrets that the arguments hold are starred. Values of `env` are not looked for in the arguments: with a value that
+    repeats the command, a file could hide it.
+    """
+    args = entry.get("args") or ()
+    written = {"args": args, "headers": entry.get("headers") or {}, **{key: entry.get(key) for key in _URLS}}
+    secrets = secrecy.spellings(secrecy.find(written))
+
+    def plain(value: object) -> str:
+        return visible(redact(str(value), secrets))
+
+    if entry.get("command"):
+        words = [entry["command"], *(args if isinstance(args, list | tuple) else [args])]
+        yield from _broken([shlex.quote(plain(word)) for word in words], width)
+    for key in (*_URLS, "cwd"):
+        if entry.get(key):
+            yield f"{key}: {plain(entry[key])}"
+    for key in ("env", "headers"):
+        if isinstance(entry.get(key), Mapping) and entry[key]:
+            yield from _broken([f"{key}:", *(visible(str(name)) for name in entry[key])], width, mark="")
+    if inherited := entry.get("inheritEnv"):
+        names = ["all variables"] if inherited is True else [*map(str, inherited)]
+        yield from _broken(["inherits:", *map(visible, names)], width, mark="")
+
+
+def visible(text: str) -> str:
+    r"""Write line ends, control characters and invisible ones as `\u{...}`, so that they hide nothing."""
+    return "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text)
+
+
+def as_json(server_: ServerConfig) -> dict[str, Any]:
+    """Write a program for scripts, without the values of variables and headers."""
+    entry = program_of(server_)
+    lines = {"program": [*program_lines(entry, 1 << 30)]}
+    return {"name": server_.name, "enabled": server_.enabled, **lines}
+
+
+def program_of(server_: ServerConfig) -> Mapping[str, Any]:
+    """Give a server's program as its entry has it."""
+    program: Mapping[str, Any] = jsonrpc.value(server_.program)
+    return program
+
+
+def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str]:
+    line = words[0]
+    for word in words[1:]:
+        if len(line) + 1 + len(word) + len(mark) > width:
+            yield line + mark
+            line = f"{_INDENT}{word}"
+        else:
+            line = f"{line} {word}"
+    yield line
+
+
+# Accepted
+
+
+def accept(names: Sequence[str], config: Config, path: Path, options: Options) -> tuple[Config, list[str]]:
+    """Accept the programs of these servers, where there was a doubt; return the names that mean something else.
+
+    Raises:
+        Problem: it cannot be remembered.
+    """
+    chosen = [each for each in config.servers if each.name in names]
+    origin = server.origin(path, options.config, os.environ)
+    if not chosen or (origin is Origin.OWN and not any(each.held for each in chosen)):
+        return config, [*names]
+    record = server.approvals().read(path)  # another process may hold what this one does not
+    doubtful = [each for each in chosen if each.held is not None or not record.accepts(each)]
+    say = options.screen.note if options.as_json else options.screen.text
+    for each in doubtful:
+        show(each.name, program_of(each), options.screen, say)
+    with remembering(path):
+        server.approvals().accept(path, doubtful)
+    for each in doubtful:
+        options.screen.note(f"{each.name}: its command is accepted.")
+    freed = {each.name for each in doubtful if each.held is not None}
+    servers = tuple(altered(each, held=None) if each.name in freed else each for each in config.servers)
+    return altered(config, servers=servers), [name for name in names if name not in freed]
+
+
+def accept_written(file: File, changed: Document, options: Options) -> None:
+    """Accept the programs that an edit by a command writes: the user has asked for it, so that nothing holds them."""
+    after = _read(changed.data, file.path)
+    origin = server.origin(file.path, options.config, os.environ)
+    if origin is Origin.OWN and after.settings.confirm_commands is not True:
+        return
+    before = {each.name: each.program for each in _read(file.before or b"{}", file.path).servers}
+    written = [each for each in after.servers if before.get(each.name) != each.program]
+    if not written:
+        return
+    try:
+        with remembering(file.path):
+            server.approvals().accept(file.path, written)
+    except Problem as problem:
+        options.screen.warning(f"{problem.what}; a search-mcp that runs may hold the new servers")
+
+
+def _read(text: bytes, path: Path) -> Config:
+    try:
+        return server.interpret(text, path, os.environ)
+    except FaultyFile as exc:
+        return exc.rest
+    except ConfigError:
+        return NOTHING
+
+
+@contextlib.contextmanager
+def remembering(path: Path) -> Iterator[None]:
+    """Say which folder cannot be written to, where what is accepted of a file cannot be remembered.
+
+    Raises:
+        Problem: it cannot.
+    """
+    try:
+        yield
+    except OSError as exc:
+        what = f"what is accepted of {path} cannot be remembered in {server.approvals().folder} ({exc.strerror})"
+        raise Problem(what, "check that you may write there") from exc
