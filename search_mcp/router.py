@@ -615,7 +615,7 @@ class Router:
         """Whether a resource is a server's own, or what the client subscribed to there, or a part of that."""
         if self._subscribed.get(uri) == server:
             return True
-        owner = self._resources.owner(uri)
+        owner = self._resources.owner(uri) or self._only_server(lambda offer: Kind.RESOURCES in offer.kinds)
         # "This might be a sub-resource of the one that the client actually subscribed to."
         return owner == server or (
             owner is None

@@ -432,6 +432,19 @@ def test_a_resource_of_nobody_is_told_of_by_the_server_that_it_was_subscribed_to
     pair.front.hears_nothing()
 
 
+def test_the_only_server_with_resources_tells_of_what_no_list_holds(pair: Pair) -> None:
+    """It is asked for such a URI, too: lists of resources need not be complete."""
+    pair.alpha.resources = [NOTE]
+    pair.alpha.on("resources/subscribe", answers({}))
+    beta = pair.with_server("beta")
+    pair.front.opens()
+    pair.front.watches("unlisted://1")
+    beta.notifies("notifications/resources/updated", uri="unlisted://1")
+    pair.front.hears_nothing()
+    pair.alpha.notifies("notifications/resources/updated", uri="unlisted://1")
+    pair.front.hears("notifications/resources/updated", uri="unlisted://1")
+
+
 def test_log_messages_pass_as_they_are_whatever_logger_they_name(pair: Pair) -> None:
     pair.alpha.logs = True
     pair.front.opens()
