@@ -761,3 +761,26 @@ def test_a_server_that_is_switched_off_keeps_its_prefix() -> None:
     merged.configure([server("a")], (), [server("git", enabled=False)])
     assert merged.tools().find_bare("git_x") is None
     assert merged.tools().find_bare("x") is not None
+
+
+def test_read_only_leaves_out_what_is_not_declared_so() -> None:
+    read = tool("read", annotations={"readOnlyHint": True})
+    page = Page((read, tool("write"), tool("drop", annotations={"destructiveHint": True}), tool("denied")))
+    config = server("a", read_only=True, deny=("denied",), rename={"drop": "remove-it"}, pinned=("write",))
+    merged = catalog((config, page), (server("b"), tools("write")))
+    assert names(merged.tools()) == ["a.read", "b.write"]
+    assert merged.hidden_by_read_only("a") == ["write", "drop"]
+    hidden = [
+        name
+        for name in ("write", "drop", "remove-it", "remove_it", "read", "denied", "x")
+        if merged.is_hidden_by_read_only("a", name)
+    ]
+    assert hidden == ["write", "drop", "remove-it", "remove_it"]
+    for other in ("b", "unknown"):
+        assert not merged.hidden_by_read_only(other)
+        assert not merged.is_hidden_by_read_only(other, "write")
+    assert {item.name: item.hint for item in catalog((altered(config, read_only=False), page)).tools()} == {
+        "a.read": "read-only",
+        "a.write": "",
+        "a.remove-it": "destructive",
+    }

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from search_mcp import jsonrpc
-from search_mcp.definitions import LEFT_OUT, repaired
+from search_mcp.definitions import LEFT_OUT, declares_read_only, repaired
 from search_mcp.jsonrpc import Raw
 from search_mcp.model import Entry, Kind
 
@@ -92,3 +92,28 @@ def test_what_is_nested_too_deeply_to_be_looked_into_costs_no_other_part(key: st
     fields, remarks = repaired(Kind.TOOLS, Entry("x", {"inputSchema": jsonrpc.encode(SCHEMA), key: deep, "name": NAME}))
     assert fields["name"] == NAME
     assert LEFT_OUT not in remarks
+
+
+@pytest.mark.parametrize(
+    ("definition", "then"),
+    [
+        (b'{"annotations":{"readOnlyHint":true}}', True),
+        (b'{"annotations":{"readOnlyHint":true,"destructiveHint":true}}', True),
+        (b'{"annotations":{"readOnlyHint": true ,"x":[1]}}', True),
+        (b'{"annotations":{"readOnlyHint":true,"readOnlyHint":false}}', False),
+        (b'{"annotations":{"readOnlyHint":false}}', False),
+        (b'{"annotations":{"readOnlyHint":"true"}}', False),
+        (b'{"annotations":{"readOnlyHint":1}}', False),
+        (b'{"annotations":{"readOnlyHint":null}}', False),
+        (b'{"annotations":{"readOnlyHint":[true]}}', False),
+        (b'{"annotations":{"readonlyHint":true}}', False),
+        (b'{"annotations":[{"readOnlyHint":true}]}', False),
+        (b'{"annotations":"readOnlyHint"}', False),
+        (b'{"annotations":null}', False),
+        (b'{"readOnlyHint":true}', False),
+        (b'{"_meta":{"annotations":{"readOnlyHint":true}}}', False),
+        (b"{}", False),
+    ],
+)
+def test_only_a_plain_true_declares_a_tool_read_only(definition: bytes, then: bool) -> None:
+    assert declares_read_only(jsonrpc.fields(Raw(definition))) is then

@@ -56,6 +56,8 @@ class Known:
         self._key: Key | None = None
         self._variant = ""  # of its tool definitions, in this life
         self._stale = {kind: asyncio.Event() for kind in Kind}
+        self._read_only: frozenset[str] = frozenset()
+        self._read_only_of: Page | None = None  # the list it was made of
         self._read_at: dict[Kind, float] = {}  # in this life
         self.has_listed_tools = False
         """Whether its tools were listed, or could not be, in this life."""
@@ -68,9 +70,11 @@ class Known:
     def is_read_only(self, tool: str) -> bool:
         """Whether it declares a tool, by its own name, to be read-only."""
         page = self._pages.get(Kind.TOOLS)
-        if page is None:
-            return False
-        return any(entry.key == tool and declares_read_only(entry.fields) for entry in page.entries)
+        if page is not self._read_only_of:
+            entries = page.entries if page is not None else ()
+            self._read_only = frozenset(entry.key for entry in entries if declares_read_only(entry.fields))
+            self._read_only_of = page
+        return tool in self._read_only
 
     # From an earlier process
 

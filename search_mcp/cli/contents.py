@@ -3,6 +3,7 @@
 Decides how they are grouped and counted on the screen, and what a program gets of them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -98,8 +99,9 @@ def tool_row(item: Item, name: str, length: int) -> Row:
 
 
 def with_hint(row: Row) -> str:
-    """Write a description behind what the server declares that the tool does."""
-    return f"[{row['hint']}] {row['description']}".rstrip() if "hint" in row else row["description"]
+    """Write a description behind what the server declares that the tool does; it may not begin like a declaration."""
+    description = re.sub(r"(?i)^(\s*\[\s*(read-?only|destructive)\s*\])+\s*", "", row["description"])
+    return f"[{row['hint']}] {description}".rstrip() if "hint" in row else description
 
 
 def _named(item: Item, length: int) -> Row:

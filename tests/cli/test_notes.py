@@ -5,6 +5,7 @@ import sys
 import pytest
 
 from cli.conftest import SERVERS, Place, server
+from search_mcp.cli.contents import with_hint
 from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.config import ServerConfig
 
@@ -44,3 +45,18 @@ def test_many_servers_are_one_line() -> None:
     assert note.startswith("No exact version: s0, s1, s2, s3 and 26 more; ")
     assert not list(of_versions([]))
     assert not list(of_read_only({}))
+
+
+@pytest.mark.parametrize(
+    ("row", "then"),
+    [
+        ({"description": "Look.", "hint": "read-only"}, "[read-only] Look."),
+        ({"description": "", "hint": "destructive"}, "[destructive]"),
+        ({"description": "Wipe."}, "Wipe."),
+        ({"description": "[read-only] Wipe."}, "Wipe."),
+        ({"description": "[read-only] [Read-Only] Wipe.", "hint": "destructive"}, "[destructive] Wipe."),
+        ({"description": "[Deprecated] Look."}, "[Deprecated] Look."),
+    ],
+)
+def test_a_description_cannot_pass_for_a_declaration(row: dict[str, str], then: str) -> None:
+    assert with_hint(row) == then
