@@ -206,6 +206,8 @@ class Call(Struct, eq=False):
     inputs: Inputs | None = None
     asks: Callable[[bool], None] | None = None
     """Takes whether the server waits for the client now, in the middle of the call."""
+    by_name: bool = False
+    """Whether a model named the tool in the arguments of one of ours, so that tools kept for apps are not meant."""
     unless_read_only: WireError | None = None
     """The answer if the tool is not declared read-only by the time the call is forwarded; `None`: any tool may run."""
 

@@ -249,7 +249,8 @@ class Router:
         if call.target in tools.NAMES:
             return self._call_own(call)
         item = self._find(Kind.TOOLS, call)
-        if item is None:
+        # "`model`: Tool is visible to and callable by the agent"
+        if item is None or (call.by_name and not item.is_for_models):
             return self._call_unlisted(call, Kind.TOOLS, ToolNotFound)
         return self._call_found(call, item)
 
@@ -374,12 +375,9 @@ class Router:
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
         refusal = NotReadOnly(name, tools.how_to_call(allowed)) if call.target == tools.CALL_READ_ONLY else None
-        by_name = jsonrpc.altered(call, target=name, params=params, unless_read_only=refusal)
-        named = self._unprefixed(Kind.TOOLS, by_name)
-        item = self._find(Kind.TOOLS, named)
-        if item is not None and not item.is_for_models:  # "`model`: Tool is visible to and callable by the agent"
-            return self._call_unlisted(named, Kind.TOOLS, ToolNotFound)
-        return self._call_tool(named)
+        return self._call_tool(
+            jsonrpc.altered(call, target=name, params=params, by_name=True, unless_read_only=refusal)
+        )
 
     def _call_tool_setting(self, call: Call) -> CallTool:
         return self._presentation.audience(call.caller.viewer).profile.call_tool

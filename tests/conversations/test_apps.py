@@ -130,6 +130,20 @@ def test_an_app_calls_no_tool_that_is_for_models_only(pair: Pair) -> None:
     call.gets(text("bought"))
 
 
+@pytest.mark.parametrize("by", CALL_TOOLS)
+@pytest.mark.parametrize("name", ["alpha.refresh", "alpha__refresh"])
+def test_a_tool_kept_for_an_app_is_not_called_by_name_while_its_server_starts(pair: Pair, name: str, by: str) -> None:
+    """The list that says whose the tool is comes after the call."""
+    pair.alpha.tools = [tool("clock", "Show the time.", _meta=NEW), tool("refresh", "Count anew.", _meta=HIDDEN)]
+    pair.alpha.starts_slowly(3)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    call = pair.front.calls(by, name=name)
+    pair.after(5)
+    call.fails(-32602, f"Tool not found: {name}")
+    pair.alpha.hears_nothing()
+
+
 def test_a_server_has_an_app_where_a_tool_names_apps_as_its_callers(pair: Pair) -> None:
     pair.alpha.tools = [tool("refresh", "Count anew.", _meta=HIDDEN)]
     pair.front.opens()
