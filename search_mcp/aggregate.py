@@ -77,7 +77,9 @@ class _Running:
         with anyio.CancelScope() as self._scope:
             if self._is_stopped:  # before it began: it still answers the calls that wait for it
                 self._scope.cancel()
-            await self.backend.run()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self.backend.compare_recalled)
+                await self.backend.run()
         self.done.set()
 
     def signal(self, number: int) -> None:
@@ -175,10 +177,15 @@ class Aggregate:
         self.router.configure(config.servers, config.settings, {each.name: each for each in self.backends})
         return before
 
-    def look_at_trust(self) -> None:
+    async def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
         for backend in self.backends:
-            backend.look_at_trust()
+            await backend.look_at_trust()
+
+    async def compare_recalled(self) -> None:
+        """Compare what is remembered of the backends with what was accepted; none of them has to run."""
+        for backend in self.backends:
+            await backend.compare_recalled_now()
 
     def tidy(self) -> None:
         """Delete what is remembered of servers that nobody started in months; may be called in any thread."""

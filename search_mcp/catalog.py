@@ -268,12 +268,17 @@ class Catalog:
         """Take note of a server's list; `None` if it cannot be had."""
         before = self._pages.get((server, kind))
         self._pages[server, kind] = page
-        if page is not None and before is not None and jsonrpc.altered(before, freshness=page.freshness) == page:
+        if page is not None and before is not None and self._looks_alike(server, before, page):
             return  # as it was remembered, most often
         self._repaired.pop((server, kind), None)
         self._named.pop(kind, None)
         self._merged.pop(kind, None)
         self.version += 1
+
+    def _looks_alike(self, server: str, before: Page, page: Page) -> bool:
+        is_pinned = server in self._servers and self._servers[server].pin_tools
+        is_pending = before.is_pending if is_pinned else page.is_pending
+        return altered(before, freshness=page.freshness, is_pending=is_pending) == page
 
     def is_known(self, server: str, kind: Kind) -> bool:
         """Whether a server's list was read, or found out not to be readable."""
@@ -302,24 +307,45 @@ class Catalog:
         hidden = self.hidden_by_read_only(server)
         return any(fold(name) in (fold(key), fold(self._servers[server].rename.get(key, key))) for key in hidden)
 
-    def changed(self, server: str) -> frozenset[str]:
-        """The tools of a server that are not what they were when first seen."""
-        page = self._pages.get((server, Kind.TOOLS))
+    def is_pinned(self, server: str) -> bool:
+        """Whether only what was first seen or accepted of a server may be shown and called."""
+        return server in self._servers and self._servers[server].pin_tools
+
+    def changed(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
+        """The tools or prompts of a server that are not what they were when first seen."""
+        page = self._pages.get((server, kind))
         return page.changed if page is not None else frozenset()
 
-    def withheld(self, server: str) -> frozenset[str]:
-        """The tools of a server that the user has to accept before anybody is shown them."""
-        return self.changed(server) if self._servers[server].pin_tools else frozenset()
+    def new(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
+        """The tools or prompts of a server that were not there when it was first seen."""
+        page = self._pages.get((server, kind))
+        return page.new if page is not None else frozenset()
+
+    def withheld(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
+        """The tools or prompts of a server that the user has to accept before anybody is shown them."""
+        page = self._pages.get((server, kind))
+        if page is None or not self.is_pinned(server):
+            return frozenset()
+        if page.trouble or page.is_pending:
+            return frozenset(entry.key for entry in page.entries)
+        return page.changed | page.new
 
     def withheld_tools(self) -> "NamedItems":
         """All of those, for the user to look at."""
         withheld = (
             (config, entry.key, config.rename.get(entry.key, entry.key), entry.fields)
             for config in self._servers.values()
+            for withheld in [self.withheld(config.name)]
             for entry, _ in self._entries(config.name, Kind.TOOLS)
-            if entry.key in self.withheld(config.name)
+            if entry.key in withheld
         )
         return NamedItems(withheld, self.prefixes)
+
+    def everything(self, kind: Kind) -> Iterator[tuple[str, Entry]]:
+        """Give every definition of a kind as it was listed, with its server; withheld and filtered ones too."""
+        for server in self._servers:
+            page = self._pages.get((server, kind))
+            yield from ((server, entry) for entry in page.entries) if page is not None else ()
 
     def is_unlistable(self, server: str, kind: Kind) -> bool:
         """Whether a server's list could not be had."""
@@ -341,9 +367,7 @@ class Catalog:
     def named(self, kind: Kind) -> "NamedItems":
         """Give the tools or prompts of every server."""
         if kind not in self._named:
-            withheld = (
-                [tool for server in self._servers for tool in self.withheld(server)] if kind is Kind.TOOLS else ()
-            )
+            withheld = [name for server in self._servers for name in self.withheld(server, kind)]
             noun = "tool" if kind is Kind.TOOLS else "prompt"
             self._named[kind] = NamedItems(self._admitted(kind), self.prefixes, withheld, noun)
         return self._named[kind]
@@ -391,10 +415,6 @@ class Catalog:
             for entry, remarks in self._entries(server, kind):
                 for remark in remarks:
                     yield server, f"{kind.value}: {entry.key}: {remark}"
-                if entry.key in page.changed:
-                    withheld = " and is withheld" if self._servers[server].pin_tools else ""
-                    remedy = f"`search-mcp check --accept {server}` accepts it"
-                    yield server, f"{entry.key} is not defined as it was when first seen{withheld}; {remedy}"
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
         for (server, uri), what in self._claims().items():
@@ -407,6 +427,34 @@ class Catalog:
                         server,
                         f"templates: {entry.key}: it fixes no scheme; only what no other server has is asked of it",
                     )
+
+    def changes(self, changed_about: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+        """Say in one sentence what of a server is not as it was when first seen, or why nothing can be compared.
+
+        Of the servers of `changed_about`, it is the title or the instructions.
+        """
+        for server in self._servers:
+            yield from ((server, change) for change in self._changes(server, server in changed_about))
+
+    def _changes(self, server: str, is_about_changed: bool) -> Iterator[str]:
+        pages = {kind: page for kind in _COMPARED if (page := self._pages.get((server, kind))) is not None}
+        is_withheld = "; nothing of it is shown until then" if self.is_pinned(server) else ""
+        yield from sorted({page.trouble + is_withheld for page in pages.values() if page.trouble})
+        parts = []
+        for kind, page in pages.items():
+            noun = kind.value.removesuffix("s")
+            if page.changed:
+                parts.append(f"not defined as when first seen: {_named(noun, page.changed)}")
+            if page.new:
+                parts.append(f"new: {_named(noun, page.new)}")
+        if is_about_changed:
+            parts.append("its title or instructions are not what they were when first seen")
+        if parts:
+            remedy = (
+                f"`search-mcp check {server}` shows the differences, `search-mcp check --accept {server}` accepts them"
+            )
+            withheld = "; withheld until it is accepted" if self.is_pinned(server) else ""
+            yield f"{'; '.join(parts)}{withheld}; {remedy}"
 
     def _claims(self) -> Mapping[tuple[str, str], str]:
         """Every URI that a server says is its own, and where it says so first."""
@@ -434,8 +482,9 @@ class Catalog:
     def _admitted(self, kind: Kind) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
         """What the filters and the repair let through: server, the backend's name, ours, the definition."""
         for config in self._servers.values():
+            withheld = self.withheld(config.name, kind)
             for entry, remarks in self._entries(config.name, kind):
-                if kind is Kind.TOOLS and not self.is_admitted(config.name, entry.key):
+                if entry.key in withheld or (kind is Kind.TOOLS and not is_allowed(config, entry.key)):
                     continue
                 if LEFT_OUT in remarks:
                     continue
@@ -453,6 +502,16 @@ def _is_app(uri: str) -> bool:
 
 
 _NOT_ASKED = Page(())
+_COMPARED = (Kind.TOOLS, Kind.PROMPTS)
+MOST_NAMED = 10
+"""Names that one sentence holds."""
+
+
+def _named(noun: str, names: Collection[str]) -> str:
+    """Name a few of many things."""
+    more = len(names) - MOST_NAMED
+    listed = ", ".join([*sorted(names)[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])])
+    return f"{noun}{'s' if len(names) > 1 else ''} {listed}"
 
 
 def is_allowed(config: ServerConfig, tool: str) -> bool:

@@ -136,18 +136,47 @@ class ToolNotFound(NotFound):
         return super().__str__() if self.suggestions else f"{self.what}. search_tools finds tools by what they do"
 
 
-class ToolWithheld(WireError):
-    """It is not what it was when first seen, and the user wants to accept that before it is used."""
+class Withheld(WireError):
+    """Its definition is neither what was first seen nor accepted since, and the user wants that before it is used."""
 
     code = INVALID_PARAMS
+    noun: ClassVar[str]
 
     def __init__(self, name: str, server: str) -> None:
         super().__init__(name, server)
         self.name, self.server = name, server
 
     def __str__(self) -> str:
-        remedy = f"the user accepts it with `search-mcp check --accept {self.server}`"
-        return f"Tool withheld: {self.name} is not defined as it was when first seen; {remedy}"
+        remedy = f"the user reads it with `search-mcp check {self.server}` and accepts it with "
+        remedy += f"`search-mcp check --accept {self.server}`"
+        return f"{self.noun} withheld: {self.name} is not defined as it was when first seen; {remedy}"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"server": self.server}
+
+
+class ToolWithheld(Withheld):
+    noun = "Tool"
+
+
+class PromptWithheld(Withheld):
+    noun = "Prompt"
+
+
+class NotCompared(WireError):
+    """A pinned server did not list what it has, so nothing of it is known to be as accepted."""
+
+    code = BACKEND_ERROR
+
+    def __init__(self, server: str, kind: str) -> None:
+        super().__init__(server, kind)
+        self.server, self.kind = server, kind
+
+    def __str__(self) -> str:
+        return (
+            f"MCP server '{self.server}' did not list its {self.kind}, and \"pinTools\" admits only what can be "
+            f"compared with what was accepted; `search-mcp check {self.server}` shows why"
+        )
 
     def data(self) -> Mapping[str, Any]:
         return {"server": self.server}

@@ -28,7 +28,7 @@ _EMOJI = (
 )
 _PICTURES = r"\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _JOINING = r"\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc\u0900-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa"
-"""Scripts with words that are spelt with joiners: Arabic and its relatives, those of India, Burmese, Khmer, Mongolian."""
+"""Scripts with words that are spelt with joiners: Arabic, those of India, Burmese, Khmer, Mongolian."""
 _RIGHT_TO_LEFT = r"\u0590-\u05ff\u0600-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _HONEST = (
     rf"(?<=[{_EMOJI}])[\ufe0e\ufe0f](?![{_SELECTORS}])"  # the emoji or the text form of one character
@@ -47,7 +47,8 @@ def visible(text: str) -> str:
     """Write invisible and reordering characters as `\\u{...}`; the rest stays as it is."""
     if text.isascii():
         return text
-    return _compiled(f"({_HONEST})|{INVISIBLE}").sub(lambda found: found[1] or _escaped(found[0]), text)
+    shown: str = _compiled(f"({_HONEST})|{INVISIBLE}").sub(lambda found: found[1] or _escaped(found[0]), text)
+    return shown
 
 
 def wholly_visible(text: str) -> str:

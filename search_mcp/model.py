@@ -257,7 +257,13 @@ class Page(Struct, frozen=True):
     freshness: Freshness = Freshness()
     rejected: tuple[str, ...] = ()
     changed: frozenset[str] = frozenset()
-    """The tools that are not what they were when first seen, and were not accepted since."""
+    """The entries whose definitions are neither what was first seen nor what was accepted since."""
+    new: frozenset[str] = frozenset()
+    """The entries that were not there when the list was first seen, and were not accepted since."""
+    trouble: str = ""
+    """Why it could not be compared with what was first seen, if it could not."""
+    is_pending: bool = False
+    """Whether it is remembered, and still to be compared."""
 
 
 class ServerFacts(Struct, frozen=True):
@@ -281,6 +287,8 @@ class Status(Struct, frozen=True):
     """Its last start failed minutes ago, and it has no list: clients do not wait for one."""
     command: str | None = None
     """What would be run, without secrets, if it is held until the user accepts that."""
+    is_about_changed: bool = False
+    """Whether its title or instructions are not what was first seen or accepted since."""
 
 
 class Backend(Protocol):

@@ -6,7 +6,7 @@ versions are the dialects'.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from search_mcp import arguments, jsonrpc, profiles, tools
@@ -23,6 +23,7 @@ from search_mcp.errors import (
     NotReadOnly,
     NotRunning,
     PromptNotFound,
+    PromptWithheld,
     ResourceNotFound,
     SwitchedOff,
     TaskNotFound,
@@ -98,7 +99,8 @@ class Router:
         self._elicitations = IdMap()
         self._subscribed: dict[str, str] = {}  # the server that the client subscribed to each URI at
         self._problems: set[tuple[str, str]] = set()
-        self._examined = -1  # the catalogue's version when its problems were last looked for
+        # The catalogue's version when its problems were last looked for, and the servers with changed instructions
+        self._examined: tuple[int, Collection[str]] = -1, ()
         self._own = tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
         self._backends: Mapping[str, Backend] = {}
         self._log_level: str | None = None
@@ -412,8 +414,8 @@ class Router:
             status = self._status(server)
             if status.state in ENDED_STATES and status.state != FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
-            if kind is Kind.TOOLS and own in self._catalog.withheld(server):
-                raise ToolWithheld(call.target, server)
+            if own in self._catalog.withheld(server, kind):
+                raise (ToolWithheld if kind is Kind.TOOLS else PromptWithheld)(call.target, server)
             if kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
                 continue
             if kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):
@@ -639,12 +641,20 @@ class Router:
         if changed:
             self._tell_front(CatalogChanged(changed))
 
+    def changes(self) -> Iterable[tuple[str, str]]:
+        """Give what of the servers is not as it was when first seen, by server."""
+        return self._catalog.changes(self._changed_about())
+
+    def _changed_about(self) -> Collection[str]:
+        return [name for name in self._backends if self._status(name).is_about_changed]
+
     def _log_problems(self) -> None:
         """Say once of each definition that was repaired or left out, and why."""
-        if self._examined == self._catalog.version:
+        changed = self._changed_about()
+        if self._examined == (self._catalog.version, changed):
             return
-        self._examined = self._catalog.version
-        before, self._problems = self._problems, set(self._catalog.problems())
+        self._examined = self._catalog.version, changed
+        before, self._problems = self._problems, {*self._catalog.problems(), *self._catalog.changes(changed)}
         for problem in self._problems - before:
             log.warning("! %s: %s", *problem)
 

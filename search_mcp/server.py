@@ -278,7 +278,6 @@ async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: 
 
     def look() -> None:
         nonlocal complaint, current
-        aggregate.look_at_trust()
         config = _read_again(follow)
         if isinstance(config, Config) and config == current:
             pass  # it was touched, or it is as it was read first
@@ -305,6 +304,7 @@ async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: 
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()
+            await aggregate.look_at_trust()
             look()  # the first time for what was edited before the watch was in place
             if not follow.is_remembered:
                 await anyio.to_thread.run_sync(follow.remember_held)

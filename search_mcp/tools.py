@@ -390,16 +390,14 @@ class OwnTools:
                 server["description"] = self._facts[status.server].description
             if status.reason is not None:
                 server["lastError"] = status.reason
-            if status.command is not None:
-                server["command"] = status.command
             elif status.state == "stopped":
                 server["note"] = "not started yet: a call starts it"
+            if status.command is not None:
+                server["command"] = status.command
             if self._facts[status.server].read_only:
                 server["readOnly"] = True
                 server["leftOut"] = len(self._catalog.hidden_by_read_only(status.server))
-            if changed := sorted(self._catalog.changed(status.server)):
-                server["changedTools"] = changed
-                server["withheld"] = bool(self._catalog.withheld(status.server))
+            server.update(self._changes(status))
             own = _trimmed(status.offer.instructions, min(room, SERVER_INSTRUCTIONS_LENGTH)) if status.offer else ""
             if own:
                 server["instructions"] = own
@@ -410,6 +408,18 @@ class OwnTools:
             return "\n".join(lines), {"servers": servers}
         broken = f"The last edit of the configuration has no effect: {self.configuration_error}"
         return "\n".join([broken, *lines]), {"servers": servers, "configurationError": self.configuration_error}
+
+    def _changes(self, status: Status) -> dict[str, Any]:
+        """Say what of a server is not as when first seen; of what is new only the number: names are its own words."""
+        name, found = status.server, dict[str, Any]()
+        for kind, noun in ((Kind.TOOLS, "Tools"), (Kind.PROMPTS, "Prompts")):
+            if changed := sorted(self._catalog.changed(name, kind)):
+                found[f"changed{noun}"] = changed
+            if new := self._catalog.new(name, kind):
+                found[f"new{noun}"] = len(new)
+        if status.is_about_changed:
+            found["changedInstructions"] = True
+        return {**found, "withheld": self._catalog.is_pinned(name)} if found else {}
 
 
 def _trimmed(text: str, length: int) -> str:
@@ -434,12 +444,23 @@ def _server_text(server: Mapping[str, Any]) -> str:
         text += f" ({server['note']})"
     if "readOnly" in server:
         text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
-    if "changedTools" in server:
-        text += f"; not defined as when first seen{' and withheld' if server['withheld'] else ''}: "
-        text += f"{', '.join(server['changedTools'][:MOST_NAMED])} (`search-mcp check --accept {server['name']}`)"
+    if "withheld" in server:
+        text += f"; not as when first seen{' and withheld' if server['withheld'] else ''}: {_changes_text(server)} "
+        text += (
+            f"(`search-mcp check {server['name']}` shows it, `search-mcp check --accept {server['name']}` accepts it)"
+        )
     if "instructions" in server:
         text += f"; its instructions: {server['instructions']}"
     return " ".join(text.split())
+
+
+def _changes_text(server: Mapping[str, Any]) -> str:
+    changed = [*server.get("changedTools", ()), *server.get("changedPrompts", ())]
+    parts = [", ".join(changed[:MOST_NAMED])] if changed else []
+    for key, noun in (("newTools", "new tool"), ("newPrompts", "new prompt")):
+        if count := server.get(key):
+            parts.append(f"{count} {noun}{'' if count == 1 else 's'}")
+    return "; ".join([*parts, *(["its instructions"] if "changedInstructions" in server else [])])
 
 
 def _argument(arguments: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

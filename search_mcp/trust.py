@@ -1,159 +1,175 @@
-"""What each server's tools were when first seen, and which of them are others now.
+"""What was first seen of each server or accepted since: a folder with one record a server.
 
-Decides what counts as a change and remembers it, one file a server, until the user accepts it. A server
-that is updated, or taken over, may describe an old tool anew; a model reads that as instructions. What
-to do about it is not decided here: the catalogue reports such a tool, or withholds it. Several processes share
-the folder: one changes a record at a time, as it is then.
+Decides when a record is read and written, and what a record that cannot be used means: nothing is accepted then. What
+counts as a change is decided in `baseline`, what to do about it in the catalogue and the supervisor. Several processes
+share the folder: one changes a record at a time, as it is then. Everything here may block, and is called in a thread.
 """
 
 import hashlib
-import logging
+import threading
 from collections.abc import Callable, Collection
-from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig
 from search_mcp.files import locked, write_whole
-from search_mcp.jsonrpc import Fields, Struct
-from search_mcp.model import Page
 
-log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from search_mcp.baseline import Listed, Open, Record, Verdict
 
-MOST_TOOLS = 10_000
-"""How many tools of one server are remembered: a server that invents names without end fills no disk."""
 PATIENCE_SECONDS = 5.0
 """How long another process may be at the records before nothing is remembered: it was stopped in the midst of it."""
 
-Digests = dict[str, dict[str, str]]
-"""By tool, then by variant: by protocol revision, and by the extensions that the client declares."""
-
-
-class _Record(Struct, frozen=True):
-    version: Literal[1]
-    accepted: Digests
-    changed: Digests
-
-
-def _no_record() -> _Record:
-    return _Record(1, {}, {})
-
-
-_Change = Callable[[_Record], None]
-
 
 class TrustStore:
-    """A folder of records. One that is damaged counts as none, one that cannot be read is left alone; both are said."""
+    """A folder of records."""
 
     def __init__(self, folder: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.folder = folder
         self._lock = folder.with_name(f"{folder.name}.lock")  # not in it: edits in it are followed
         self._patience_seconds = patience_seconds
+        self._turn = threading.Lock()  # between threads, which would look at the file's lock again and again
 
-    def examine(self, config: ServerConfig, variant: str, page: Page) -> frozenset[str]:
-        """Compare a list of tools with what was first seen; return those that are not what was accepted."""
-        record = self._load(config)
-        if record is None:
-            return frozenset()
-        compare = partial(_compare, variant=variant, page=page)
-        if _changes(compare, record):
-            try:
-                record = self._revise(config, compare)
-            except OSError as exc:
-                log.warning("! what %s's tools are now cannot be remembered in %s: %s", config.name, self.folder, exc)
-        return frozenset(record.changed)
+    def compare(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
+        """Compare what a kind of client was given with what was accepted; nothing is written."""
+        rules = _rules()
+        try:
+            _, verdict = rules.judge(self._load(config), label, rules.seen(listed))
+        except (OSError, ValueError) as exc:
+            return _trouble(config, self._path(config), exc)
+        found: Verdict = verdict
+        return found
 
-    def changed(self, config: ServerConfig) -> frozenset[str]:
-        """Tell which tools were found changed when last listed, and were not accepted since."""
-        record = self._load(config)
-        return frozenset(record.changed) if record is not None else frozenset()
+    def record(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
+        """Compare in the same way, and keep what is first seen and what is open."""
+        rules = _rules()
+        listing = rules.seen(listed)
+        verdicts: list[Verdict] = []
 
-    def accept(self, config: ServerConfig, tools: Collection[str]) -> None:
-        """Take these tools as they were when last listed for what they should be.
+        def judged(record: "Record") -> "Record":
+            after, verdict = rules.judge(record, label, listing)
+            verdicts.append(verdict)
+            result: Record = after
+            return result
+
+        try:
+            self._revise(config, judged)
+        except ValueError as exc:
+            return _trouble(config, self._path(config), exc)
+        except OSError as exc:
+            verdict = verdicts[-1] if verdicts else self.compare(config, label, listed)
+            # What is open is only remembered for others to read; a baseline that is not kept is none.
+            return verdict if not verdict.begins else _trouble(config, self._path(config), exc)
+        return verdicts[-1]
+
+    def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
+        """Give the accepted title and instructions; one short line is read."""
+        try:
+            with self._path(config).open("rb") as file:
+                found: tuple[str, str] | None = _rules().read_about(file.readline())
+        except (OSError, ValueError):
+            return None  # the comparison that follows says so
+        return found
+
+    def state(self, config: ServerConfig) -> object:
+        """Give what changes whenever the record does."""
+        try:
+            state = self._path(config).stat()
+        except OSError:
+            return None
+        return state.st_mtime_ns, state.st_size, state.st_ino
+
+    def opened(self, config: ServerConfig, label: str, listed: "Listed") -> "Collection[Open]":
+        """Give every difference between what was accepted and what was listed, to this kind of client and to others.
+
+        Of a record that is damaged, or of another version, nothing is accepted: all is new.
+
+        Raises:
+            OSError: the record cannot be read.
+        """
+        rules = _rules()
+        listing = rules.seen(listed)
+        try:
+            record = self._load(config)
+        except ValueError:
+            record = rules.Record(sections=frozenset(listing))
+        found: list[Open] = rules.opened(record, label, listing)
+        return found
+
+    def accept(self, config: ServerConfig, accepted: "Collection[Open]") -> None:
+        """Accept exactly these definitions, and that those are gone which have none; a damaged record starts anew.
 
         Raises:
             OSError: that cannot be remembered.
         """
-        self._revise(config, partial(_accept, tools=tools))
+        rules = _rules()
+        self._revise(config, lambda record: rules.with_all_accepted(record, accepted), is_damage_final=False)
 
-    def _path(self, config: ServerConfig) -> Path:
+    def _path(self, config: ServerConfig, suffix: str = "jsonl") -> Path:
         identity = jsonrpc.encode_bytes([config.name, config.command, config.args, config.cwd])
-        return self.folder / f"{fold(config.name)[:40]}-{hashlib.sha256(identity).hexdigest()[:16]}.json"
+        return self.folder / f"{fold(config.name)[:40]}-{hashlib.sha256(identity).hexdigest()[:16]}.{suffix}"
 
-    def _load(self, config: ServerConfig) -> _Record | None:
-        path = self._path(config)
+    def _load(self, config: ServerConfig) -> "Record":
+        """Read a record; where there is none, that of the format before, which stays.
+
+        Raises:
+            OSError, ValueError: it cannot be read, or it is damaged.
+        """
+        rules = _rules()
+        record: Record
         try:
-            return _read(path)
-        except OSError as exc:  # it may be readable the next time
-            log.warning("! what %s's tools were when first seen cannot be read: %s", config.name, exc)
-            return None
-        except ValueError as exc:
-            log.warning("! what %s's tools were when first seen is not known any more: %s: %s", config.name, path, exc)
-            return _no_record()
+            with self._path(config).open("rb") as file:
+                record = rules.read(file)
+                return record
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        try:
+            record = rules.read_version_1(self._path(config, "json").read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            record = rules.Record()
+        return record
 
-    def _revise(self, config: ServerConfig, change: _Change) -> _Record:
-        """Change a record as it is now, whatever it was when somebody looked; return it.
+    def _revise(
+        self, config: ServerConfig, change: "Callable[[Record], Record]", *, is_damage_final: bool = True
+    ) -> None:
+        """Change a record as it is now, whatever it was before.
 
         Raises:
             OSError: it cannot be read or written, or another process does not let go of it.
+            ValueError: it is damaged.
         """
-        path = self._path(config)
-        with locked(self._lock, self._patience_seconds):
-            try:
-                record = _read(path)
-            except ValueError:  # which was said when it was looked at
-                record = _no_record()
-            if _changes(change, record):
-                write_whole(path, jsonrpc.encode_bytes(record))
-        return record
+        if not self._turn.acquire(timeout=self._patience_seconds):
+            raise TimeoutError("another thread has not been done with it")
+        try:
+            with locked(self._lock, self._patience_seconds):
+                try:
+                    record = self._load(config)
+                except ValueError:
+                    if is_damage_final:
+                        raise
+                    record = _rules().Record(sections=frozenset(_rules().SECTIONS))
+                after = change(record)
+                if after != record:
+                    write_whole(self._path(config), _rules().written(after))
+        finally:
+            self._turn.release()
 
 
-def _compare(record: _Record, variant: str, page: Page) -> None:
-    """Note what is seen for the first time, and what is not as it was accepted."""
-    for entry in page.entries:
-        if entry.key not in record.accepted and len(record.accepted) >= MOST_TOOLS:
-            continue
-        seen = digest(entry.fields)
-        if record.accepted.setdefault(entry.key, {}).setdefault(variant, seen) != seen:
-            record.changed.setdefault(entry.key, {})[variant] = seen
-        else:
-            _forget(record.changed, entry.key, variant)
+def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
+    """Say why nothing can be compared, and the remedy."""
+    what = f"the record of its accepted definitions {path}"
+    if isinstance(exc, ValueError):
+        remedy = f"`search-mcp check --accept {config.name}` starts a new one"
+        why = f"{what} is damaged, or of another version: {exc}; {remedy}"
+    else:
+        assert isinstance(exc, OSError)
+        why = f"{what} cannot be read or written: {exc.strerror or exc}; check the permissions there"
+    verdict: Verdict = _rules().Verdict(trouble=why)
+    return verdict
 
 
-def _accept(record: _Record, tools: Collection[str]) -> None:
-    for tool in tools:
-        record.accepted.setdefault(tool, {}).update(record.changed.pop(tool, {}))
-
-
-def _changes(change: _Change, record: _Record) -> bool:
-    """Change a record; tell whether it is another one now."""
-    before = jsonrpc.encode_bytes(record)
-    change(record)
-    return jsonrpc.encode_bytes(record) != before
-
-
-def digest(definition: Fields) -> str:
-    """Sum up a definition, whatever the order of its keys; `_meta` may hold anything, a clock included."""
-    summed = hashlib.sha256()
-    for key in sorted(definition.keys() - {"_meta"}):
-        summed.update(jsonrpc.encode_bytes(key))
-        summed.update(jsonrpc.canonical(definition[key]))
-    return summed.hexdigest()
-
-
-def _forget(digests: Digests, tool: str, variant: str) -> None:
-    by_variant = digests.get(tool, {})
-    by_variant.pop(variant, None)
-    if not by_variant:
-        digests.pop(tool, None)
-
-
-def _read(path: Path) -> _Record:
-    try:
-        return jsonrpc.typed(path.read_bytes(), _Record)
-    except (FileNotFoundError, NotADirectoryError):
-        return _no_record()
-    except ValueError as exc:
-        raise ValueError(f"it is damaged, or of another version: {exc}") from exc
+def _rules() -> Any:
+    return import_module("search_mcp.baseline")  # with the first list, not at the start

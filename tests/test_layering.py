@@ -39,6 +39,7 @@ GROUPS = {
         "resources",
         "suggest",
         "invisible",
+        "baseline",
         "search.*",
         "backend.lifecycle",
         "backend.limit",

@@ -1,13 +1,17 @@
 """What is known of a backend: its offer, its era, its lists; from its last life, then from this one.
 
-Decides when a list is read and what is remembered of it. What a list is used for is the catalogue's
-business, how it is asked for the dialects'.
+Decides when a list is read, when it is compared with what was accepted, and what is remembered of it. What a list is
+used for is the catalogue's business, how it is asked for the dialects'. A list is told once it is compared, and each
+kind has one task that reads and compares it, so that no older list follows a newer one.
 """
 
 import asyncio
 import logging
 import os
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -25,10 +29,23 @@ from search_mcp.cache import (
 from search_mcp.config import ServerConfig, redact
 from search_mcp.definitions import declares_read_only
 from search_mcp.dialects import BackDialect
-from search_mcp.errors import BackendAnswered
+from search_mcp.dialects.params import extensions
+from search_mcp.errors import (
+    BackendAnswered,
+    NotCompared,
+    PromptNotFound,
+    PromptWithheld,
+    ToolNotFound,
+    ToolWithheld,
+    WireError,
+)
 from search_mcp.jsonrpc import UNSET, altered
 from search_mcp.model import Era, Kind, ListChanged, News, Offer, Opening, Page
 from search_mcp.peer import ConnectionEndedError
+from search_mcp.trust import TrustStore
+
+if TYPE_CHECKING:
+    from search_mcp.baseline import Listed, Open, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +56,10 @@ CHANGE_SECONDS = 0.5
 """How many changes that fast after each other are read at once; then one is, in as many seconds."""
 FRESH_SECONDS = 1.0
 """How long a list that was read is not read again for somebody who looks at it."""
+COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
+"""The lists that are compared with what was accepted. Resources change by nature."""
+ABOUT_LENGTH = 65_536
+"""Characters of a server's title and of its instructions that are kept: more is read by nobody."""
 
 
 class Known:
@@ -46,6 +67,9 @@ class Known:
 
     def __init__(self, config: ServerConfig, tell: Callable[[News], None], surroundings: Surroundings) -> None:
         self.offer: Offer | None = None
+        """What it said of itself; if it is pinned, with the accepted title and instructions."""
+        self.is_about_changed = False
+        """Whether its title or instructions are not the accepted ones."""
         self.era: Era | None = None
         """The era it was last opened in; `None` while nothing is proven."""
         self._config, self._tell, self._world = config, tell, surroundings
@@ -54,13 +78,22 @@ class Known:
         self.failure: Failure | None = None
         """How its last start failed, in this process or an earlier one."""
         self._key: Key | None = None
-        self._variant = ""  # of its tool definitions, in this life
+        self._label = ""  # the kind of client that it lists things for
+        self._said: Offer | None = None  # what it said of itself
+        self._heard: dict[Kind, Page] = {}  # lists that were read and are not compared yet
+        self._accepted_about: tuple[str, str] | None = None
+        self._keyed: dict[Kind, tuple[Page, frozenset[str]]] = {}  # the names in a list
+        self._looked_at: object = None  # the state of the record of what was accepted, when it was last compared with
+        self._looks = 0
+        self.recalled = asyncio.Event()
+        """Set when remembered lists are there to be compared."""
+        self._readings = dict.fromkeys(Kind, 0)  # how many were begun in this life
+        self._compared = dict.fromkeys(Kind, 0)  # the last of them that is compared
+        self.on_compared: Callable[[], None] = lambda: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_only: frozenset[str] = frozenset()
         self._read_only_of: Page | None = None  # the list it was made of
         self._read_at: dict[Kind, float] = {}  # in this life
-        self.has_listed_tools = False
-        """Whether its tools were listed, or could not be, in this life."""
 
     @property
     def is_complete(self) -> bool:
@@ -84,6 +117,7 @@ class Known:
         Lists that another kind of client was given serve until the backend has answered: they do not make it
         complete, so it is started.
         """
+        self._label = " ".join([opening.era.value, *sorted(extensions(opening.capabilities))])
         cache = self._world.cache
         if cache is None:
             return
@@ -103,17 +137,25 @@ class Known:
             record = altered(similar, offer=_for_another_client(similar.offer))
         if record is None:
             return
-        self.offer = record.offer
+        self._said = _with_short_about(record.offer)
+        if self._is_pinned and self._world.trust is not None:
+            self._accepted_about = self._world.trust.accepted_about(self._config)
+        self.offer = self._shown_at_first(self._said)
         if record.offer.era is opening.era or (is_own and age_seconds < VERDICT_SECONDS):
             self.era = record.offer.era
         if not record.pages:
             return  # none could be had then, and one may now
         if is_own and age_seconds < RENEWAL_SECONDS:
             self._missing.clear()
-        self._pages = dict(record.pages)
-        self._mark_changed_tools()
+        is_pending = self._world.trust is not None
+        self._pages = {
+            kind: altered(page, is_pending=True) if is_pending and kind in COMPARED else page
+            for kind, page in record.pages.items()
+        }
+        self.recalled.set()
         for kind in Kind:
-            self._tell(ListChanged(self._config.name, kind, self._pages.get(kind)))
+            if not self._is_pinned or kind not in self._pages or kind not in COMPARED:
+                self._tell(ListChanged(self._config.name, kind, self._pages.get(kind)))
 
     @property
     def failed_lately(self) -> bool:
@@ -121,6 +163,11 @@ class Known:
         if self.failure is None or self._pages:
             return False
         return self._world.wall_clock() - self.failure.at < FAILURE_SECONDS
+
+    async def compare_recalled(self) -> None:
+        """Compare what is remembered with what was accepted, and tell of it; of a pinned server it was not told yet."""
+        self.recalled.clear()
+        await self._compare_again(is_first=True)
 
     def _remember(self, offer: Offer) -> None:
         if self._world.cache is not None and self._key is not None:
@@ -136,36 +183,47 @@ class Known:
 
     def meet(self, offer: Offer) -> None:
         """Take note of what it says of itself."""
-        self.era, self.offer = offer.era, offer
+        self.era, self._said = offer.era, _with_short_about(offer)
+        self.offer = self._shown_at_first(self._said)
         self._read_at.clear()
-        self.has_listed_tools = False
+        self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
         self.failure = None
         if self._world.cache is not None and self._key is not None:
             self._world.cache.clear_failure(self._key)
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
-        self._variant, offered = dialect.variant, dialect.offer.kinds
+        offered = dialect.offer.kinds
         self._missing &= offered
         async with anyio.create_task_group() as tasks:
             for kind in Kind:
                 if kind in offered:
                     tasks.start_soon(self._keep_list, dialect, kind)
                 else:
-                    self.hear(ListChanged(self._config.name, kind, Page(())))
+                    tasks.start_soon(self._note_none, kind)
+
+    async def _note_none(self, kind: Kind) -> None:
+        """Take note of a list that it does not have."""
+        self._readings[kind] += 1
+        await self._note(kind, Page(()))
+        self._compared[kind] = self._readings[kind]
+        self.on_compared()
 
     async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
         in_a_row = 0
         while True:
             self._stale[kind] = stale = asyncio.Event()
+            self._readings[kind] += 1
             try:
                 await self._read_list(dialect, kind)
             except ConnectionEndedError:
                 return  # the next life reads it
+            self._compared[kind] = self._readings[kind]
             self._missing.discard(kind)
             self._read_at[kind] = self._world.clock()
             if self.is_complete:
                 self._remember(dialect.offer)
+            self.on_compared()
             await stale.wait()
             is_soon = self._world.clock() - self._read_at[kind] < CHANGE_SECONDS
             in_a_row = in_a_row + 1 if is_soon else 0
@@ -184,7 +242,9 @@ class Known:
         except (BackendAnswered, ValueError, TimeoutError) as exc:
             why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
             log.warning("! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
-            self.hear(ListChanged(self._config.name, kind, None))
+            await self._note(kind, None)
+        else:
+            await self._note(kind, self._heard.pop(kind))
 
     def mark_stale(self, kind: Kind) -> None:
         """Take note that a list changed."""
@@ -198,42 +258,157 @@ class Known:
             self.mark_stale(kind)
 
     def hear(self, news: News) -> None:
-        """Take note of what a dialect tells, and pass it on."""
+        """Take note of what a dialect tells, and pass it on; a list once it is compared with what was accepted."""
         if isinstance(news, ListChanged):
-            page, trust = news.page, self._world.trust
-            known = self._pages.get(news.kind)
-            if page is not None and known is not None and page.entries == known.entries:
-                page = altered(page, entries=known.entries)  # as it was remembered, most often: kept once
-            if page is not None and news.kind is Kind.TOOLS and trust is not None:
-                page = _marked(page, trust.examine(self._config, self._variant, page))
-            news = altered(news, page=page)
-            self.has_listed_tools |= news.kind is Kind.TOOLS
-            if page is None:
-                self._pages.pop(news.kind, None)
-            else:
-                self._pages[news.kind] = page
-        self._tell(news)
+            assert news.page is not None, "a list that cannot be had raises"
+            self._heard[news.kind] = news.page
+        else:
+            self._tell(news)
+
+    async def _note(self, kind: Kind, page: Page | None) -> None:
+        """Take note of a list that was read, compare it and tell of it."""
+        known = self._pages.get(kind)
+        if page is not None and known is not None and page.entries == known.entries:
+            page = altered(page, entries=known.entries)  # as it was remembered, most often: kept once
+        trust = self._world.trust
+        if trust is None or kind not in COMPARED:
+            self._put(kind, page)
+            return
+        looks = -1
+        while looks != self._looks:  # something was accepted meanwhile
+            looks, pinned = self._looks, self._is_pinned
+            listed = self._listed(kind, page)
+            verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=pinned))
+        self._put_judged(kind, page, listed, verdict)
+        if verdict.is_news and not pinned:  # which is not waited for
+            recorded = await self._world.aside(partial(trust.record, self._config, self._label, listed))
+            if recorded.trouble != verdict.trouble:
+                self._put_judged(kind, page, listed, recorded)
+
+    def _judged(self, trust: TrustStore, listed: "Listed", *, keeps: bool) -> "Verdict":
+        """Compare; keep what is first seen before it is told, if that is what makes it known."""
+        self._looked_at = trust.state(self._config)
+        verdict = trust.compare(self._config, self._label, listed)
+        is_due = verdict.is_news and (keeps or (verdict.begins and self._is_pinned))
+        return trust.record(self._config, self._label, listed) if is_due else verdict
+
+    def _listed(self, kind: Kind, page: Page | None) -> "Listed":
+        """What is compared together: with the tools, what the server says of itself."""
+        listed: Listed = rules().Listed(
+            tools=page if kind is Kind.TOOLS else None,
+            prompts=page if kind is Kind.PROMPTS else None,
+            offer=self._said if kind is Kind.TOOLS else None,
+        )
+        return listed
+
+    def _put_judged(self, kind: Kind, page: Page | None, listed: "Listed", verdict: "Verdict") -> None:
+        self._show_about(listed, verdict)
+        self._put(kind, None if page is None else rules().marked(page, kind, verdict))
+
+    def _put(self, kind: Kind, page: Page | None) -> None:
+        if page is None:
+            self._pages.pop(kind, None)
+        else:
+            self._pages[kind] = page
+        self._tell(ListChanged(self._config.name, kind, page))
 
     # Trust
 
-    def look_at_trust(self) -> None:
+    @property
+    def _is_pinned(self) -> bool:
+        return self._config.pin_tools and self._world.trust is not None
+
+    def adopt(self, config: ServerConfig) -> None:
+        """Go over to an entry that is started alike; what is withheld follows from it."""
+        was_pinned, self._config = self._is_pinned, config
+        if was_pinned != self._is_pinned and self._said is not None:
+            self.offer = self._shown_at_first(self._said)
+            self._looked_at = None
+            self.recalled.set()
+
+    async def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
-        if self._mark_changed_tools():
-            self._tell(ListChanged(self._config.name, Kind.TOOLS, self._pages[Kind.TOOLS]))
+        self._looks += 1
+        trust = self._world.trust
+        if trust is not None and await self._world.aside(partial(trust.state, self._config)) != self._looked_at:
+            await self._compare_again(is_first=False)
 
-    def _mark_changed_tools(self) -> bool:
-        page = self._pages.get(Kind.TOOLS)
-        if page is None or self._world.trust is None:
-            return False
-        self._pages[Kind.TOOLS] = marked = _marked(page, self._world.trust.changed(self._config))
-        return marked.changed != page.changed
+    async def _compare_again(self, *, is_first: bool) -> None:
+        trust = self._world.trust
+        if trust is None or not self._pages:
+            return
+        for kind in COMPARED:
+            page = self._pages.get(kind)
+            listed = self._listed(kind, page)
+            verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=False))
+            if self._pages.get(kind) is not page:
+                continue  # it was read meanwhile, and compared then
+            before = self.offer, self.is_about_changed
+            if page is not None and (is_first or rules().marked(page, kind, verdict) is not page):
+                self._put_judged(kind, page, listed, verdict)
+            else:
+                self._show_about(listed, verdict)
+                if page is not None and (self.offer, self.is_about_changed) != before:
+                    self._put(kind, page)
+
+    def _show_about(self, listed: "Listed", verdict: "Verdict") -> None:
+        """Show what a server says of itself as it was compared, unless it has said something else meanwhile."""
+        if listed.offer is None or listed.offer is not self._said:
+            return
+        section, self._accepted_about = rules().ABOUT, verdict.about
+        self.is_about_changed = section in verdict.changed.get(section, ()) or section in verdict.new.get(section, ())
+        if self._is_pinned and (self.is_about_changed or verdict.trouble):
+            title, instructions = verdict.about or ("", "")
+            self.offer = altered(listed.offer, title=title, instructions=instructions)
+        else:
+            self.offer = listed.offer
+
+    def _shown_at_first(self, said: Offer) -> Offer:
+        """What is shown of a server's own words until they are compared: of a pinned one, what was accepted."""
+        if not self._is_pinned:
+            return said
+        title, instructions = self._accepted_about or ("", "")
+        return altered(said, title=title, instructions=instructions)
+
+    def opened(self) -> "list[Open]":
+        """Give every difference between what was accepted and what is listed now; may block.
+
+        Raises:
+            OSError: the record cannot be read.
+        """
+        if self._world.trust is None:
+            return []
+        listed = rules().Listed(self._pages.get(Kind.TOOLS), self._pages.get(Kind.PROMPTS), self._said)
+        return list(self._world.trust.opened(self._config, self._label, listed))
+
+    def is_compared(self, kind: Kind) -> bool:
+        """Whether a call may be judged by this list: it is of this life, and no change of it was announced since."""
+        due = self._readings[kind] + self._stale[kind].is_set()
+        return self._compared[kind] >= max(1, due)
+
+    def refusal(self, kind: Kind, key: str, name: str) -> WireError | None:
+        """Say why a pinned server is not given a call: what it is for is not known to be accepted."""
+        page = self._pages.get(kind)
+        if page is None:
+            return NotCompared(self._config.name, kind.value)
+        if page.trouble or key in page.changed or key in page.new:
+            return (ToolWithheld if kind is Kind.TOOLS else PromptWithheld)(name, self._config.name)
+        if page is not self._keyed.get(kind, (None, ()))[0]:
+            self._keyed[kind] = page, frozenset(entry.key for entry in page.entries)
+        if key not in self._keyed[kind][1]:
+            return (ToolNotFound if kind is Kind.TOOLS else PromptNotFound)(name, ())
+        return None
 
 
-def _marked(page: Page, changed: frozenset[str]) -> Page:
-    """Mark the tools of a page that are not what they were."""
-    if changed:
-        changed &= {entry.key for entry in page.entries}
-    return page if changed == page.changed else altered(page, changed=changed)
+def _with_short_about(offer: Offer) -> Offer:
+    if len(offer.title) <= ABOUT_LENGTH and len(offer.instructions) <= ABOUT_LENGTH:
+        return offer
+    return altered(offer, title=offer.title[:ABOUT_LENGTH], instructions=offer.instructions[:ABOUT_LENGTH])
+
+
+def rules() -> Any:
+    """Load what counts as a change: with the first list, not at the start."""
+    return import_module("search_mcp.baseline")
 
 
 def _for_another_client(offer: Offer) -> Offer:

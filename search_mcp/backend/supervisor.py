@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
@@ -37,7 +37,6 @@ from search_mcp.model import (
     Era,
     Kind,
     Later,
-    ListChanged,
     News,
     Offer,
     Opening,
@@ -46,6 +45,9 @@ from search_mcp.model import (
     Status,
 )
 from search_mcp.peer import ConnectionEndedError
+
+if TYPE_CHECKING:
+    from search_mcp.baseline import Open
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +74,8 @@ class Supervisor:
         surroundings: Surroundings,
     ) -> None:
         self._config, self._tell, self._later, self._world = config, tell, later, surroundings
-        self._known = Known(config, self._hear, surroundings)
+        self._known = Known(config, tell, surroundings)
+        self._known.on_compared = self._release_held
         self._state = State.STOPPED
         self._reason: str | None = None
         self._retry_at: float | None = None
@@ -116,6 +119,7 @@ class Supervisor:
             self._known.offer,
             self._start_seconds,
             failed_lately=self._known.failed_lately,
+            is_about_changed=self._known.is_about_changed,
         )
 
     # From the configuration
@@ -127,9 +131,11 @@ class Supervisor:
     def adopt(self, config: ServerConfig) -> None:
         """Go over to an entry that is started alike."""
         is_edited, self._config = config != self._config, config
+        self._known.adopt(config)
         if config.startup != "auto":
             self._is_lazy = config.startup == "lazy"
         self._watch_idleness()
+        self._release_held()
         is_idle = self._dialect is None and self._state in (State.STOPPED, State.READY)  # or is about to be stopped
         is_given_up = self._state is State.FAILED and is_edited
         is_wanted = is_given_up if config.startup == "auto" else not self._is_lazy and (is_idle or is_given_up)
@@ -177,9 +183,36 @@ class Supervisor:
         else:
             self._known.recall(opening, program)
 
-    def look_at_trust(self) -> None:
+    async def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
-        self._known.look_at_trust()
+        try:
+            await self._known.look_at_trust()
+        except Exception:  # a bug here must not take the other backends down
+            log.exception("! %s: bug while looking at what was accepted", self.name)
+
+    async def compare_recalled(self) -> None:
+        """Compare what is remembered of it with what was accepted, whenever something is."""
+        while True:
+            await self._known.recalled.wait()
+            try:
+                await self.compare_recalled_now()
+            except Exception:  # a bug here must not take the other backends down
+                log.exception("! %s: bug while comparing what is remembered", self.name)
+
+    async def compare_recalled_now(self) -> None:
+        """Compare it once; of a server that is started and not pinned, its own lists are compared soon."""
+        if self._config.pin_tools or (self._life is None and not self._wanted.is_set()):
+            await self._known.compare_recalled()
+        else:
+            self._known.recalled.clear()
+
+    def opened(self) -> "list[Open]":
+        """Give every difference between what was accepted and what it lists now; may block.
+
+        Raises:
+            OSError: the record cannot be read.
+        """
+        return self._known.opened()
 
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
@@ -205,7 +238,7 @@ class Supervisor:
     def _pass_on(self, call: Call, target: str) -> Cancel:
         """Give a call to the backend now, or hold it until there is one."""
         dialect = self._dialect
-        if dialect is not None and self._may_start(call):
+        if dialect is not None and not self._waits_for_list(call):
             return self._start(dialect, call, target)
         held = _Held(call, target)
         if len(self._held) >= SENT_REQUESTS:
@@ -213,7 +246,8 @@ class Supervisor:
             return NOTHING
         waiting = self._held  # a successor takes it over as it is
         waiting[held] = None
-        self._wanted.set()
+        if dialect is None:
+            self._wanted.set()
 
         def cancel(reason: Reason) -> None:
             if held in waiting:
@@ -223,23 +257,29 @@ class Supervisor:
 
         return cancel
 
+    def _waits_for_list(self, call: Call) -> bool:
+        """Whether a list decides about a call that is still to be read in this life: an older one may differ."""
+        kind = _COMPARED.get(call.action)
+        if kind is None or self._known.is_compared(kind):
+            return False
+        return self._config.pin_tools or self._unless_read_only(call) is not None
+
+    def _release_held(self) -> None:
+        """Start the calls that waited for it, or for its list."""
+        dialect = self._dialect
+        if dialect is None or not self._held:
+            return
+        ready = [held for held in self._held if not self._waits_for_list(held.call)]
+        for held in ready:
+            del self._held[held]
+        for held in ready:
+            held.cancel = self._start(dialect, held.call, held.target)
+
     def _unless_read_only(self, call: Call) -> WireError | None:
         """The answer to a call if its tool is not declared read-only; `None` if any tool may be called."""
         if call.action is Action.CALL_TOOL and self._config.read_only:
             return HiddenByReadOnly(call.target, self.name)
         return call.unless_read_only
-
-    def _may_start(self, call: Call) -> bool:
-        """Whether the list that decides about a call is there: that of this life, because an older one may differ."""
-        return self._known.has_listed_tools or self._unless_read_only(call) is None
-
-    def _start_held(self, dialect: BackDialect) -> None:
-        """Pass on the calls that waited for it, or for its list."""
-        held = [each for each in self._held if self._may_start(each.call)]
-        for each in held:
-            del self._held[each]
-        for each in held:
-            each.cancel = self._start(dialect, each.call, each.target)
 
     def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
         refusal = self._unless_read_only(call)
@@ -247,6 +287,11 @@ class Supervisor:
             call.reply(refusal)
             return NOTHING
         self._idle_since = None
+        if self._config.pin_tools and (kind := _COMPARED.get(call.action)) is not None:
+            refused = self._known.refusal(kind, target, call.target)
+            if refused is not None:
+                call.reply(refused)
+                return NOTHING
         if call.action in _SUBSCRIBING:
             self._subscriptions[call.action, target] = altered(call, reply=lambda _outcome: None)
         elif call.action in _UNDOES:
@@ -448,7 +493,7 @@ class Supervisor:
         for (_, target), subscription in self._subscriptions.items():
             dialect.submit(subscription, target)
         life.hear_early()
-        self._start_held(dialect)
+        self._release_held()
         self._idle_since = None
         self._watch_idleness()
         async with anyio.create_task_group() as tasks:
@@ -466,7 +511,7 @@ class Supervisor:
         if seconds is None or life is None or dialect is None:
             return
         now = self._world.clock()
-        if not dialect.is_idle() or self._subscriptions or self._held or not self._known.is_complete:
+        if not dialect.is_idle() or self._held or self._subscriptions or not self._known.is_complete:
             self._idle_since = None
         elif self._idle_since is None:
             self._idle_since = now
@@ -475,12 +520,6 @@ class Supervisor:
             life.retire()
             return
         self._stop_watching_idleness = self._later(seconds, self._watch_idleness)
-
-    def _hear(self, news: News) -> None:
-        """Pass news on; a list of tools may be what calls wait for."""
-        self._tell(news)
-        if isinstance(news, ListChanged) and self._held and self._dialect is not None:
-            self._start_held(self._dialect)
 
     def _advance(self, event: Event) -> None:
         self._state = lifecycle.advance(self._state, event)
@@ -498,6 +537,12 @@ class Supervisor:
 
 _Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
 """By what was subscribed to: a resource's URI or a task's id."""
+_COMPARED = {
+    Action.CALL_TOOL: Kind.TOOLS,
+    Action.GET_PROMPT: Kind.PROMPTS,
+    Action.COMPLETE_PROMPT: Kind.PROMPTS,
+}
+"""What a pinned server is given only after this list of its was compared with what was accepted."""
 _UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
 _SUBSCRIBING = frozenset(_UNDOES.values())
 

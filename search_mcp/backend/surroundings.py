@@ -4,8 +4,11 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Protocol, TypeVar
+
+import anyio.to_thread
 
 from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.lifecycle import Backoff
@@ -17,6 +20,20 @@ from search_mcp.trust import TrustStore
 PROBE_SECONDS = 3.0
 """How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
+
+
+_Answer = TypeVar("_Answer")
+
+
+class Aside(Protocol):
+    """Does what may block where it does not hold up the event loop."""
+
+    def __call__(self, act: Callable[[], _Answer], /) -> Awaitable[_Answer]: ...
+
+
+async def in_thread(act: Callable[[], _Answer], /) -> _Answer:
+    """Do it in a worker thread; whoever waits and is cancelled leaves it to its end."""
+    return await anyio.to_thread.run_sync(act, abandon_on_cancel=True)
 
 
 RECENT_SECONDS = 0.02
@@ -49,6 +66,7 @@ class Surroundings(Struct, frozen=True):
     max_message_bytes: int = 64 << 20
     cache: CatalogCache | None = None
     trust: TrustStore | None = None
+    aside: Aside = in_thread
     last_uses: LastUses | None = None
     """`None`: nothing is known of earlier uses, and `startup: "auto"` starts every server."""
     log_folder: Path | None = None

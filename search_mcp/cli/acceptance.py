@@ -1,7 +1,13 @@
-"""`check --accept`: the user takes changed tools for what they should be."""
+"""`check --accept`: the user takes changed and new definitions for what they should be.
 
-from collections.abc import Sequence
+Decides what is meant by a name, and that exactly what was shown is accepted, nothing that is listed later.
+"""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from search_mcp.baseline import ABOUT, Open
+from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig
@@ -9,33 +15,84 @@ from search_mcp.suggest import nearest
 from search_mcp.trust import TrustStore
 
 
-def accept(names: Sequence[str], config: Config, trust: TrustStore, screen: Terminal) -> None:
-    """Accept all changed tools of a server, or one of them by its full name, as they were when last reported.
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be accepted: all of a server, or one of its tools or prompts."""
+
+    server: ServerConfig
+    name: str | None = None
+
+    def among(self, differences: Sequence[Open]) -> list[Open]:
+        """Choose of a server's differences those that are meant.
+
+        Raises:
+            Misuse: none of them has that name.
+        """
+        if self.name is None:
+            return list(differences)
+        found = [each for each in differences if each.section != ABOUT and each.name == self.name]
+        if not found:
+            whole = f"{self.server.name}.{self.name}"
+            known = [f"{self.server.name}.{each.name}" for each in differences if each.section != ABOUT]
+            otherwise = f"there are {', '.join(known)}" if known else f"all of {self.server.name} is as it was accepted"
+            raise Misuse(f"{whole!r} is no tool or prompt that changed", did_you_mean(nearest(whole, known), otherwise))
+        return found
+
+
+def wanted(names: Sequence[str], config: Config) -> list[Wanted]:
+    """Find out what is meant by names of servers, and by full names of tools and prompts.
 
     Raises:
-        Misuse: there is no such server, or nothing that changed has that name.
-        Problem: it cannot be remembered.
+        Misuse: there is no such server.
     """
-    chosen = [_chosen(name, config, trust) for name in names]
-    for server, tools in chosen:
-        try:
-            trust.accept(server, tools)
-        except OSError as exc:
-            what = f"{server.name}: what is accepted cannot be remembered in {trust.folder} ({exc.strerror})"
-            raise Problem(what, "check that you may write there") from exc
-        what = f"accepted {', '.join(tools)}" if tools else "nothing was reported as changed"
-        screen.note(f"{server.name}: {what}")
+    return [_wanted(name, config) for name in names]
 
 
-def _chosen(name: str, config: Config, trust: TrustStore) -> tuple[ServerConfig, list[str]]:
-    changed = {server.name: sorted(trust.changed(server)) for server in config.servers}
-    by_tool: dict[str, tuple[ServerConfig, list[str]]] = {}
+def _wanted(name: str, config: Config) -> Wanted:
     for server in config.servers:
         if server.name == name:
-            return server, changed[name]
-        by_tool |= {f"{server.name}.{tool}": (server, [tool]) for tool in changed[server.name]}
-    if name not in by_tool:
-        known = [*changed, *by_tool]
-        otherwise = f"there are {', '.join(known)}" if known else "there are no servers"
-        raise Misuse(f"{name!r} is no server, and no tool that changed", did_you_mean(nearest(name, known), otherwise))
-    return by_tool[name]
+            return Wanted(server)
+    owners = [server for server in config.servers if name.startswith(f"{server.name}.")]
+    if owners:
+        owner = max(owners, key=lambda server: len(server.name))
+        return Wanted(owner, name[len(owner.name) + 1 :])
+    known = [server.name for server in config.servers]
+    otherwise = f"there are {', '.join(known)}" if known else "there are no servers"
+    raise Misuse(f"{name!r} is no server, and no tool that changed", did_you_mean(nearest(name, known), otherwise))
+
+
+def chosen(all_wanted: Sequence[Wanted], differences: Mapping[str, Sequence[Open]]) -> dict[str, list[Open]]:
+    """Choose what is to be accepted of each server.
+
+    Raises:
+        Misuse: there is nothing of that name to be accepted.
+    """
+    found: dict[str, list[Open]] = {}
+    for each in all_wanted:
+        of_server = found.setdefault(each.server.name, [])
+        of_server += [new for new in each.among(differences.get(each.server.name, ())) if new not in of_server]
+    return found
+
+
+def confirmed(chosen_of: Mapping[str, Sequence[Open]], screen: Terminal, *, is_sure: bool) -> bool:
+    """Ask a person at a terminal; whoever is none has read what was written."""
+    count = sum(map(len, chosen_of.values()))
+    if not count or is_sure or not screen.is_interactive:
+        return True
+    return screen.confirm(f"Accept {counted(count, 'difference')} of {', '.join(chosen_of)}?")
+
+
+def accept(server: ServerConfig, shown: Sequence[Open], trust: TrustStore, screen: Terminal) -> None:
+    """Accept what was shown of one server.
+
+    Raises:
+        Problem: it cannot be remembered.
+    """
+    try:
+        trust.accept(server, shown)
+    except OSError as exc:
+        what = f"{server.name}: what is accepted cannot be remembered in {trust.folder} ({exc.strerror})"
+        raise Problem(what, "check that you may write there") from exc
+    names = list(dict.fromkeys(each.name for each in shown))
+    what = f"accepted {', '.join(names)}" if names else "all is as it was accepted"
+    screen.note(f"{server.name}: {what}")

@@ -3,13 +3,14 @@
 Decides what is reported, how short, and the remedy where a reason does not name one.
 """
 
+import contextlib
 import os
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
@@ -18,13 +19,15 @@ import typer
 from search_mcp.aggregate import trust_folder
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
+from search_mcp.baseline import Open
 from search_mcp.catalog import Catalog
-from search_mcp.cli import acceptance, completion, consent, fitness, inventory, notes
+from search_mcp.cli import acceptance, completion, consent, differences, fitness, inventory, notes
+from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.counting import counted, enumerated, summary
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.memory import Renewed
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, WRONG, short_reason
+from search_mcp.cli.problem import FINE, WRONG, Problem, short_reason
 from search_mcp.cli.session import Session, only, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig, in_words, redact
@@ -56,25 +59,63 @@ def check(
     ] = None,
     accept: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Approve a held command or changed tool definitions: SERVER or SERVER.TOOL."),
+        typer.Option(
+            metavar="NAME",
+            help="Approve a held command, or changed and new definitions, shown first: SERVER or SERVER.TOOL.",
+        ),
     ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve without being asked at a terminal.")] = False,
 ) -> int:
     """Start the servers and report their state, tools and problems."""
     screen, judge = options.screen, options.profile
     loaded, path = options.configuration()
     loaded, accept = consent.accept(accept or [], loaded, path, options)
-    acceptance.accept(accept, loaded, TrustStore(trust_folder()), screen)
-    chosen = [inventory.known_server(loaded, name).name for name in names or []]
+    wanted = acceptance.wanted(accept, loaded)
+    named = [inventory.known_server(loaded, name).name for name in names or []]
+    chosen = list(dict.fromkeys([*named, *(each.server.name for each in wanted)]))
     checked = only(loaded, chosen) if chosen else loaded
     found = run(checked, judge, Renewed, lambda running: examine(running, judge, screen, chosen))
+    accepting = _accepting(wanted, found)
     if options.as_json:
         screen.json({"config": str(path), **found.as_json(), "warnings": loaded.warnings})
-    else:
+    elif chosen:
+        _show_differences(found, accepting if wanted else None, screen)
+    if wanted and (options.as_json or acceptance.confirmed(accepting, screen, is_sure=yes)):
+        for name, differences in accepting.items():
+            acceptance.accept(inventory.known_server(loaded, name), differences, TrustStore(trust_folder()), screen)
+        found = found.without(accepting)
+    elif wanted:
+        screen.note("Nothing was accepted.")
+    if not options.as_json:
         warnings = [
             text for text in loaded.warnings if not chosen or any(f"mcpServers.{each}." in text for each in chosen)
         ]
         report(found, warnings, path, screen, is_detailed=bool(chosen))
     return found.exit_code
+
+
+def _accepting(wanted: Sequence[Wanted], found: "Examination") -> dict[str, list[Open]]:
+    """Choose what is accepted: of servers that were listed just now.
+
+    Raises:
+        Problem: one could not be listed.
+        Misuse: there is nothing of that name to be accepted.
+    """
+    for finding in found.findings:
+        if finding.status.server in [each.server.name for each in wanted] and finding.status.state != "ready":
+            why = short_reason(finding.reason or finding.status.reason or finding.state)
+            raise Problem(f"{finding.status.server}: nothing was accepted, because it could not be listed ({why})")
+    return acceptance.chosen(wanted, {finding.status.server: finding.differences for finding in found.findings})
+
+
+def _show_differences(found: "Examination", accepting: Mapping[str, Sequence[Open]] | None, screen: Terminal) -> None:
+    """Show the differences of the servers that are checked, or those that are to be accepted."""
+    for finding in found.findings:
+        server = finding.status.server
+        shown = finding.differences if accepting is None or server not in accepting else accepting[server]
+        differences.show(server, shown, screen)
+    if any(finding.differences for finding in found.findings):
+        screen.text("")
 
 
 @dataclass(frozen=True)
@@ -89,6 +130,10 @@ class Finding:
 
     slow_seconds: float | None = None
     """How long it took to start, if that is slow."""
+    changes: tuple[str, ...] = ()
+    """What is not as it was accepted, in sentences."""
+    differences: tuple[Open, ...] = ()
+    """The same, one by one; also of what other clients were given, and what is gone."""
 
     @property
     def milliseconds(self) -> int | None:
@@ -127,7 +172,12 @@ class Finding:
             "revision": offer.revision if offer is not None else None,
             "openMilliseconds": self.milliseconds,
             **{_JSON_KEYS[kind]: count for kind, count in self.counts.items()},
-            "problems": (*([_slow(self.slow_seconds)] if self.slow_seconds is not None else []), *self.problems),
+            "problems": (
+                *([_slow(self.slow_seconds)] if self.slow_seconds is not None else []),
+                *self.problems,
+                *self.changes,
+            ),
+            "changes": [differences.as_json(each) for each in self.differences],
         }
 
 
@@ -169,6 +219,14 @@ class Examination:
         is_fine = all(finding.is_fine for finding in self.findings) and not any(each.is_fatal for each in self.remarks)
         return FINE if is_fine else WRONG
 
+    def without(self, accepted: Mapping[str, Sequence[Open]]) -> "Examination":
+        """Leave out what is accepted by now."""
+        findings = [
+            replace(each, **_left(each, accepted[each.status.server])) if each.status.server in accepted else each
+            for each in self.findings
+        ]
+        return replace(self, findings=findings)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "ok": self.exit_code == FINE,
@@ -176,6 +234,14 @@ class Examination:
             "client": {"name": self.client.name, "problems": [remark.text for remark in self.remarks]},
             "notes": self.notes,
         }
+
+
+def _left(finding: Finding, accepted: Sequence[Open]) -> dict[str, Any]:
+    """Say what of a server is still not accepted."""
+    left = tuple(each for each in finding.differences if each not in accepted)
+    name, count = finding.status.server, sum(each.now is not None for each in left)
+    more = (f"{counted(count, 'difference')} not accepted; `search-mcp check {name}` shows them",) if count else ()
+    return {"differences": left, "changes": more}
 
 
 async def examine(
@@ -206,8 +272,15 @@ async def examine(
         unreadable = fitness.of_prefix(server)
         if unreadable is not None and server.enabled:
             problems.append((server.name, unreadable))
+    changes, open_ones = list(session.changes()), dict[str, list[Open]]()
+    with contextlib.suppress(OSError):  # that the record cannot be read is among the changes
+        open_ones = session.differences()
     findings = [
-        _finding(status, session, tuple(text for name, text in problems if name == status.server))
+        replace(
+            _finding(status, session, tuple(text for name, text in problems if name == status.server)),
+            changes=tuple(text for name, text in changes if name == status.server),
+            differences=tuple(open_ones.get(status.server, ())),
+        )
         for status in statuses()
     ]
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
@@ -314,10 +387,24 @@ def report(
         terminal.paragraph(note)
     for finding in findings:
         failure = [finding.reason, finding.remedy] if is_detailed else []
-        _report(finding.status.server, [*filter(None, failure), *finding.problems], terminal)
+        _report(
+            finding.status.server,
+            [*filter(None, failure), *finding.problems, *finding.changes, *_of_others(finding)],
+            terminal,
+        )
     _report("Names and lists", [remark.text for remark in examination.remarks], terminal)
     reported = [f"mcpServers.{each.status.server}.command: " for each in findings if each.reason is not None]
     _report("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
+
+
+def _of_others(finding: Finding) -> Iterator[str]:
+    """Say what only others were given, and what is gone."""
+    name, noted = finding.status.server, finding.differences
+    if not finding.changes and (others := sorted({each.name for each in noted if each.is_of_another_client})):
+        remedy = f"`search-mcp check {name}` shows it, `search-mcp check --accept {name}` accepts it"
+        yield f"another client was given what is not accepted: {enumerated(others)}; {remedy}"
+    if gone := [each.name for each in noted if each.now is None]:
+        yield f"gone since it was first seen: {enumerated(gone)}"
 
 
 def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

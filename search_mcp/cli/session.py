@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import anyio
 from anyio.abc import TaskStatus
@@ -20,7 +20,7 @@ from anyio.abc import TaskStatus
 from search_mcp import jsonrpc, profiles
 from search_mcp.aggregate import Aggregate, cache_folder, trust_folder
 from search_mcp.backend.process import without_threads
-from search_mcp.backend.surroundings import Surroundings
+from search_mcp.backend.surroundings import Surroundings, in_thread
 from search_mcp.catalog import Catalog, Item, NamedItems, fold
 from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.problem import InterruptionError
@@ -46,6 +46,9 @@ from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
 from search_mcp.views import ShownNames, Spellings
+
+if TYPE_CHECKING:
+    from search_mcp.baseline import Open
 
 LISTING_SECONDS = 15.0
 """How long a server may take to list what it has, once it is open."""
@@ -87,7 +90,7 @@ class Session:
     ) -> None:
         self.config = config
         self._left_alone, self._runs = left_alone, runs
-        self._router = aggregate.router
+        self._aggregate, self._router = aggregate, aggregate.router
         self._memory = memory
         self.audience = aggregate.router.audience(_PERSON.viewer)
         facts = {
@@ -101,6 +104,18 @@ class Session:
     @property
     def catalog(self) -> Catalog:
         return self._router.catalog
+
+    def changes(self) -> Iterable[tuple[str, str]]:
+        """Give what of the servers is not as it was when first seen, by server."""
+        return self._router.changes()
+
+    def differences(self) -> "dict[str, list[Open]]":
+        """Give by server every difference between what was accepted and what it lists now.
+
+        Raises:
+            OSError: what was accepted cannot be read.
+        """
+        return {backend.name: backend.opened() for backend in self._aggregate.backends}
 
     @property
     def tools(self) -> NamedItems:
@@ -253,6 +268,7 @@ def recall(config: Config, profile: Profile | None, look: Callable[[Session], _A
     async def main() -> _Answer:
         session, aggregate = _assemble(config, profile, Remembered, {}, runs=False)
         aggregate.router.recall(_OPENING)
+        await aggregate.compare_recalled()
         return look(session)
 
     return asyncio.run(main())  # anyio's own runner would be loaded for nothing
@@ -274,10 +290,18 @@ def _assemble(
     )
     patient = altered(profile or profiles.CANONICAL, patience_seconds=float("inf"))
     surroundings = Surroundings(
-        max_message_bytes=config.settings.max_message_bytes, cache=memory, trust=TrustStore(trust_folder())
+        max_message_bytes=config.settings.max_message_bytes,
+        cache=memory,
+        trust=TrustStore(trust_folder()),
+        aside=in_thread if runs else _at_once,
     )
     aggregate = Aggregate(adapted, patient, surroundings)
     return Session(config, aggregate, memory, left_alone, runs=runs), aggregate
+
+
+async def _at_once(act: Callable[[], _Answer], /) -> _Answer:
+    """Do what may block here: nothing else runs while a command looks at what is remembered."""
+    return act()
 
 
 def _patience(config: Config) -> float:

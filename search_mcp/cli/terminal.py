@@ -174,6 +174,13 @@ class Terminal:
             line.rstrip()
             console.print(Text(" " * indent) + line if line else line, soft_wrap=True)
 
+    def marked(self, mark: str, text: str, indent: int) -> None:
+        """Write running text with a mark before every line: `-` for what was, `+` for what is."""
+        style = {"-": "red", "+": "green"}.get(mark, "")
+        for line in Text(clean(text)).wrap(self._out, max(1, self._out.width - indent - 2)):
+            line.rstrip()
+            self._out.print(Text(f"{' ' * indent}{mark} {line.plain}".rstrip(), style), soft_wrap=True)
+
     def command_line(self, line: str) -> None:
         """Write a command to copy; where it must be wrapped, as a shell reads it."""
         lines = textwrap.wrap(line, max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False)
@@ -234,6 +241,16 @@ class Terminal:
             pager.show(text, words)
 
     # The rest
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person reads what is written and can answer."""
+        return sys.stdin.isatty() and self._out.file.isatty() and self._err.file.isatty()
+
+    def confirm(self, question: str) -> bool:
+        """Ask a person; anything but yes is no."""
+        self._err.print(Text.assemble((clean(question), "bold"), " [y/N] "), end="")
+        return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
     def note(self, text: str) -> None:
         """Say something beside the data."""

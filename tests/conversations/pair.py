@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import anyio
 
@@ -30,13 +30,20 @@ from conversations.transcript import Transcript
 from search_mcp.aggregate import Aggregate
 from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.process import Command
-from search_mcp.backend.surroundings import LastCall, Surroundings
+from search_mcp.backend.surroundings import Aside, LastCall, Surroundings
 from search_mcp.cache import CatalogCache
 from search_mcp.config import Config, ServerConfig, Settings
 from search_mcp.front import Front as Face
 from search_mcp.profiles import Profile
 from search_mcp.server import LAST_ANSWERS_SECONDS
 from search_mcp.trust import TrustStore
+
+Answer = TypeVar("Answer")
+
+
+async def at_once(act: Callable[[], Answer], /) -> Answer:
+    """Do what may block in the loop: nothing outside of it ever happens here."""
+    return act()
 
 
 class Pair:
@@ -56,6 +63,7 @@ class Pair:
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
         self.trust: TrustStore | None = None
+        self.aside: Aside = at_once
         self._ended = anyio.Event()
         self._over = False
 
@@ -93,9 +101,19 @@ class Pair:
         """The user accepts these tools of a server as they are now."""
         assert self.trust is not None
         assert self.aggregate is not None
-        self.trust.accept(next(each for each in self._config().servers if each.name == name), tools)
-        self.loop.call_soon(self.aggregate.look_at_trust)
+        backend = next(each for each in self.aggregate.backends if each.name == name)
+        config = next(each for each in self._config().servers if each.name == name)
+        shown = [each for each in backend.opened() if not tools or each.name in tools]
+        assert {each.name for each in shown} >= set(tools), f"{tools} are as they were: {shown}"
+        self.trust.accept(config, shown)
+        self.looks_at_trust()
+
+    def looks_at_trust(self) -> None:
+        """The running search-mcp notices that something was accepted."""
+        assert self.aggregate is not None
+        task = self.loop.create_task(self.aggregate.look_at_trust())
         self.settle()
+        task.result()
 
     # What happens
 
@@ -186,6 +204,7 @@ class Pair:
             cache=self._cache,
             last_uses=self._last_uses,
             trust=self.trust,
+            aside=self.aside,
             variables={},
             home="/home/test",
         )

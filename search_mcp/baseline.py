@@ -1,0 +1,466 @@
+"""Which definitions of one server were first seen or accepted, and how a listing compares with them.
+
+Decides what counts as the same definition, as one with less in it, as a changed and as a new one, and how a record is
+written. Nothing that a server chooses, such as a revision, makes an unknown definition known. Pure.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final, Literal
+
+from search_mcp import jsonrpc
+from search_mcp.jsonrpc import Fields, Raw, Struct, altered, field
+from search_mcp.model import Kind, Offer, Page
+
+TOOLS: Final = Kind.TOOLS.value
+PROMPTS: Final = Kind.PROMPTS.value
+ABOUT: Final = "instructions"
+"""The section of what a server says of itself: one definition, of its title and its instructions."""
+SECTIONS: Final = (TOOLS, PROMPTS, ABOUT)
+COMPARED: Final = {Kind.TOOLS: TOOLS, Kind.PROMPTS: PROMPTS}
+
+MOST_NAMES: Final = 10_000
+"""Names of one section that are remembered; more are unknown for good."""
+MOST_ACCEPTED: Final = 8
+"""Definitions that are accepted of one name; the oldest goes."""
+RECORD_BYTES: Final = 32 << 20
+"""Bytes of accepted definitions in one record: twice what a server's lists may come to."""
+OPEN_BYTES: Final = 8 << 20
+"""Bytes of definitions that are waiting to be accepted."""
+MOST_LABELS: Final = 8
+"""Kinds of clients whose open definitions are remembered; the oldest go."""
+CANONICAL_BYTES: Final = 256 << 10
+"""Definitions above this are compared byte by byte: to decode and sort them would hold up all other threads."""
+
+Seen = Mapping[str, Mapping[str, bytes]]
+"""Definitions by section and name, as `canonical` writes them."""
+
+
+class Listed(Struct, frozen=True):
+    """What a server listed; `None` for what it was not asked for, or did not answer."""
+
+    tools: Page | None = None
+    prompts: Page | None = None
+    offer: Offer | None = None
+
+
+class Record(Struct, frozen=True):
+    """The accepted definitions of one server."""
+
+    sections: frozenset[str] = frozenset()
+    """Those with a baseline: they were listed once, and whatever else is listed since needs to be accepted."""
+    accepted: Mapping[str, Mapping[str, tuple[bytes, ...]]] = field(default_factory=dict)
+    """By section and name, oldest first."""
+    absent: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Names whose absence was accepted: they are not reported as gone."""
+    waiting: Mapping[str, Seen] = field(default_factory=dict)
+    """What was listed last to each kind of client, as far as it is not accepted."""
+    digests: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By tool: definitions that version 1 of the format accepted, and which were not listed since."""
+
+
+class Verdict(Struct, frozen=True):
+    """How a listing compares with what was accepted."""
+
+    changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By section: the names whose definitions are not accepted."""
+    new: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """By section: the names that nothing is accepted of."""
+    about: tuple[str, str] | None = None
+    """The accepted title and instructions, if there are any."""
+    trouble: str = ""
+    """Why nothing can be compared."""
+    is_news: bool = False
+    """Whether something of this listing is to be recorded."""
+    begins: bool = False
+    """Whether a section of it is a baseline, which counts only once it is recorded."""
+
+
+class Open(Struct, frozen=True):
+    """One definition that is not accepted, and the newest that is; either is `None` if there is none."""
+
+    section: str
+    name: str
+    before: bytes | None
+    now: bytes | None
+    is_of_another_client: bool = False
+
+
+# What is the same
+
+
+def seen(listed: Listed) -> Seen:
+    """Write all that was listed as it is compared."""
+    found: dict[str, Mapping[str, bytes]] = {}
+    for section, page in ((TOOLS, listed.tools), (PROMPTS, listed.prompts)):
+        if page is not None:
+            found[section] = {entry.key: canonical(entry.fields) for entry in page.entries}
+    if listed.offer is not None:
+        about = {"instructions": listed.offer.instructions, "title": listed.offer.title}
+        found[ABOUT] = {ABOUT: jsonrpc.encode_bytes(about)}
+    return found
+
+
+def canonical(definition: Fields) -> bytes:
+    """Write a definition as all that mean the same are written, without what is not compared."""
+    compared = {key: definition[key] for key in sorted(definition) if key != "_meta"}
+    if meta := _compared_meta(definition.get("_meta")):
+        compared["_meta"] = jsonrpc.encode(meta)
+    if sum(len(memoryview(raw)) for raw in compared.values()) <= CANONICAL_BYTES:
+        compared = {key: Raw(jsonrpc.canonical(raw)) for key, raw in compared.items()}
+    return jsonrpc.encode_bytes(compared)
+
+
+def _compared_meta(raw: Raw | None) -> Fields:
+    """Take from `_meta` what clients act on: keys with a vendor's prefix, and `ui`.
+
+    "prefixes are used to differentiate": a key without one means something to its server only, and may be a clock.
+    """
+    meta = jsonrpc.object_or_empty(raw)
+    return {key: meta[key] for key in sorted(meta) if "/" in key or key == "ui"}
+
+
+def is_known(definition: bytes, accepted: Sequence[bytes]) -> bool:
+    """Whether a definition is an accepted one, or an accepted one without members that may be left out."""
+    return definition in accepted or any(_is_part(definition, whole) for whole in accepted)
+
+
+_HARMLESS_WITHOUT: Final = frozenset({"title", "outputSchema", "icons", "execution"})
+"""Members that older revisions do not know, and whose absence lets nobody do more."""
+_CAREFUL_WITHOUT: Final = {
+    "readOnlyHint": b"true",
+    "destructiveHint": b"false",
+    "idempotentHint": b"true",
+    "openWorldHint": b"false",
+}
+"""Annotations without which clients are more careful. `destructiveHint: true` may not go: some read absence as no."""
+
+
+def _is_part(definition: bytes, whole: bytes) -> bool:
+    part, every = jsonrpc.object_or_empty(Raw(definition)), jsonrpc.object_or_empty(Raw(whole))
+    return part.keys() <= every.keys() and all(_may_become(key, every[key], part.get(key)) for key in every)
+
+
+def _may_become(key: str, before: Raw, now: Raw | None) -> bool:
+    if now is not None and bytes(now) == bytes(before):
+        return True
+    if key in ("annotations", "_meta"):
+        is_leavable = _is_careful_without if key == "annotations" else _is_meta_leavable
+        return _may_lose_members(before, now, is_leavable)
+    if key in ("title", "instructions") and now is not None:
+        return bytes(now) == b'""'  # of what a server says of itself
+    return now is None and key in _HARMLESS_WITHOUT
+
+
+def _may_lose_members(before: Raw, now: Raw | None, is_leavable: Callable[[str, Raw], bool]) -> bool:
+    try:
+        every, part = jsonrpc.fields(before), jsonrpc.fields(now) if now is not None else {}
+    except ValueError:
+        return False
+    return part.keys() <= every.keys() and all(
+        bytes(part[key]) == bytes(raw) if key in part else is_leavable(key, raw) for key, raw in every.items()
+    )
+
+
+def _is_careful_without(annotation: str, raw: Raw) -> bool:
+    return annotation == "title" or bytes(raw) == _CAREFUL_WITHOUT.get(annotation)
+
+
+def _is_meta_leavable(key: str, raw: Raw) -> bool:
+    """Whether a client without MCP Apps may be given a tool without this: never one that models are not to see."""
+    visibility = jsonrpc.object_or_empty(raw).get("visibility") if key == "ui" else None
+    is_for_models = visibility is None or "model" in (jsonrpc.value(visibility) or ())
+    return key == "ui/resourceUri" or (key == "ui" and is_for_models)
+
+
+def digest(definition: Fields) -> str:
+    """Sum up a definition as version 1 of the format did, whatever the order of its keys, without `_meta`."""
+    summed = hashlib.sha256()
+    for key in sorted(definition.keys() - {"_meta"}):
+        summed.update(jsonrpc.encode_bytes(key))
+        summed.update(jsonrpc.canonical(definition[key]))
+    return summed.hexdigest()
+
+
+# How a listing compares
+
+
+def judge(record: Record, label: str, listing: Seen) -> tuple[Record, Verdict]:
+    """Compare a listing that a kind of client was given; return the record with it, and the verdict."""
+    after, begins = record, False
+    changed: dict[str, frozenset[str]] = {}
+    new: dict[str, frozenset[str]] = {}
+    waiting: dict[str, Mapping[str, bytes]] = {}
+    for section, definitions in listing.items():
+        if section not in record.sections:
+            after, begins = _with_baseline(after, section, definitions), True
+        after = _with_digests_met(after, section, definitions)
+        accepted = after.accepted.get(section, {})
+        unknown = [name for name, each in definitions.items() if not is_known(each, accepted.get(name, ()))]
+        changed[section] = frozenset(name for name in unknown if _was_there(after, section, name))
+        new[section] = frozenset(unknown) - changed[section]
+        waiting[section] = {name: definitions[name] for name in unknown}
+    after = _with_open(after, label, waiting)
+    return after, Verdict(changed, new, about(after), is_news=after != record, begins=begins)
+
+
+def about(record: Record) -> tuple[str, str] | None:
+    """Give the title and the instructions that were accepted last."""
+    accepted = record.accepted.get(ABOUT, {}).get(ABOUT, ())
+    if not accepted:
+        return None
+    said = jsonrpc.object_or_empty(Raw(accepted[-1]))
+    return jsonrpc.string(said.get("title")) or "", jsonrpc.string(said.get("instructions")) or ""
+
+
+def _was_there(record: Record, section: str, name: str) -> bool:
+    return name in record.accepted.get(section, {}) or (section == TOOLS and name in record.digests)
+
+
+def _with_baseline(record: Record, section: str, definitions: Mapping[str, bytes]) -> Record:
+    begun = altered(record, sections=record.sections | {section})
+    return with_accepted(begun, {section: definitions})
+
+
+def with_accepted(record: Record, listing: Seen) -> Record:
+    """Accept these definitions, as many as a record holds; none of them is open any more."""
+    accepted = {section: dict(names) for section, names in record.accepted.items()}
+    room = RECORD_BYTES - sum(map(len, _all_accepted(record)))
+    for section, definitions in listing.items():
+        names = accepted.setdefault(section, {})
+        for name, definition in definitions.items():
+            room -= len(definition)
+            if room < 0 or (name not in names and len(names) >= MOST_NAMES):
+                break
+            others = [each for each in names.get(name, ()) if each != definition]
+            names[name] = (*others[-(MOST_ACCEPTED - 1) :], definition)
+    waiting = {label: _without(sections, listing) for label, sections in record.waiting.items()}
+    return altered(record, accepted=accepted, waiting={label: rest for label, rest in waiting.items() if rest})
+
+
+def _without(sections: Seen, listing: Seen) -> Seen:
+    rest = {
+        section: {name: each for name, each in names.items() if listing.get(section, {}).get(name) != each}
+        for section, names in sections.items()
+    }
+    return {section: names for section, names in rest.items() if names}
+
+
+def _all_accepted(record: Record) -> Iterator[bytes]:
+    return (each for names in record.accepted.values() for definitions in names.values() for each in definitions)
+
+
+def _with_digests_met(record: Record, section: str, definitions: Mapping[str, bytes]) -> Record:
+    """Keep the definitions that version 1 accepted, of which it kept a digest only."""
+    if section != TOOLS or not record.digests:
+        return record
+    met: dict[str, bytes] = {}
+    digests = dict(record.digests)
+    for name in definitions.keys() & digests.keys():
+        if definitions[name] not in record.accepted.get(TOOLS, {}).get(name, ()):
+            summed = digest(jsonrpc.object_or_empty(Raw(definitions[name])))
+            if summed in digests[name]:
+                met[name], digests[name] = definitions[name], digests[name] - {summed}
+    if not met:
+        return record
+    left = {name: rest for name, rest in digests.items() if rest}
+    return altered(with_accepted(record, {TOOLS: met}), digests=left)
+
+
+def _with_open(record: Record, label: str, waiting: Seen) -> Record:
+    """Remember what this kind of client was given and is not accepted, instead of what it was given before."""
+    before = record.waiting.get(label, {})
+    now = {**before, **waiting}
+    now = {section: names for section, names in now.items() if names}
+    if now == before:
+        return record
+    rest = {other: sections for other, sections in record.waiting.items() if other != label}
+    newest = dict(islice(((label, now), *reversed(rest.items())), MOST_LABELS))
+    return altered(record, waiting={label: each for label, each in reversed(_within_room(newest).items()) if each})
+
+
+def _within_room(newest_first: Mapping[str, Seen]) -> dict[str, Seen]:
+    room = OPEN_BYTES
+    kept: dict[str, dict[str, dict[str, bytes]]] = {}
+    for label, sections in newest_first.items():
+        for section, names in sections.items():
+            for name, definition in names.items():
+                room -= len(definition)
+                if room >= 0:
+                    kept.setdefault(label, {}).setdefault(section, {})[name] = definition
+    return dict(kept)
+
+
+# What a user reads and accepts
+
+
+def opened(record: Record, label: str, listing: Seen) -> list[Open]:
+    """Give everything that is not as it was accepted: of this listing, and of those that other clients were given."""
+    found = [
+        Open(section, name, _newest(record, section, name), definition)
+        for section, definitions in listing.items()
+        if section in record.sections
+        for name, definition in definitions.items()
+        if not is_known(definition, record.accepted.get(section, {}).get(name, ()))
+    ]
+    told = {(each.section, each.name, each.now) for each in found}
+    for other, sections in record.waiting.items():
+        for section, definitions in sections.items():
+            for name, definition in definitions.items():
+                if (other != label or section not in listing) and (section, name, definition) not in told:
+                    told.add((section, name, definition))
+                    found.append(Open(section, name, _newest(record, section, name), definition, True))
+    return [*found, *_gone(record, listing)]
+
+
+def _gone(record: Record, listing: Seen) -> Iterator[Open]:
+    for section, definitions in listing.items():
+        known = record.accepted.get(section, {}).keys() | (record.digests.keys() if section == TOOLS else set())
+        for name in sorted(known - definitions.keys() - record.absent.get(section, frozenset())):
+            yield Open(section, name, _newest(record, section, name), None)
+
+
+def _newest(record: Record, section: str, name: str) -> bytes | None:
+    accepted = record.accepted.get(section, {}).get(name, ())
+    return accepted[-1] if accepted else None
+
+
+def with_all_accepted(record: Record, accepted: Iterable[Open]) -> Record:
+    """Accept exactly these: definitions, and the absence of those that are gone."""
+    absent = {section: set(names) for section, names in record.absent.items()}
+    rounds: list[dict[str, dict[str, bytes]]] = []  # several, where a name has several definitions
+    for each in accepted:
+        if each.now is None:
+            absent.setdefault(each.section, set()).add(each.name)
+            continue
+        absent.get(each.section, set()).discard(each.name)
+        free = next((some for some in rounds if each.name not in some.get(each.section, {})), None)
+        if free is None:
+            rounds.append(free := {})
+        free.setdefault(each.section, {})[each.name] = each.now
+    for definitions in reversed(rounds):  # the first are of the listing that was shown, and stay the newest
+        record = with_accepted(record, definitions)
+    gone = {section: frozenset(names) for section, names in absent.items() if names}
+    return altered(record, absent=gone)
+
+
+# How it is written: a line for what concerns the whole, then one for each name, so that no single step is long
+
+
+class _Header(Struct, frozen=True):
+    version: Literal[2]
+    lines: int
+    sections: list[str]
+    about: list[Raw]
+
+
+class _Line(Struct, frozen=True, omit_defaults=True):
+    section: str
+    name: str
+    accepted: list[Raw] = field(default_factory=list)
+    absent: bool = False
+    waiting: dict[str, Raw] = field(default_factory=dict)
+    digests: list[str] = field(default_factory=list)
+
+
+class _Version1(Struct, frozen=True):
+    version: Literal[1]
+    accepted: dict[str, dict[str, str]]
+    changed: dict[str, dict[str, str]]
+
+
+def written(record: Record) -> bytes:
+    """Write a record."""
+    lines = [jsonrpc.encode_bytes(line) for line in _lines(record)]
+    said = [Raw(each) for each in record.accepted.get(ABOUT, {}).get(ABOUT, ())]
+    header = _Header(2, len(lines), sorted(record.sections), said)
+    return b"\n".join([jsonrpc.encode_bytes(header), *lines, b""])
+
+
+def _lines(record: Record) -> Iterator[_Line]:
+    names: dict[tuple[str, str], None] = {}
+    for section, accepted in record.accepted.items():
+        names.update(dict.fromkeys((section, name) for name in accepted if section != ABOUT))
+    for section, absent in record.absent.items():
+        names.update(dict.fromkeys((section, name) for name in sorted(absent)))
+    names.update(dict.fromkeys((TOOLS, name) for name in record.digests))
+    for sections in record.waiting.values():
+        names.update(dict.fromkeys((section, name) for section, each in sections.items() for name in each))
+    for section, name in names:
+        yield _Line(
+            section,
+            name,
+            [Raw(each) for each in record.accepted.get(section, {}).get(name, ()) if section != ABOUT],
+            name in record.absent.get(section, ()),
+            {
+                label: Raw(sections[section][name])
+                for label, sections in record.waiting.items()
+                if name in sections.get(section, {})
+            },
+            sorted(record.digests.get(name, ())) if section == TOOLS else [],
+        )
+
+
+def read(lines: Iterable[bytes]) -> Record:
+    """Read what `written` wrote.
+
+    Raises:
+        ValueError: it is damaged, or of another version.
+    """
+    rest = iter(lines)
+    header = jsonrpc.typed(next(rest, b""), _Header)
+    accepted: dict[str, dict[str, tuple[bytes, ...]]] = {section: {} for section in header.sections}
+    if header.about:
+        accepted[ABOUT] = {ABOUT: tuple(map(bytes, header.about))}
+    absent: dict[str, set[str]] = {}
+    waiting: dict[str, dict[str, dict[str, bytes]]] = {}
+    digests: dict[str, frozenset[str]] = {}
+    texts = list(rest)
+    for text in texts:
+        line = jsonrpc.typed(text, _Line)
+        if line.accepted:
+            accepted.setdefault(line.section, {})[line.name] = tuple(map(bytes, line.accepted))
+        if line.absent:
+            absent.setdefault(line.section, set()).add(line.name)
+        for label, definition in line.waiting.items():
+            waiting.setdefault(label, {}).setdefault(line.section, {})[line.name] = bytes(definition)
+        if line.digests:
+            digests[line.name] = frozenset(line.digests)
+    if len(texts) != header.lines:
+        raise ValueError(f"it has {len(texts)} lines of {header.lines}")
+    gone = {section: frozenset(names) for section, names in absent.items()}
+    return Record(frozenset(header.sections), accepted, gone, waiting, digests)
+
+
+def read_about(line: bytes) -> tuple[str, str] | None:
+    """Read the accepted title and instructions from the first line of a record; `None` if there are none.
+
+    Raises:
+        ValueError: it is damaged, or of another version.
+    """
+    accepted = tuple(map(bytes, jsonrpc.typed(line, _Header).about))
+    return about(Record(accepted={ABOUT: {ABOUT: accepted}}))
+
+
+def read_version_1(data: bytes) -> Record:
+    """Read a record of digests: what it calls changed stays so, even if another variant of it was accepted.
+
+    Raises:
+        ValueError: it is damaged, or of another version.
+    """
+    before = jsonrpc.typed(data, _Version1)
+    digests = {
+        name: (frozenset(variants.values()) - frozenset(before.changed.get(name, {}).values())) or frozenset({""})
+        for name, variants in before.accepted.items()
+    }  # the empty one, which is no digest, keeps the name known
+    return Record(frozenset({TOOLS}) if digests else frozenset(), digests=digests)
+
+
+def marked(page: Page, kind: Kind, verdict: Verdict) -> Page:
+    """Mark the entries of a page that are not accepted."""
+    section = COMPARED[kind]
+    changed, new = verdict.changed.get(section, frozenset()), verdict.new.get(section, frozenset())
+    if (changed, new, verdict.trouble, False) == (page.changed, page.new, page.trouble, page.is_pending):
+        return page
+    return altered(page, changed=changed, new=new, trouble=verdict.trouble, is_pending=False)
