@@ -58,6 +58,8 @@ FRESH_SECONDS = 1.0
 """How long a list that was read is not read again for somebody who looks at it."""
 COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
 """The lists that are compared with what was accepted. Resources change by nature."""
+RECORD_SECONDS = 1.0
+"""How long the end of a life waits for what it listed to be recorded."""
 ABOUT_LENGTH = 65_536
 """Characters of a server's title and of its instructions that are kept: more is read by nobody."""
 
@@ -280,10 +282,17 @@ class Known:
             listed = self._listed(kind, page)
             verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=pinned))
         self._put_judged(kind, page, listed, verdict)
-        if verdict.is_news and not pinned:  # which is not waited for
+        if verdict.is_news and not pinned:  # which nobody waits for
+            await self._record(trust, kind, page, listed)
+
+    async def _record(self, trust: TrustStore, kind: Kind, page: Page | None, listed: "Listed") -> None:
+        """Keep what is first seen and what is open, even if this life ends now: a command asks for a list and ends."""
+        with anyio.move_on_after(RECORD_SECONDS, shield=True) as scope:
             recorded = await self._world.aside(partial(trust.record, self._config, self._label, listed))
-            if recorded.trouble != verdict.trouble:
+            if recorded.trouble:
                 self._put_judged(kind, page, listed, recorded)
+        if scope.cancelled_caught:
+            log.warning("! %s: its definitions are not recorded yet: %s is in use", self._config.name, trust.folder)
 
     def _judged(self, trust: TrustStore, listed: "Listed", *, keeps: bool) -> "Verdict":
         """Compare; keep what is first seen before it is told, if that is what makes it known."""

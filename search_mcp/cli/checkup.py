@@ -177,7 +177,7 @@ class Finding:
                 *self.problems,
                 *self.changes,
             ),
-            "changes": [differences.as_json(each) for each in self.differences],
+            **({"changes": [differences.as_json(each) for each in self.differences]} if self.differences else {}),
         }
 
 

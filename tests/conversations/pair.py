@@ -113,6 +113,8 @@ class Pair:
         assert self.aggregate is not None
         task = self.loop.create_task(self.aggregate.look_at_trust())
         self.settle()
+        while not task.done():  # comparing takes its time in some tests
+            self.after(0.1)
         task.result()
 
     # What happens
