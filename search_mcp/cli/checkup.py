@@ -21,7 +21,7 @@ from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.baseline import Open
 from search_mcp.catalog import Catalog
-from search_mcp.cli import acceptance, completion, consent, differences, fitness, inventory, notes
+from search_mcp.cli import acceptance, completion, consent, differences, fitness, inventory, notes, suspicion
 from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.counting import counted, enumerated, summary
 from search_mcp.cli.fitness import Remark
@@ -268,6 +268,7 @@ async def examine(
         await session.settle(Kind)
     judge = client or CANONICAL
     problems = [each for each in session.catalog.problems() if not _is_failed_list(each[1])]
+    problems += suspicion.remarks(session.catalog, session.statuses())
     for server in session.config.servers:
         unreadable = fitness.of_prefix(server)
         if unreadable is not None and server.enabled:

@@ -1,10 +1,11 @@
 """`describe`: what a tool does, and what it takes.
 
-Decides what of a definition a person is shown; the rest of it is for models.
+Decides what of a definition a person is shown, and in which order: every text in it that a model may be shown.
 """
 
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,15 +13,101 @@ import typer
 
 from search_mcp import jsonrpc
 from search_mcp.cli import completion, inventory
+from search_mcp.cli.differences import leaves, written
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.errors import NotRunning, ToolNotFound
+from search_mcp.invisible import wholly_visible
 from search_mcp.jsonrpc import Fields
 from search_mcp.tools import existing
 from search_mcp.views import full_definition, signature
 
+_MOST_OTHERS = 1000
+"""Other texts of one tool that are shown."""
+_PLAIN_TEXTS = frozenset(
+    {"", "string", "number", "integer", "boolean", "object", "array", "null", "required", "optional", "forbidden"}
+)
+"""Texts that say nothing but a type."""
+_DIALECTS = ("http://json-schema.org/", "https://json-schema.org/")
+_KEYWORDS = frozenset(
+    {
+        "name",
+        "title",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "annotations",
+        "readOnlyHint",
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+        "execution",
+        "taskSupport",
+        "icons",
+        "src",
+        "mimeType",
+        "sizes",
+        "theme",
+        "_meta",
+        "$schema",
+        "$id",
+        "$ref",
+        "$defs",
+        "definitions",
+        "type",
+        "properties",
+        "required",
+        "items",
+        "prefixItems",
+        "additionalItems",
+        "additionalProperties",
+        "patternProperties",
+        "propertyNames",
+        "enum",
+        "const",
+        "default",
+        "examples",
+        "format",
+        "pattern",
+        "minimum",
+        "maximum",
+        "exclusiveMinimum",
+        "exclusiveMaximum",
+        "multipleOf",
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "uniqueItems",
+        "minContains",
+        "maxContains",
+        "minProperties",
+        "maxProperties",
+        "contains",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "dependentRequired",
+        "dependentSchemas",
+        "unevaluatedProperties",
+        "unevaluatedItems",
+        "contentEncoding",
+        "contentMediaType",
+        "readOnly",
+        "writeOnly",
+        "deprecated",
+        "nullable",
+        "$comment",
+        "$anchor",
+    }
+)
+"""Names of members that MCP and JSON Schema give."""
 _UNLIMITED = 1_000_000
 """Characters: a signature that is not cut."""
 
@@ -131,19 +218,23 @@ def report_unknown(found: Descriptions, terminal: Terminal) -> int:
 
 
 def show_definition(tool: Described, terminal: Terminal) -> None:
-    """Show a tool to a person."""
-    terminal.heading(signature(tool.name, tool.input_schema))
+    """Show a tool to a person: what it is for and takes, then every other text that a model may be shown."""
+    heading = signature(tool.name, tool.input_schema)
+    terminal.heading(wholly_visible(heading))
     hints = _hints(tool)
     if hints:
         terminal.paragraph(hints, indent=2, style="dim")
-    description = jsonrpc.string(tool.definition.get("description")) or ""
-    if description.strip():
+    description = (jsonrpc.string(tool.definition.get("description")) or "").strip()
+    if description:
         terminal.text("")
-        terminal.paragraph(description.strip(), indent=2)
-    _show_fields("Parameters", _parameters(tool.input_schema), terminal)
-    _show_fields(
-        "Result", _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {}), terminal
-    )
+        terminal.paragraph(wholly_visible(description), indent=2)
+    parameters = _parameters(tool.input_schema)
+    result = _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {})
+    _show_fields("Parameters", parameters, terminal)
+    _show_fields("Result", result, terminal)
+    fields = [text for key, kind, _, about in (*parameters, *result) for text in (key, kind, about)]
+    shown = [heading, description, *fields]
+    _show_others(list(other_texts(tool.definition, shown)), terminal)
     if not tool.is_withheld:
         terminal.text("")
         terminal.command_line(example(tool))
@@ -156,9 +247,54 @@ def _show_fields(heading: str, fields: Sequence[tuple[str, str, bool, str]], ter
     terminal.text("")
     terminal.heading(heading)
     for key, kind, is_required, about in fields:
-        terminal.paragraph(f"{key}: {kind}{'' if is_required else ' (optional)'}", indent=2)
+        terminal.paragraph(wholly_visible(f"{key}: {kind}{'' if is_required else ' (optional)'}"), indent=2)
         if about:
-            terminal.paragraph(about, indent=6, style="dim")
+            terminal.paragraph(wholly_visible(about), indent=6, style="dim")
+
+
+def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
+    """Show texts by the path of the member that holds them."""
+    if not texts:
+        return
+    terminal.text("")
+    terminal.heading("Other texts")
+    for path, text in texts[:_MOST_OTHERS]:
+        terminal.paragraph(path, indent=2)
+        terminal.paragraph(text, indent=6, style="dim")
+    if len(texts) > _MOST_OTHERS:
+        terminal.paragraph(f"{len(texts) - _MOST_OTHERS:,} more; --json shows them", indent=2)
+
+
+def other_texts(definition: Fields, shown: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Give every text of a definition that is not among those shown, by path; names of members are texts, too."""
+    seen = {" ".join(text.split()) for text in shown}
+    everything = "\n".join(seen)
+    for member, raw in definition.items():
+        value = jsonrpc.value(raw)
+        if value is None and bytes(raw) != b"null":  # nested too deeply to be taken apart
+            yield member, wholly_visible(bytes(raw).decode("utf-8", "replace"))
+            continue
+        for path, leaf in leaves(value, member):
+            if path != "name" and not (_is_shown(path, leaf, everything) and _has_known_names(path, everything)):
+                yield path, written(leaf)
+
+
+def _is_shown(path: str, leaf: object, everything: str) -> bool:
+    """Whether a value is among what is shown, or no text."""
+    if isinstance(leaf, list):
+        return all(_is_shown(path, each, everything) for each in leaf)
+    text = " ".join(leaf.split()) if isinstance(leaf, str) else ""
+    is_plain = text in _PLAIN_TEXTS or (path.endswith(".$schema") and text.startswith(_DIALECTS))
+    return is_plain or text in everything
+
+
+def _has_known_names(path: str, everything: str) -> bool:
+    """Whether every name in a path is one of JSON Schema or MCP, or shown."""
+    names = re.findall(r'"[^"]*"|[^.\[\]]+', path)
+    return all(
+        name in _KEYWORDS or name.isdecimal() or name.strip('"') in everything or f'"{name}"' in everything
+        for name in names
+    )
 
 
 def example(tool: Described) -> str:

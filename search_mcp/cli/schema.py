@@ -53,7 +53,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "idleStopSeconds": "How long the server is without a call before it is stopped; the next call starts it again.",
     "protocol": "The protocol revision the server is spoken to in; auto finds it out.",
     "inheritEnv": "What the server gets of search-mcp's environment beside the essentials: all of it, or the named.",
-    "pinTools": "Withhold a tool whose definition changed, until `search-mcp check --accept NAME`.",
+    "pinTools": "Withhold changed and new tools, prompts and instructions, until `search-mcp check --accept NAME`.",
     "readOnly": "List and call only the tools that the server declares read-only (readOnlyHint: true).",
     # of the settings
     "listing": (

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import asking, names
-from search_mcp.dialects.params import extensions, is_wanted
+from search_mcp.dialects.params import is_wanted
 from search_mcp.errors import BackendAnswered
 from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw
-from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, Offer, Opening, Outcome, Page, Result
+from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, Offer, Outcome, Page, Result
 
 log = logging.getLogger(__name__)
 
@@ -66,15 +66,6 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
             kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
         ),
     )
-
-
-def variant(offer: Offer, opening: Opening) -> str:
-    """Name what a server's tool definitions may depend on.
-
-    A revision leaves out what it does not know, and "Servers MAY register different tool variants based on host
-    capabilities".
-    """
-    return " ".join([offer.revision, *sorted(extensions(opening.capabilities))])
 
 
 async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> Page:

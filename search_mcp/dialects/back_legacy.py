@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import asking, names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
+from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
@@ -116,7 +116,7 @@ class BackLegacy:
         stale: Callable[[Kind], None],
         lost: Callable[[], WireError],
     ) -> None:
-        self.offer, self.variant = offer, variant(offer, opening)
+        self.offer = offer
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first

@@ -11,7 +11,7 @@ import anyio
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import asking, detect, names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted, variant
+from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
 from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
@@ -93,7 +93,7 @@ class BackModern:
         stale: Callable[[Kind], None],
         lost: Callable[[], WireError],
     ) -> None:
-        self.offer, self.variant = offer, variant(offer, opening)
+        self.offer = offer
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._opening = opening
         self._calls: dict[Call, None] = {}  # in flight, oldest first

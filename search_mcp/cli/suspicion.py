@@ -1,0 +1,90 @@
+"""Texts of definitions that a person should look at: hidden characters, and the names of other servers' tools.
+
+Decides what is reported, with few false alarms: a full name of another server's tool, or a name that only another
+server has behind words such as "before using". Nothing here proves a bad intention, and nothing is withheld for it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+from search_mcp import jsonrpc
+from search_mcp.catalog import Catalog
+from search_mcp.cli.counting import enumerated
+from search_mcp.cli.differences import leaves
+from search_mcp.invisible import hidden, wholly_visible
+from search_mcp.jsonrpc import Fields
+from search_mcp.model import Kind, Status
+
+Text = tuple[str, str, str]
+"""A server, whose text it is (`time.get_time: its description`), and the text."""
+MOST_READ = 100_000
+"""Characters of one text that are looked at."""
+_WORD = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_ASKED = re.compile(
+    r"\b(?:use|uses|using|call|calls|calling|invoke|invoking|run|running|instead of|before|after|replaces)\s+"
+    r"(?:the\s+)?(?:tool\s+)?[`'\"]?([A-Za-z0-9_.-]*[A-Za-z0-9_])",
+    re.IGNORECASE,
+)
+_TELLING_NAME = re.compile(r"[A-Za-z0-9]+[_-][A-Za-z0-9_-]+|[a-z]+[A-Z][A-Za-z0-9]*")
+"""A name that is no word of a sentence: in snake_case, kebab-case or camelCase."""
+
+
+def remarks(catalog: Catalog, statuses: Sequence[Status]) -> Iterator[tuple[str, str]]:
+    """Give what is remarkable of each server's texts."""
+    full, bare = _names(catalog)
+    for server, whose, text in _texts(catalog, statuses):
+        if found := list(islice(hidden(text[:MOST_READ]), 5)):
+            yield server, f"{whose} holds invisible characters: {enumerated(found)}"
+        if others := list(dict.fromkeys(_mentioned(text[:MOST_READ], server, full, bare))):
+            named = enumerated([f"{name}, a tool of another server ({owner})" for name, owner in others])
+            yield server, f"{whose} names {named}"
+
+
+def _texts(catalog: Catalog, statuses: Sequence[Status]) -> Iterator[Text]:
+    for kind in (Kind.TOOLS, Kind.PROMPTS):
+        for server, entry in catalog.everything(kind):
+            for path, text in _members(entry.fields):
+                yield server, f"{server}.{wholly_visible(entry.key)}: its {path}", text
+    for status in statuses:
+        if status.offer is not None:
+            yield status.server, f"{status.server}: its instructions", status.offer.instructions
+            yield status.server, f"{status.server}: its title", status.offer.title
+
+
+def _members(definition: Fields) -> Iterator[tuple[str, str]]:
+    for member, raw in definition.items():
+        if member in ("icons", "_meta"):
+            continue
+        value = jsonrpc.value(raw)
+        for path, leaf in leaves(value, member):
+            texts = leaf if isinstance(leaf, list) else [leaf]
+            yield from ((path, text) for text in texts if isinstance(text, str))
+        if value is None:
+            yield member, bytes(raw).decode("utf-8", "replace")
+
+
+def _names(catalog: Catalog) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Give the full names of all tools, and the bare ones that only one server has and that are no words."""
+    full = {item.name: item.server for item in catalog.tools()}
+    having: dict[str, set[str]] = {}
+    for server, entry in catalog.everything(Kind.TOOLS):
+        full |= {f"{server}{separator}{entry.key}": server for separator in (".", "__")}
+        having.setdefault(entry.key, set()).add(server)
+    bare = {name: min(servers) for name, servers in having.items() if len(servers) == 1 and _is_telling(name)}
+    return full, bare
+
+
+def _is_telling(name: str) -> bool:
+    return len(name) > 5 and _TELLING_NAME.fullmatch(name) is not None
+
+
+def _mentioned(text: str, server: str, full: Mapping[str, str], bare: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for found in _WORD.finditer(text):
+        owner = full.get(found[0])
+        if owner is not None and owner != server:
+            yield found[0], owner
+    for found in _ASKED.finditer(text):
+        owner = bare.get(found[1])
+        if owner is not None and owner != server:
+            yield found[1], owner

@@ -1,0 +1,16 @@
+"""Two tools with names that others may speak of."""
+
+import json
+import sys
+
+TOOLS = [{"name": name, "inputSchema": {"type": "object"}} for name in ("pay", "search_invoices")]
+for line in sys.stdin:
+    request = json.loads(line)
+    answer: dict[str, object] = {}
+    if request["method"] == "initialize":
+        info = {"name": "banking", "version": "1"}
+        answer = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+    elif request["method"] == "tools/list":
+        answer = {"tools": TOOLS}
+    if "id" in request:
+        print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": answer}), flush=True)
