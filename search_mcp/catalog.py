@@ -294,13 +294,12 @@ class Catalog:
 
     def hidden_by_read_only(self, server: str) -> Collection[str]:
         """The tools of a server that only its `readOnly` leaves out, by their own names."""
-        if server not in self._servers or not self._servers[server].read_only:
+        config = self._servers.get(server)
+        if config is None or not config.read_only:
             return ()
-        return [
-            entry.key
-            for entry, _ in self._entries(server, Kind.TOOLS)
-            if not declares_read_only(entry.fields) and self.is_admitted(server, entry.key)
-        ]
+        others = [entry.key for entry, _ in self._entries(server, Kind.TOOLS) if not declares_read_only(entry.fields)]
+        withheld = self.withheld(server)
+        return [tool for tool in others if is_allowed(config, tool) and tool not in withheld]
 
     def is_hidden_by_read_only(self, server: str, name: str) -> bool:
         """Whether a name, however folded, is that of a tool which only `readOnly` leaves out."""
