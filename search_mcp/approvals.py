@@ -103,7 +103,10 @@ class Approvals:
         Raises:
             OSError: that cannot be remembered.
         """
-        self._revise(config, lambda record: altered(_nothing(record.path), folder="refused"))
+        self._revise(
+            config,
+            lambda record: altered(_nothing(record.path), folder="refused", has_baseline=record.has_baseline),
+        )
 
     def note_held(self, config: Path, servers: Iterable[ServerConfig]) -> None:
         """Remember which programs a running `serve` holds.

@@ -14,7 +14,9 @@ Switches, filters and settings are never held.
 
 import enum
 import logging
+import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from search_mcp.approvals import Approvals, real_path
@@ -129,6 +131,14 @@ def _marked(config: Config, path: Path, origin: Origin, is_allowed: Callable[[Se
 
 
 def _reason(server: ServerConfig, path: Path, origin: Origin) -> str:
-    named = "" if origin is Origin.OWN else f' --config "{path}"'
-    remedy = f"`search-mcp check --accept {server.name}{named}` shows and accepts it"
+    named = "" if origin is Origin.OWN else f" --config {_quoted(str(path))}"
+    remedy = f"`search-mcp check --accept {_quoted(server.name)}{named}` shows and accepts it"
     return f"its command is new or was changed in {path}; {remedy}"
+
+
+def _quoted(word: str) -> str:
+    """Quote a word for a command that a person may copy: the name of the server is the file's."""
+    if sys.platform == "win32":
+        return f'"{word}"' if " " in word else word
+    quoted: str = import_module("shlex").quote(word)  # for the few that are held, not for every start
+    return quoted

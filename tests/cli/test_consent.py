@@ -202,7 +202,7 @@ def test_a_held_program_is_started_by_no_command_until_it_is_accepted(place: Pla
     write(theirs, {"toolbox": server("toolbox")})
     assert place.run("config", "trust").code == 0
     write(theirs, {"toolbox": server("toolbox"), "evil": evil(place)})
-    remedy = f'`search-mcp check --accept evil --config "{theirs}"` shows and accepts it'
+    remedy = f"`search-mcp check --accept evil --config {theirs}` shows and accepts it"
     for words, code in (
         (["check"], 1),
         (["list", "--refresh"], 0),

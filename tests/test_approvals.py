@@ -1,0 +1,79 @@
+"""What was accepted of a file is remembered, and nothing else counts as accepted."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from search_mcp.approvals import MOST_PROGRAMS, Approvals
+from search_mcp.config import ServerConfig
+
+
+def server(name: str, program: bytes = b"{}") -> ServerConfig:
+    return ServerConfig(name=name, command="x", program=program)
+
+
+def test_a_program_is_accepted_under_its_name_and_in_its_file(tmp_path: Path) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    assert not approvals.read(file).accepts(server("a"))
+    approvals.accept(file, [server("a")])
+    record = approvals.read(file)
+    assert record.accepts(server("a"))
+    assert not record.accepts(server("b"))
+    assert not record.accepts(server("a", b"[]"))
+    assert not approvals.read(tmp_path / "other.json").accepts(server("a"))
+    assert (record.folder, record.has_baseline) == ("undecided", False)
+
+
+def test_the_same_program_has_another_digest_in_another_file(tmp_path: Path) -> None:
+    approvals = Approvals(tmp_path / "programs")
+    for name in ("one", "two"):
+        approvals.accept(tmp_path / name, [server("a")])
+    texts = [path.read_text() for path in (tmp_path / "programs").iterdir()]
+    assert len({json.loads(text)["accepted"]["a"][0] for text in texts}) == 2
+
+
+def test_the_newest_programs_of_a_server_stay_accepted(tmp_path: Path) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    versions = [server("a", str(number).encode()) for number in range(MOST_PROGRAMS + 1)]
+    for version in versions:
+        approvals.accept(file, [version])
+    approvals.accept(file, [versions[1]])
+    record = approvals.read(file)
+    assert [record.accepts(version) for version in versions] == [False, *[True] * MOST_PROGRAMS]
+
+
+def test_what_is_accepted_is_held_no_more(tmp_path: Path) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    approvals.note_held(file, [server("a"), server("b")])
+    approvals.accept(file, [server("a")])
+    record = approvals.read(file)
+    assert [record.holds(server(name)) for name in "ab"] == [False, True]
+    assert not record.holds(server("b", b"[]"))
+
+
+def test_a_file_that_is_refused_has_no_accepted_program(tmp_path: Path) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    approvals.trust(file, [server("a")])
+    assert (approvals.read(file).folder, approvals.read(file).has_baseline) == ("trusted", True)
+    approvals.refuse(file)
+    record = approvals.read(file)
+    assert (record.folder, record.has_baseline, record.accepts(server("a"))) == ("refused", True, False)
+
+
+ACCEPTER = """
+import sys
+from pathlib import Path
+from search_mcp.approvals import Approvals
+from search_mcp.config import ServerConfig
+for number in range(20):
+    server = ServerConfig(name=f"{sys.argv[2]}{number}", command="x")
+    Approvals(Path(sys.argv[1]) / "programs", 60).accept(Path(sys.argv[1]) / "mcp-servers.json", [server])
+"""
+
+
+def test_nothing_is_lost_of_what_two_processes_accept_at_the_same_moment(tmp_path: Path) -> None:
+    accepters = [subprocess.Popen([sys.executable, "-c", ACCEPTER, str(tmp_path), letter]) for letter in "ab"]
+    assert [accepter.wait(60) for accepter in accepters] == [0, 0]
+    record = Approvals(tmp_path / "programs").read(tmp_path / "mcp-servers.json")
+    assert len(record.accepted) == 40
