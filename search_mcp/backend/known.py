@@ -83,6 +83,7 @@ class Known:
         self._label = ""  # the kind of client that it lists things for
         self._said: Offer | None = None  # what it said of itself
         self._heard: dict[Kind, Page] = {}  # lists that were read and are not compared yet
+        self._offered: frozenset[Kind] = frozenset(Kind)
         self._accepted_about: tuple[str, str] | None = None
         self._keyed: dict[Kind, tuple[Page, frozenset[str]]] = {}  # the names in a list
         self._looked_at: object = None  # the state of the record of what was accepted, when it was last compared with
@@ -195,7 +196,7 @@ class Known:
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
-        offered = dialect.offer.kinds
+        self._offered = offered = dialect.offer.kinds
         self._missing &= offered
         async with anyio.create_task_group() as tasks:
             for kind in Kind:
@@ -207,7 +208,10 @@ class Known:
     async def _note_none(self, kind: Kind) -> None:
         """Take note of a list that it does not have."""
         self._readings[kind] += 1
-        await self._note(kind, Page(()))
+        if kind is Kind.TOOLS:
+            await self._note(kind, Page(()))
+        else:
+            self._put(kind, Page(()))  # prompts are compared together with the tools
         self._compared[kind] = self._readings[kind]
         self.on_compared()
 
@@ -302,12 +306,13 @@ class Known:
         return trust.record(self._config, self._label, listed) if is_due else verdict
 
     def _listed(self, kind: Kind, page: Page | None) -> "Listed":
-        """What is compared together: with the tools, what the server says of itself."""
-        listed: Listed = rules().Listed(
-            tools=page if kind is Kind.TOOLS else None,
-            prompts=page if kind is Kind.PROMPTS else None,
-            offer=self._said if kind is Kind.TOOLS else None,
-        )
+        """What is compared together: with the tools, what the server says of itself, and that it has no prompts."""
+        listed: Listed
+        if kind is Kind.PROMPTS:
+            listed = rules().Listed(prompts=page)
+        else:
+            no_prompts = Page(()) if Kind.PROMPTS not in self._offered else None
+            listed = rules().Listed(page, no_prompts, self._said)
         return listed
 
     def _put_judged(self, kind: Kind, page: Page | None, listed: "Listed", verdict: "Verdict") -> None:
@@ -346,19 +351,19 @@ class Known:
         trust = self._world.trust
         if trust is None or not self._pages:
             return
-        for kind in COMPARED:
-            page = self._pages.get(kind)
-            listed = self._listed(kind, page)
-            verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=False))
-            if self._pages.get(kind) is not page:
+        pages = {kind: self._pages.get(kind) for kind in COMPARED}
+        listed: Listed = rules().Listed(pages[Kind.TOOLS], pages[Kind.PROMPTS], self._said)
+        verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=False))
+        before = self.offer, self.is_about_changed
+        if self._pages.get(Kind.TOOLS) is pages[Kind.TOOLS]:
+            self._show_about(listed, verdict)
+        is_other_about = (self.offer, self.is_about_changed) != before
+        for kind, page in pages.items():
+            if page is None or self._pages.get(kind) is not page:
                 continue  # it was read meanwhile, and compared then
-            before = self.offer, self.is_about_changed
-            if page is not None and (is_first or rules().marked(page, kind, verdict) is not page):
-                self._put_judged(kind, page, listed, verdict)
-            else:
-                self._show_about(listed, verdict)
-                if page is not None and (self.offer, self.is_about_changed) != before:
-                    self._put(kind, page)
+            marked = rules().marked(page, kind, verdict)
+            if is_first or marked is not page or (is_other_about and kind is Kind.TOOLS):
+                self._put(kind, marked)
 
     def _show_about(self, listed: "Listed", verdict: "Verdict") -> None:
         """Show what a server says of itself as it was compared, unless it has said something else meanwhile."""

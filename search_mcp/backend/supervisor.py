@@ -342,6 +342,8 @@ class Supervisor:
                 await anyio.lowlevel.checkpoint_if_cancelled()  # which an event that is set does not look at
                 self._wanted.clear()
                 self._retry_at = None
+                if self._config.pin_tools and self._known.recalled.is_set():
+                    await self.compare_recalled_now()  # before the loop is busy with the start of many servers
                 self._advance(Event.START)
                 self._ready_at = None
                 is_hopeless = self._config.problem is not None

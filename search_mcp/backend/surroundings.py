@@ -5,10 +5,9 @@ import os
 import random
 import time
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol, TypeVar
-
-import anyio.to_thread
 
 from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.lifecycle import Backoff
@@ -33,7 +32,9 @@ class Aside(Protocol):
 
 async def in_thread(act: Callable[[], _Answer], /) -> _Answer:
     """Do it in a worker thread; whoever waits and is cancelled leaves it to its end."""
-    return await anyio.to_thread.run_sync(act, abandon_on_cancel=True)
+    threads = import_module("anyio.to_thread")  # with the first list, not at the start
+    answer: _Answer = await threads.run_sync(act, abandon_on_cancel=True)
+    return answer
 
 
 RECENT_SECONDS = 0.02
