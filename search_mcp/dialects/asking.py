@@ -7,13 +7,14 @@ tells when it was dealt with, and asks in an error too; 2026-07-28 has none of i
 
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import BACKEND_ERROR, MisbehavedError, ProtocolError, WireError, invalid_request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw
-from search_mcp.model import Ask, InputRequired
+from search_mcp.jsonrpc import ErrorObject, Fields, Raw, altered
+from search_mcp.model import NOTHING, Ask, Cancel, InputRequired, Later, Question, Reason, Result
 
 CONSENT = "search-mcp: url elicitation"
 """The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
@@ -22,6 +23,8 @@ OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
 """What a person has to answer or approve; the roots are the client's own to tell."""
 MOST_OPEN = 4
 """Questions of one server that may wait for the user at once. "Clients SHOULD implement rate limiting"."""
+FORGOTTEN_SECONDS = 60.0
+"""How long a modern client's open question counts: a client that drops its call does not say so."""
 LONGEST_MESSAGE = 1 << 20
 """Bytes of an elicitation's message; nobody reads a longer one, and it would have to be searched as a whole."""
 
@@ -49,6 +52,49 @@ def refused(why: ValueError) -> MisbehavedError:
 def too_many() -> ProtocolError:
     """Make the error for a question beyond those that may be open."""
     return ProtocolError(BACKEND_ERROR, f"Too many questions: {MOST_OPEN} of this server wait for the user already")
+
+
+class OpenQuestions:
+    """How many questions of each server wait for one client's user; `later` where they are not for certain."""
+
+    def __init__(self, later: Later | None = None) -> None:
+        self._later = later
+        self._open: Counter[str] = Counter()  # by server
+
+    def put(self, question: Question, put: Callable[[Question], Cancel]) -> Cancel:
+        """Put a question to the client, or refuse it at once if too many of its server are open."""
+        if question.ask not in OF_THE_USER:
+            return put(question)
+        if self._open[question.server] >= MOST_OPEN:
+            question.answer(too_many())
+            return NOTHING
+        close = self._opened(question.server)
+
+        def answer(answer: Result | WireError) -> None:
+            close()
+            question.answer(answer)
+
+        withdraw = put(altered(question, answer=answer))
+
+        def cancel(reason: Reason) -> None:
+            close()
+            withdraw(reason)
+
+        return cancel
+
+    def _opened(self, server: str) -> Callable[[], None]:
+        """Count a question as open; the answer closes it, once."""
+        is_open = True
+        self._open[server] += 1
+
+        def close() -> None:
+            nonlocal is_open
+            self._open[server] -= is_open
+            is_open = False
+            stop()
+
+        stop = self._later(FORGOTTEN_SECONDS, close) if self._later is not None else lambda: None
+        return close
 
 
 def admitted(server: str, ask: Ask, params: Fields) -> Fields:

@@ -125,7 +125,6 @@ class BackLegacy:
         self._reported: Newest[str, tuple[int, Callable[[Fields], None]]] = Newest(REMEMBERED_TASKS)
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
-        self._of_the_user: set[Request] = set()  # those that a person has to answer
 
     # To the backend
 
@@ -244,7 +243,6 @@ class BackLegacy:
         call = None if asks_of_task else self._likely_call()
 
         def answer(answer: Result | WireError) -> None:
-            self._of_the_user.discard(request)
             self._stop_asking(call)
             if isinstance(answer, Result) and "task" in params:
                 self._note_task(answer)
@@ -272,13 +270,10 @@ class BackLegacy:
         caller = call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
-        if ask in asking.OF_THE_USER:
-            self._of_the_user.add(request)
         self._start_asking(call)
         withdraw = caller.ask(question, call)
 
         def cancel(reason: Reason) -> None:
-            self._of_the_user.discard(request)
             self._stop_asking(call)
             withdraw(reason)
 
@@ -290,8 +285,6 @@ class BackLegacy:
         Raises:
             ProtocolError: it may not be asked.
         """
-        if ask in asking.OF_THE_USER and len(self._of_the_user) >= asking.MOST_OPEN:
-            raise asking.too_many()
         try:
             return asking.admitted(self._server, ask, params)
         except ValueError as exc:

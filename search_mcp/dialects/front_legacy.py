@@ -6,12 +6,12 @@ making the call again. Source: docs/specification/2025-11-25/.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
+from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
@@ -80,7 +80,7 @@ class FrontLegacy:
         self._tasks: Newest[str, Callable[[Fields], None]] = Newest(
             REMEMBERED_TASKS
         )  # whoever hears of each task of the client's
-        self._open_questions: Counter[str] = Counter()  # of modern servers, to the user; by server
+        self._open_questions = OpenQuestions()
         self.capabilities: Fields = {}
         self.info: Raw | None = None
         self._requests: dict[str, Callable[[Request, Fields], None]] = {
@@ -218,40 +218,13 @@ class FrontLegacy:
             return NOTHING
         rename = partial(self._gateway.elicitation_id_for_client, question.server)
         question = altered(question, params=asking.renamed(question.params, rename))
-        return self.put(translate_question(question, partial(self._gateway.task_id_for_client, question.server)))
+        return self.put_counted(
+            translate_question(question, partial(self._gateway.task_id_for_client, question.server))
+        )
 
     def put_counted(self, question: Question) -> Cancel:
-        """Send a question of a modern server to the client, unless too many of it wait for the user already."""
-        if question.ask not in asking.OF_THE_USER:
-            return self.put(question)
-        if self._open_questions[question.server] >= asking.MOST_OPEN:
-            question.answer(asking.too_many())
-            return NOTHING
-        close = self._opened_question(question.server)
-
-        def answer(answer: Result | WireError) -> None:
-            close()
-            question.answer(answer)
-
-        withdraw = self.put(altered(question, answer=answer))
-
-        def cancel(reason: Reason) -> None:
-            close()
-            withdraw(reason)
-
-        return cancel
-
-    def _opened_question(self, server: str) -> Callable[[], None]:
-        """Count a question as open until it is closed, once."""
-        is_open = True
-        self._open_questions[server] += 1
-
-        def close() -> None:
-            nonlocal is_open
-            self._open_questions[server] -= is_open
-            is_open = False
-
-        return close
+        """Send a question to the client, unless too many of its server wait for the user already."""
+        return self._open_questions.put(question, self.put)
 
     def put(self, question: Question) -> Cancel:
         """Send a question to the client, with an id of our own."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
+from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front import (
     SERVER_INFO,
     ProgressReport,
@@ -77,6 +78,7 @@ class Sender(Struct, eq=False):
     info: Raw | None
     log_level: str | None
     viewer: Viewer
+    open_questions: OpenQuestions
     park: Callable[[Question], Cancel] | None = None
     """`None` for a subscription, whose answer nobody waits for: no question can be put in it."""
 
@@ -84,7 +86,7 @@ class Sender(Struct, eq=False):
         """Put a legacy backend's question to this client, if it can be asked at all."""
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is None and call is not None and self.park is not None:
-            return self.park(question)
+            return self.open_questions.put(question, self.park)
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
         return NOTHING
 
@@ -96,6 +98,7 @@ class FrontModern:
         self._peer = peer
         self._gateway = gateway
         self._parked = ParkedCalls(gateway.later)
+        self._open_questions = OpenQuestions(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
         self._followed: Counter[tuple[Action, str]] = Counter()  # by how many subscriptions
 
@@ -166,7 +169,8 @@ class FrontModern:
             exchange.start(call, self._gateway)
 
     def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel] | None = None) -> Sender:
-        return Sender(envelope.capabilities, envelope.info, envelope.log_level, _viewer(envelope), park)
+        viewer, questions = _viewer(envelope), self._open_questions
+        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, questions, park)
 
     # To the client
 

@@ -38,6 +38,10 @@ LEGACY_BACKEND = {
     "sep-2322-multiple-inputs-incomplete": "a legacy backend asks one thing after the other",
     "sep-2322-multiple-inputs-complete": "so the suite never comes to the second round",
     "sep-2322-respect-client-capabilities": "a legacy backend is told of capabilities once, this scenario has its own",
+    "sep-2322-non-tool-incomplete": "the suite leaves questions unanswered, and one server may not have five open",
+    "sep-2322-non-tool-complete": "so the suite never comes to the second round",
+    "sep-2322-result-type-included": "another question beyond those that may be open",
+    "sep-2322-reject-tampered-state": "and one more",
     "sep-2322-ignore-unexpected-params": "answers to a question that was never asked reach no legacy backend",
 }
 
@@ -130,6 +134,8 @@ Conversation = list[tuple[str, dict[str, Any]]]  # ">" to the server or "<" from
 
 OURS = {"search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers"}
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+LABEL = '"message": "[reference] '
+"""The asking server's name stands in front of a question."""
 
 
 def conversations(lines: Path) -> list[Conversation]:
@@ -166,10 +172,14 @@ def unasked(conversation: Conversation) -> list[str]:
     """What the server said of its own accord; how often lists changed is a matter of the moment."""
     said = [message for direction, message in conversation if direction == "<" and "method" in message]
     return [
-        json.dumps({name: value for name, value in message.items() if name != "id"}, sort_keys=True)
+        unlabelled(json.dumps({name: value for name, value in message.items() if name != "id"}, sort_keys=True))
         for message in said
         if not message["method"].endswith("list_changed")
     ]
+
+
+def unlabelled(message: str) -> str:
+    return message.replace(LABEL, '"message": "')
 
 
 def essence(method: str, answer: dict[str, Any]) -> dict[str, Any]:
@@ -182,6 +192,8 @@ def essence(method: str, answer: dict[str, Any]) -> dict[str, Any]:
             error = error["data"]
         return {"error": error["code"]}
     result = dict(answer.get("result", {}))
+    if "inputRequests" in result:
+        result["inputRequests"] = json.loads(unlabelled(json.dumps(result["inputRequests"])))
     if "_meta" in result:
         result["_meta"] = {name: value for name, value in result["_meta"].items() if name != SERVER_INFO}
     if method in ("initialize", "server/discover"):

@@ -9,12 +9,13 @@ from conversations.eras import (
     legacy_legacy,
     legacy_modern,
     modern_backend,
+    modern_legacy,
     modern_modern,
 )
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, roots, sample, sampled, text
-from search_mcp.dialects.asking import MOST_OPEN
+from search_mcp.dialects.asking import FORGOTTEN_SECONDS, MOST_OPEN
 
 CAN_ALL: Json = {"elicitation": {"form": {}, "url": {}}, "sampling": {"context": {}}, "roots": {}}
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -321,6 +322,28 @@ def test_a_question_that_was_withdrawn_or_whose_server_died_is_open_no_more(pair
     pair.front.inbox.clear()
     pair.alpha.says(id="in the next life", **elicit("?"))
     assert pair.front.next().method == "elicitation/create"
+
+
+@modern_legacy
+def test_the_questions_of_calls_that_a_modern_client_dropped_do_not_count_for_long(pair: Pair) -> None:
+    """It drops a call without a word: nobody may be left to answer what was asked in it."""
+    pair.front.opens(**CAN_ALL)
+    calls = [pair.front.calls("alpha.echo", number=number) for number in range(MOST_OPEN + 1)]
+    served = [pair.alpha.is_called("echo", number=number) for number in range(MOST_OPEN + 1)]
+    for number in range(MOST_OPEN):
+        pair.alpha.says(id=number, **elicit("?"))
+        calls[-1 - number].is_parked(elicit("?"))
+    pair.alpha.says(id="refused", **elicit("?"))
+    assert pair.alpha.next().body["error"]["message"].startswith("Too many questions")
+    pair.after(FORGOTTEN_SECONDS)
+    pair.alpha.says(id="asked", **elicit("?"))
+    calls[0].is_parked(elicit("?")).answers(accept(name="x"))
+    assert pair.alpha.next().body["result"] == accept(name="x")
+    for call in calls:
+        call.is_over()
+    for one in served:
+        one.is_over()
+    pair.ends()
 
 
 @modern_backend

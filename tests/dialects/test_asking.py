@@ -1,0 +1,117 @@
+"""What a question may say: whatever a server writes, its name stands first, and only web pages are opened."""
+
+import json
+import re
+from unicodedata import category
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp import jsonrpc
+from search_mcp.dialects.asking import LONGEST_MESSAGE, admitted, admitted_error, admitted_requests
+from search_mcp.jsonrpc import UNSET, ErrorObject, Raw
+from search_mcp.model import Ask
+
+HIDING = st.text(st.sampled_from("\r\n\t\b\x1b\x7f\x9b \xa0\u200b\u200e\u202e\u2066\u2028\u3164\ufeff\U000e0041[]aא"))
+TEXTS = st.text() | HIDING
+
+
+def message(text: str, server: str = "github") -> str:
+    params = admitted(server, Ask.ELICIT, {"message": jsonrpc.encode(text)})
+    written: str = json.loads(bytes(params["message"]))
+    return written
+
+
+@given(TEXTS)
+def test_a_message_begins_with_the_server_s_name_and_nothing_writes_over_it(text: str) -> None:
+    label, written = message(text)[:9], message(text)[9:]
+    assert label == "[github] "
+    assert written == "" or not (written[0].isspace() or category(written[0]) in ("Cc", "Cf", "Zl", "Zp"))
+    assert not {each for each in written.replace("\r\n", "") if category(each) == "Cc"} - {"\n", "\t"}
+    assert re.sub("[^A-Za-z0-9 ]", "", written).lstrip() == re.sub("[^A-Za-z0-9 ]", "", text).lstrip()
+
+
+@given(st.text())
+def test_whatever_a_server_is_called_the_brackets_are_ours(server: str) -> None:
+    written = message("Who?", server)
+    assert written.startswith("[")
+    assert written.endswith("] Who?")
+    assert (written.count("["), written.count("]")) == (1, 1)
+    assert written.isprintable()
+
+
+def test_the_longest_message_is_read_at_once() -> None:
+    long = "\n" * (LONGEST_MESSAGE // 2 - 2)
+    assert message(long) == "[github] "
+
+
+PIECES = [
+    "http",
+    "https",
+    ":",
+    "//",
+    "/",
+    "\\",
+    "@",
+    "localhost",
+    "127.0.0.1",
+    "[::1]",
+    ":80",
+    "evil.com",
+    ".",
+    "?",
+    "#",
+    " ",
+]
+
+
+@given(
+    st.lists(st.sampled_from([*PIECES, "\t", "\u202e", "javascript", "ſ", "%", "x"]), max_size=8).map("".join)
+    | st.text()
+)
+def test_a_page_that_may_be_opened_is_https_or_on_this_machine(url: str) -> None:
+    try:
+        admitted("s", Ask.ELICIT, {"mode": Raw(b'"url"'), "url": jsonrpc.encode(url)})
+    except ValueError:
+        return
+    parts = urlsplit(url)
+    assert parts.scheme in ("http", "https")
+    assert parts.netloc
+    if parts.scheme == "http":
+        assert parts.hostname in ("localhost", "127.0.0.1", "::1")
+        assert "@" not in parts.netloc
+
+
+@pytest.mark.parametrize(
+    "data", [UNSET, Raw(b"7"), Raw(b"{}"), Raw(b'{"elicitations":{}}'), Raw(b'{"elicitations":[7]}')]
+)
+def test_an_error_that_asks_nothing_is_left_as_it_is(data: Raw) -> None:
+    left = admitted_error("s", ErrorObject(-32042, "m", data))
+    assert isinstance(left, ErrorObject)
+    assert (left.code, left.message, left.data) == (-32042, "m", data)
+    other = ErrorObject(-32000, "m", Raw(b'{"elicitations":[{"mode":"url","message":"x"}]}'))
+    assert admitted_error("s", other) is other
+
+
+DEEP = b"[" * 5000 + b"]" * 5000
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b'{"method":"elicitation/create","params":{"message":"x","deep":%b}}' % DEEP,
+        b'{"method":"elicitation/create","deep":%b,"params":{"message":"x"}}' % DEEP,
+    ],
+    ids=["params", "request"],
+)
+def test_a_question_that_cannot_be_read_is_not_passed_on_unread(request_: bytes) -> None:
+    with pytest.raises(ValueError, match="recursion"):
+        admitted_requests("s", {"q": Raw(request_)})
+
+
+@pytest.mark.parametrize("request_", [b"7", b"{}", b'{"method":"roots/list"}', b'{"method":"what/ever","params":{}}'])
+def test_what_asks_nothing_of_the_user_is_left_as_it_is(request_: bytes) -> None:
+    raw = Raw(request_)
+    assert admitted_requests("s", {"q": raw})["q"] is raw
