@@ -9,6 +9,7 @@ the JSON library.
 import codecs
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -48,6 +49,11 @@ BATCH_MESSAGES = 16_384
 """How many messages a batch may hold; nobody is owed more answers than that."""
 _SMALL_PIECE = 4096  # bytes; a line that comes in crumbs is kept in pieces of this size, not of theirs
 _GLIMPSE = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
+_SMALL_ARRAY = 1 << 18
+"""Bytes of an array that is opened at once: whatever is in it takes a few milliseconds."""
+_FEW_COMMAS = 100_000
+"""Of a larger array that is opened at once: it has no more elements than that."""
+_TOKENS_A_PAUSE = 20_000
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -242,42 +248,23 @@ def _check_utf8(line: bytes) -> None:
     check.decode(b"", final=True)
 
 
-_ESCAPE = rb"(?s)\\(?:u([0-9a-fA-F]{4})|.)"
+REPAIRS = 10_000
+"""How many half characters of one line are replaced: a program that cuts strings inside a character leaves a few."""
+_HIGH, _LOW, _HEX = rb"\\u[dD][89abAB]", rb"\\u[dD][c-fC-F]", rb"[0-9a-fA-F]{2}"
+_HALF_CHARACTER = rb"%b%b(?!%b%b)|(?<!%b%b)%b%b" % (_HIGH, _HEX, _LOW, _HEX, _HIGH, _HEX, _LOW, _HEX)
 
 
 def _repaired(line: bytes) -> bytes:
-    r"""Replace `\uD800` to `\uDFFF` escapes that have no partner by U+FFFD.
+    r"""Replace `\uD800` to `\uDFFF` escapes that have no partner by U+FFFD; of very many, the first.
 
     JavaScript writes them for strings cut inside a character; no strict reader, the client's included,
     takes the line with them in it.
     """
-    if b"\\u" not in line:
+    if b"\\u" not in line or b"\0" in line:  # no JSON has a NUL in it
         return line
-    pieces: list[bytes] = []
-    done = 0
-    high: re.Match[bytes] | None = None  # a high surrogate waiting for its partner
-
-    def replace(escape: re.Match[bytes]) -> None:
-        nonlocal done
-        pieces.extend((line[done : escape.start()], rb"\ufffd"))
-        done = escape.end()
-
-    for escape in re.finditer(_ESCAPE, line):
-        code = int(escape[1], 16) if escape[1] else 0
-        if high is not None:
-            if 0xDC00 <= code <= 0xDFFF and escape.start() == high.end():
-                high = None
-                continue
-            replace(high)
-            high = None
-        if 0xD800 <= code <= 0xDBFF:
-            high = escape
-        elif 0xDC00 <= code <= 0xDFFF:
-            replace(escape)
-    if high is not None:
-        replace(high)
-    pieces.append(line[done:])
-    return b"".join(pieces)
+    # An escaped backslash does not begin an escape; two NULs stand for it meanwhile.
+    text = line.replace(rb"\\", b"\0\0")
+    return re.sub(_HALF_CHARACTER, rb"\\ufffd", text, count=REPAIRS).replace(b"\0\0", rb"\\")
 
 
 def _invalid(message: str, line: bytes) -> Invalid:
@@ -336,6 +323,63 @@ def items(raw: Raw) -> list[Raw]:
         return _items.decode(raw)
     except _UNREADABLE as exc:
         raise ValueError(str(exc)) from exc
+
+
+def elements(raw: Raw, most_bytes: int) -> Iterator[Raw | None]:
+    """Open a JSON array one level, one element at a time; `None` stands for a pause in a long search for the next.
+
+    Unlike `items`, whoever takes only the first elements of a long array pays only for those; of an array that is
+    longer than `most_bytes` no more than that is looked at.
+
+    Raises:
+        ValueError: it is not an array.
+    """
+    length = len(memoryview(raw))
+    text = bytes(memoryview(raw)[:most_bytes]) if length > _SMALL_ARRAY else b""
+    if length <= most_bytes and text.count(b",") <= _FEW_COMMAS:
+        yield from items(raw)
+        return
+    if not text.startswith(b"["):
+        raise ValueError("Expected `array`")
+    start, depth = 1, 0
+    for number, token in enumerate(_token_pattern().finditer(text, start)):
+        if not number % _TOKENS_A_PAUSE:
+            yield None
+        first = text[token.start()]
+        if first in b"[{":
+            depth += 1
+        elif first in b"]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and first == ord(",")):
+            element, start = text[start : token.start()].strip(), token.end()
+            if element:
+                yield Raw(element)
+        if depth < 0:
+            return
+
+
+@cache
+def _token_pattern() -> re.Pattern[bytes]:
+    return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
+
+
+def picked(raw: Raw | None, *keys: str) -> Fields:
+    """Read some members of a JSON object and skip the others, however many there are; anything else reads as empty."""
+    try:
+        found = _picker(keys).decode(raw) if raw is not None else None
+    except _UNREADABLE:
+        return {}
+    members = msgspec.structs.astuple(found) if found is not None else ()
+    return {key: member for key, member in zip(keys, members, strict=False) if isinstance(member, Raw)}
+
+
+@cache
+def _picker(keys: tuple[str, ...]) -> "msgspec.json.Decoder[Any]":
+    # Made when it is first needed: not every start needs it.
+    members = [
+        (f"member_{place}", Raw | UnsetType, msgspec.field(default=UNSET, name=key)) for place, key in enumerate(keys)
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct("Picked", members))
 
 
 def value(raw: Raw | bytes) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -462,3 +463,45 @@ def test_writes_an_unpaired_surrogate_so_that_every_reader_takes_it(payload: obj
 
 def test_an_error_with_an_unpaired_surrogate_is_written() -> None:
     assert json.loads(jsonrpc.failure(1, ErrorObject(-1, "a\ud83d")))["error"]["code"] == -1
+
+
+# Parts of large payloads
+
+json_values = st.recursive(
+    st.none() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]))
+def test_the_elements_of_a_long_array_are_its_items(values: list[object], indent: int | None) -> None:
+    filler = [0] * 200_000  # more commas than are opened at once
+    raw = Raw(json.dumps([*values, *filler], indent=indent).encode())
+    found = (each for each in jsonrpc.elements(raw, 1 << 30) if each is not None)
+    assert [json.loads(bytes(each)) for each in islice(found, len(values) + 1)] == [*values, 0]
+
+
+def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
+    raw = Raw(b"[" + b"12, " * 1_000_000 + b"12]")
+    found = [bytes(each) for each in jsonrpc.elements(raw, 400_001) if each is not None]
+    assert found == [b"12"] * 100_000
+    with pytest.raises(ValueError, match="array"):
+        list(jsonrpc.elements(Raw(b"{" + b'"a":1,' * 1_000_000 + b'"a":1}'), 400_000))
+
+
+def test_some_members_are_picked_whatever_stands_beside_them() -> None:
+    raw = Raw(b'{"b":[1],"x":{"a":0},"a":null,"b":2}')
+    assert jsonrpc.picked(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
+    assert jsonrpc.picked(Raw(b"[1]"), "a") == {}
+    assert jsonrpc.picked(None, "a") == {}
+
+
+def test_very_many_half_characters_are_not_replaced() -> None:
+    """A program that cuts strings inside a character leaves a few; the line is refused like any that is no JSON."""
+    half = rb"\ud83d"
+    few, many = (
+        b'{"jsonrpc":"2.0","id":1,"result":"' + half * count + b'"}' for count in (jsonrpc.REPAIRS, jsonrpc.REPAIRS + 1)
+    )
+    assert isinstance(jsonrpc.decode(few), jsonrpc.Message)
+    assert isinstance(jsonrpc.decode(many), jsonrpc.Invalid)
