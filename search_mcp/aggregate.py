@@ -15,11 +15,13 @@ import anyio
 import platformdirs
 
 from search_mcp.backend.last_uses import LastUses
+from search_mcp.backend.process import Spawner
 from search_mcp.backend.supervisor import Supervisor
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.cache import CatalogCache
 from search_mcp.config import Config
 from search_mcp.dialects import CatalogChanged
+from search_mcp.errands import Errands
 from search_mcp.model import News
 from search_mcp.profiles import Profile
 from search_mcp.router import Router
@@ -105,7 +107,10 @@ class Aggregate:
         tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
     ) -> None:
         self.tell_front = tell_front
+        self._errands = Errands()
         self._world = surroundings or Surroundings(
+            spawn=Spawner(errands=self._errands),
+            errands=self._errands,
             max_message_bytes=config.settings.max_message_bytes,
             cache=CatalogCache(cache_folder()),
             trust=TrustStore(trust_folder()),
@@ -139,6 +144,7 @@ class Aggregate:
             finally:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
+        self._errands.finish()
 
     def reconfigure(self, config: Config) -> None:
         """Go over to an edited configuration; calls elsewhere are not touched."""

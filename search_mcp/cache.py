@@ -17,7 +17,7 @@ from pathlib import Path
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
-from search_mcp.jsonrpc import Struct, field
+from search_mcp.jsonrpc import Raw, Struct, field
 from search_mcp.model import Entry, Era, Kind, Offer, Opening, Page
 
 log = logging.getLogger(__name__)
@@ -64,6 +64,13 @@ class _Written(Struct, frozen=True):
 
     offer: Offer
     pages: dict[str, _WrittenPage]
+
+
+class _Unread(Struct, frozen=True):
+    """The same with its lists as they are written."""
+
+    offer: Offer
+    pages: Raw
 
 
 class Key(Struct, frozen=True):
@@ -150,10 +157,11 @@ class CatalogCache:
     def store(self, key: Key, record: Record) -> None:
         """Write a record; a folder that cannot be written costs the cache and nothing else."""
         pages = {kind.value: _WrittenPage(page.entries, page.rejected) for kind, page in record.pages.items()}
-        written = _Written(record.offer, pages)
+        written = _Unread(record.offer, jsonrpc.encode(pages))
         path = self._path(key)
         with contextlib.suppress(OSError, ValueError):
-            if jsonrpc.typed(path.read_bytes(), _Written) == written:
+            # The lists are compared as bytes: to decode long ones would hold up the whole process, threads or not.
+            if jsonrpc.typed(path.read_bytes(), _Unread) == written:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
                     path.touch()  # it was confirmed just now
                 return

@@ -15,10 +15,12 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from search_mcp.catalog import fold, stable_suffix
+from search_mcp.errands import at_once
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +30,8 @@ LINE_BYTES = 1 << 16
 """How much of a line is waited for."""
 FILE_BYTES = 1 << 20
 """How long a log file may grow before it becomes the older one."""
+UNWRITTEN_BYTES = 4 << 20
+"""How much may wait for the file system: more than both files hold."""
 _WRITE_BYTES = 1 << 16
 """How much is written before the length of the file is looked at again."""
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ "
@@ -52,8 +56,16 @@ def split_time(line: str) -> tuple[str | None, str]:
 class Journal:
     """One backend's stderr. Without a path only the tail is kept."""
 
-    def __init__(self, path: Path | None, secrets: Iterable[str] = (), clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        secrets: Iterable[str] = (),
+        clock: Callable[[], float] = time.time,
+        later: Callable[[Callable[[], None]], None] = at_once,
+    ) -> None:
         self._path, self._clock = path, clock
+        self._later = later  # is given what touches the file
+        self._unwritten = 0  # bytes handed over that are not in the file yet
         longest_first = sorted(secrets, key=len, reverse=True)
         self._secrets = [secret.encode(errors="surrogateescape") for secret in longest_first]  # as `os.environ` has it
         self._longest_secret = max(map(len, self._secrets), default=0)
@@ -67,7 +79,7 @@ class Journal:
         """Write a line about the start of a process to the file."""
         if self._path is not None:
             mark = b"%s--- started, pid %d ---\n" % (self._time(), pid)
-            self._write_file(self._path, mark if _ends_with_whole_line(self._path) else b"\n" + mark)
+            self._later(partial(self._write_mark, self._path, mark))
 
     def write(self, data: bytes) -> None:
         """Take in what the backend wrote."""
@@ -83,12 +95,12 @@ class Journal:
                 cut = max(0, len(begin) - self._longest_secret)  # after it a secret may have begun
                 whole, self._line = whole + begin[:cut], begin[cut:]
             if whole:
-                self._write_file(self._path, self._timed(whole))
+                self._hand_over(self._path, self._timed(whole))
 
     def close(self) -> None:
         """Write the last line, if its end is missing."""
         if self._path is not None and (self._line or self._is_inside_line):
-            self._write_file(self._path, self._timed(self._redacted(self._line) + b"\n"))
+            self._hand_over(self._path, self._timed(self._redacted(self._line) + b"\n"))
             self._line = b""
 
     def _timed(self, data: bytes) -> bytes:
@@ -109,6 +121,23 @@ class Journal:
     def tail(self) -> str:
         """The last words, as text."""
         return b"".join(self._tail)[-TAIL_BYTES:].decode(errors="replace").strip()
+
+    def _write_mark(self, path: Path, mark: bytes) -> None:
+        self._write_file(path, mark if _ends_with_whole_line(path) else b"\n" + mark)
+
+    def _hand_over(self, path: Path, data: bytes) -> None:
+        """Have it written, unless the file system falls too far behind: then it is left out."""
+        if self._unwritten > UNWRITTEN_BYTES:
+            if not self._fails:
+                log.warning("! %s cannot be written as fast as its server writes; a part is left out", path)
+            self._fails = True
+            return
+        self._unwritten += len(data)
+        self._later(partial(self._write_part, path, data))
+
+    def _write_part(self, path: Path, data: bytes) -> None:
+        self._write_file(path, data)
+        self._unwritten -= len(data)
 
     def _write_file(self, path: Path, data: bytes) -> None:
         try:

@@ -9,10 +9,12 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
+from search_mcp.errands import at_once
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +31,15 @@ class LastUses:
         self._folder, self._clock = folder, clock
         self._noted: dict[str, float] = {}
 
-    def note(self, config: ServerConfig) -> None:
-        """Record that one of this server's tools is called now."""
+    def note(self, config: ServerConfig, later: Callable[[Callable[[], None]], None] = at_once) -> None:
+        """Record that one of this server's tools is called now; `later` is given what touches files."""
         now, noted = self._clock(), self._noted.get(config.name, float("-inf"))
         if 0 <= now - noted < PRECISION_SECONDS:
             return
         self._noted[config.name] = now
+        later(partial(self._date, config, now))
+
+    def _date(self, config: ServerConfig, now: float) -> None:
         path = self._path(config)
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

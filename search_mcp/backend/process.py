@@ -21,6 +21,7 @@ from search_mcp.backend import jobs
 from search_mcp.backend.environment import batch_line
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
+from search_mcp.errands import at_once
 from search_mcp.jsonrpc import Struct
 from search_mcp.outlet import Outlet
 
@@ -308,8 +309,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
 class Spawner:
     """The real `Spawn`: every child a tree of its own."""
 
-    def __init__(self, trees: Trees | None = None) -> None:
-        self._trees = trees or _trees()
+    def __init__(self, trees: Trees | None = None, errands: Callable[[Callable[[], None]], None] = at_once) -> None:
+        self._trees, self._errands = trees or _trees(), errands
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(
@@ -327,7 +328,7 @@ class Spawner:
             self._trees.start()
             with self._trees.expecting() as first, anyio.CancelScope(shield=True):
                 _, protocol = await run(
-                    lambda: ChildProcess(on_stdout, on_end, Journal(command.log, command.secrets), self._trees),
+                    lambda: ChildProcess(on_stdout, on_end, self._journal(command), self._trees),
                     *words,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -338,6 +339,9 @@ class Spawner:
                     **spawn_options(sys.platform),
                 )
         return protocol
+
+    def _journal(self, command: Command) -> Journal:
+        return Journal(command.log, command.secrets, later=self._errands)
 
 
 def spawn_options(platform: str) -> dict[str, Any]:

@@ -218,7 +218,7 @@ class Supervisor:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
         self._world.last_call.note()
         if call.action is Action.CALL_TOOL and self._world.last_uses is not None:
-            self._world.last_uses.note(self._config)
+            self._world.last_uses.note(self._config, self._world.errands)
         if self._life is not None and self._life.dialect is not None and self._life.child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
             return NOTHING

@@ -13,6 +13,7 @@ from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.lifecycle import Backoff
 from search_mcp.backend.process import Spawn, Spawner
 from search_mcp.cache import CatalogCache
+from search_mcp.errands import at_once
 from search_mcp.jsonrpc import Struct, field
 from search_mcp.trust import TrustStore
 
@@ -71,6 +72,8 @@ class Surroundings(Struct, frozen=True):
     last_uses: LastUses | None = None
     """`None`: nothing is known of earlier uses, and `startup: "auto"` starts every server."""
     log_folder: Path | None = None
+    errands: Callable[[Callable[[], None]], None] = at_once
+    """Does what touches files: at once, or in a thread where an event loop must not wait for it."""
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted

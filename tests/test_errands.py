@@ -1,0 +1,77 @@
+"""What touches files, in a thread: in order, never waited for, and bounded."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from search_mcp import errands
+from search_mcp.backend.journal import UNWRITTEN_BYTES, Journal
+from search_mcp.errands import Errands, at_once
+
+
+def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
+    done: list[int] = []
+    later = Errands()
+    for number in range(100):
+        later(lambda number=number: done.append(number))  # type: ignore[misc]  # the default binds it
+    later.finish()
+    assert done == list(range(100))
+
+
+def test_a_bug_in_one_does_not_keep_the_next_from_being_done(caplog: pytest.LogCaptureFixture) -> None:
+    done: list[int] = []
+    later = Errands()
+    later(lambda: done.remove(7))
+    later(lambda: done.append(1))
+    later.finish()
+    assert done == [1]
+    assert "bug" in caplog.text
+
+
+def test_nobody_waits_for_ever_for_one_that_does_not_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(errands, "LAST_SECONDS", 0.01)
+    monkeypatch.setattr(errands, "MOST_WAITING", 3)
+    release = threading.Event()
+    done: list[int] = []
+    later = Errands()
+    later(lambda: _wait(release))
+    for number in range(9):
+        later(lambda number=number: done.append(number))  # type: ignore[misc]
+    later.finish()
+    assert done == []
+    assert "does not answer" in caplog.text
+    release.set()
+    monkeypatch.setattr(errands, "LAST_SECONDS", 60)
+    later.finish()
+    assert 0 < len(done) <= 4
+
+
+def _wait(release: threading.Event) -> None:
+    release.wait(60)
+
+
+def test_a_log_whose_file_system_is_too_slow_leaves_something_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    waiting: list[Callable[[], None]] = []
+    journal = Journal(tmp_path / "a.log", later=waiting.append)
+    line = b"x" * 65_000 + b"\n"
+    for _ in range(2 * UNWRITTEN_BYTES // len(line)):
+        journal.write(line)
+    assert len(waiting) <= UNWRITTEN_BYTES // len(line) + 1
+    assert caplog.text.count("a part is left out") == 1
+    for errand in waiting:
+        errand()
+    journal.write(b"again\n")
+    waiting[-1]()
+    assert (tmp_path / "a.log").read_bytes().endswith(b"again\n")
+
+
+def test_a_command_does_its_errands_at_once() -> None:
+    done: list[int] = []
+    at_once(lambda: done.append(1))
+    assert done == [1]
