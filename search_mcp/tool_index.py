@@ -3,13 +3,22 @@
 Decides when what of the catalogue is indexed. How tools rank is `search`'s business.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from search_mcp.catalog import Catalog, Item
 from search_mcp.jsonrpc import Struct
 from search_mcp.model import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index
+
+SLICE_SECONDS = 0.005
+"""How long tools are indexed before calls have their turn."""
+MOST_CHARACTERS = 2 << 20
+"""Characters of any field that are read of all tools of one server: real servers have a tenth of that at most."""
+LONGEST_TEXT = 10_000
+SHORTEST_TEXT = 400
+"""Characters of a field of one tool that are read where a server has few tools, and where it has very many."""
 
 
 class _Listed(Struct, frozen=True):
@@ -19,7 +28,12 @@ class _Listed(Struct, frozen=True):
     title: str
     facts: ServerFacts
 
-    def document(self, item: Item) -> Document:
+    def documents(self) -> Iterator[Document]:
+        """Give its tools one by one: to decode a schema takes time."""
+        yield from map(self._document, self.items)
+
+    def _document(self, item: Item) -> Document:
+        room = MOST_CHARACTERS // len(self.items)
         return Document(
             name=item.name,
             server=item.server,
@@ -30,6 +44,7 @@ class _Listed(Struct, frozen=True):
             server_description=self.facts.description,
             tags=self.facts.tags,
             effect=Effect.declared(item.annotations.get("readOnlyHint"), item.annotations.get("destructiveHint")),
+            longest_text=max(SHORTEST_TEXT, min(LONGEST_TEXT, room)),
         )
 
 
@@ -38,62 +53,75 @@ _Seen: TypeAlias = tuple[int, Mapping[str, ServerFacts], Mapping[str, str]]
 
 
 class ToolIndex:
-    """The search index, made to follow a catalogue one server at a time; what did not change is left as it is."""
+    """The search index, made to follow a catalogue tool by tool; servers that did not change are left as they are."""
 
     def __init__(
         self,
         catalog: Catalog,
         facts: Callable[[], Mapping[str, ServerFacts]],
         statuses: Callable[[], Iterable[Status]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._catalog, self._facts, self._statuses = catalog, facts, statuses
+        self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
         self._index = Index()
-        self._seen: _Seen | None = None  # what `_wanted` and `_items` are of
+        self._seen: _Seen | None = None  # what `_items` is of
         self._items: dict[str, Item] = {}
-        self._wanted: dict[str, _Listed] = {}
         self._held: dict[str, _Listed] = {}
-        self._due: list[str] = []
         self._order: Mapping[str, int] = {}
+        self._work: Iterator[None] | None = None  # what is being indexed
+        self._is_current = False  # it was brought up to date for the next search
 
     def advance(self) -> bool:
-        """Take one server in or out, if the catalogue changed; return whether another is due."""
-        titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
-        now = self._catalog.version, self._facts(), titles
-        if self._seen != now:
-            self._seen = now
-            self._look_again(*now[1:])
-        if self._due:
-            self._follow(self._due.pop())
-        return bool(self._due)
+        """Go on bringing the index up to the catalogue, for some milliseconds; return whether more is due.
+
+        What changes meanwhile waits for the next search, so a server that changes all the time holds up no search.
+        """
+        if self._work is None:
+            self._work = self._catch_up()
+        ends = self._clock() + SLICE_SECONDS
+        for _ in self._work:
+            if self._clock() > ends:
+                return True
+        self._work = None
+        self._is_current = True
+        return False
 
     def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
-        """Rank tools for a query, and tell whether the first clearly does it; first bring the index up to date."""
-        while self.advance():
-            pass
+        """Rank tools for a query, and tell whether the first clearly does it; up to date unless that was just done."""
+        while not self._is_current:
+            self.advance()
+        self._is_current = False
         answer = self._index.answer(query, limit, server=server, order=self._order)
         return [self._items[hit.name] for hit in answer.hits], answer.fits
 
     def explain(self, query: str, item: Item) -> Explanation | None:
         return self._index.explain(query, item.name)
 
-    def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> None:
+    def _catch_up(self) -> Iterator[None]:
+        titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
+        now = self._catalog.version, self._facts(), titles
+        if self._seen == now:
+            return
+        self._seen = now
+        wanted = self._look_again(*now[1:])
+        yield
+        for server in sorted(wanted.keys() | self._held.keys()):
+            if wanted.get(server) != self._held.get(server):
+                yield from self._follow(server, wanted.get(server))
+
+    def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> Mapping[str, _Listed]:
         # A copy of another server's tools ties with them: the order of the configuration decides, not the alphabet.
         self._order = {server: position for position, server in enumerate(facts)}
         self._items = {item.name: item for item in self._catalog.tools() if item.is_for_models}
         by_server: dict[str, list[Item]] = {}
         for item in self._items.values():
             by_server.setdefault(item.server, []).append(item)
-        self._wanted = {
-            server: _Listed(items, titles.get(server, ""), facts[server]) for server, items in by_server.items()
-        }
-        servers = sorted(self._wanted.keys() | self._held.keys())
-        self._due = [server for server in servers if self._wanted.get(server) != self._held.get(server)]
+        return {server: _Listed(items, titles.get(server, ""), facts[server]) for server, items in by_server.items()}
 
-    def _follow(self, server: str) -> None:
-        listed = self._wanted.get(server)
+    def _follow(self, server: str, listed: _Listed | None) -> Iterator[None]:
         if listed is None:
             del self._held[server]
-            self._index.remove(server)
+            yield from self._index.removing(server)
         else:
             self._held[server] = listed
-            self._index.add(server, map(listed.document, listed.items))
+            yield from self._index.adding(server, listed.documents())

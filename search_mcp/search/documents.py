@@ -42,6 +42,8 @@ class Document:
     category: str = ""
     tags: tuple[str, ...] = ()
     effect: Effect = Effect.UNDECLARED
+    longest_text: int = 10_000
+    """Characters read of any field; descriptions above 3,000 are rare."""
 
 
 class Field(NamedTuple):
@@ -63,21 +65,23 @@ PARAMETER_TEXT = Field("parameter text", 0.5, 30)
 SERVER = Field("server", 1.0, 4)
 SERVER_TEXT = Field("server text", 1.0, 20)
 
-_LONGEST_TEXT = 10_000  # characters read of any field; descriptions above 3,000 are rare
+_LONGEST_TEXT = 10_000  # characters read of a server's names and description
 _MOST_PARAMETERS = 300  # read of one tool
+_MOST_CHOICES = 300  # read of one parameter
 _DEEPEST = 3  # levels of nested parameters read
 _SENTENCE_ENDS = (". ", "\n", "。", "！", "？", "! ", "? ")
 
 
 def tool_texts(document: Document) -> Iterator[tuple[Field, str]]:
     """Yield the texts that belong to this tool alone."""
-    summary, rest = _first_sentence(document.description[:_LONGEST_TEXT].strip())
-    yield NAME, document.tool[:_LONGEST_TEXT]
+    longest = document.longest_text
+    summary, rest = _first_sentence(document.description[:longest].strip())
+    yield NAME, document.tool[:longest]
     yield SUMMARY, summary
     yield DESCRIPTION, rest
     parameters = list(islice(_parameters(document.input_schema, _DEEPEST), _MOST_PARAMETERS))
-    yield PARAMETERS, " ".join(name for name, _ in parameters)[:_LONGEST_TEXT]
-    yield PARAMETER_TEXT, " ".join(text for _, text in parameters)[:_LONGEST_TEXT]
+    yield PARAMETERS, " ".join(name for name, _ in parameters)[:longest]
+    yield PARAMETER_TEXT, " ".join(text for _, text in parameters)[:longest]
 
 
 def server_texts(document: Document) -> Iterator[tuple[Field, str]]:
@@ -110,5 +114,5 @@ def _said_of(parameter: object) -> str:
     if not isinstance(parameter, Mapping):
         return ""
     description, choices = parameter.get("description"), parameter.get("enum")
-    texts = [description, *(choices if isinstance(choices, list) else ())]
+    texts = [description, *(choices[:_MOST_CHOICES] if isinstance(choices, list) else ())]
     return " ".join(text for text in texts if isinstance(text, str))

@@ -5,7 +5,7 @@ Pure: no clock, no I/O, no randomness, no logging; the answer does not depend on
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import MappingProxyType
@@ -38,6 +38,7 @@ _WRITES = (Effect.ADDS, Effect.DESTROYS)
 _FITS = 0.38
 _SHORT = 6  # words; a longer request names more that no tool mentions, so a smaller share is enough
 _DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it mentions more than this share of the words
+_WORDS_A_TURN = 1000  # forgotten at once: about a millisecond
 _NAMED = 1e6  # per degree of `Match`: above any sum of terms
 
 
@@ -86,7 +87,7 @@ class Index:
         self._expansion = Expansion(self._analyzer, self._postings, self._spelling)
         self._names = Names()
         self._entries: dict[int, _Entry] = {}
-        self._servers: dict[str, tuple[list[int], frozenset[str]]] = {}  # its entries, and the words it taught us
+        self._servers: dict[str, tuple[list[int], set[str]]] = {}  # its entries, and the words it taught us
         self._next = 0
 
     def __len__(self) -> int:
@@ -94,22 +95,41 @@ class Index:
 
     def add(self, server: str, documents: Iterable[Document]) -> None:
         """Make these the server's tools, in place of those it had. Of several with one name, one is kept."""
-        distinct = _distinct(documents)
-        self.remove(server)
-        seen: set[str] = set()
+        for _ in self.adding(server, _distinct(documents)):
+            pass
+
+    def adding(self, server: str, documents: Iterable[Document]) -> Iterator[None]:
+        """Do the same tool by tool, for others to have their turn in between; no two have one name.
+
+        Until the end, some of the server's tools are not found.
+        """
+        yield from self.removing(server)
+        numbers, spelt = self._servers[server] = [], set()
         shared: dict[tuple[str, ...], dict[str, float]] = {}
-        numbers = [self._file(document, shared, seen) for document in distinct]
-        spelt = frozenset(spellings(seen))
-        self._spelling.add(spelt)
-        self._servers[server] = numbers, spelt
+        for document in documents:
+            seen: set[str] = set()
+            numbers.append(self._file(document, shared, seen))
+            fresh = set(spellings(seen)) - spelt
+            self._spelling.add(fresh)
+            spelt |= fresh
+            yield
 
     def remove(self, server: str) -> None:
         """Forget the server and its tools; nothing happens if there is none."""
-        numbers, spelt = self._servers.pop(server, ((), frozenset()))
+        for _ in self.removing(server):
+            pass
+
+    def removing(self, server: str) -> Iterator[None]:
+        """Do the same tool by tool, for others to have their turn in between."""
+        numbers, spelt = self._servers.pop(server, ([], set()))
         for number in numbers:
             self._postings.remove(number)
             self._names.remove(number, self._entries.pop(number).document)
-        self._spelling.discard(spelt)
+            yield
+        for place, word in enumerate(spelt, 1):
+            self._spelling.discard((word,))
+            if not place % _WORDS_A_TURN:
+                yield
 
     def search(self, query: str, limit: int, *, server: str | None = None) -> list[Hit]:
         """Return the best tools for a query, best first; none for an empty one."""
