@@ -5,8 +5,9 @@ They have no dot in their names, so no backend's tool can be mistaken for one. `
 `call_read_only_tool` are only defined here; carrying them out is the router's.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -15,10 +16,12 @@ from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item, fold
 from search_mcp.errors import short_reason
 from search_mcp.jsonrpc import Fields, Raw, Struct
+from search_mcp.list_limits import size
 from search_mcp.model import Audience, Kind, ServerFacts, Status
 from search_mcp.profiles import CallTool, Listing, without_registration
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, Spellings, brief, compact_definition, full_definition, signature
+from search_mcp.visible import indented, one_line, quoted, visible_json
 
 if TYPE_CHECKING:
     from search_mcp.search import Explanation
@@ -37,6 +40,10 @@ MOST_RESULTS = 50
 ANSWER_LENGTH = 20_000
 """Characters an answer may have; what does not fit is left out and said to be."""
 MOST_DESCRIBED = 20
+MOST_SUGGESTED_FOR = 5
+"""Unknown names of one answer that are compared with all there are."""
+SCHEMA_BYTES = 1 << 20
+"""Bytes of schemas that are read for one answer: more than fifty of the longest that real servers have."""
 SERVER_INSTRUCTIONS_LENGTH = 1500
 """Characters of one server's own instructions in the list of servers."""
 INSTRUCTIONS_LENGTH = 12_000
@@ -179,9 +186,11 @@ class _Result(Struct, frozen=True):
     def text(self, position: int) -> str:
         lines = [f"{position}. {self.heading}"]
         if self.description:
-            lines.append(f"   {self.description}")
+            # Only a whole description has more than one line; none of them may pass for the next result.
+            is_long = len(self.description.splitlines()) > 1
+            lines.append(indented(self.description, "   | " if is_long else "   "))
         if self.schema is not None:
-            lines.append(f"   inputSchema: {bytes(self.schema).decode()}")
+            lines.append(f"   inputSchema: {_on_one_line(self.schema)}")
         return "\n".join(lines)
 
     def data(self) -> str | dict[str, Any]:
@@ -191,6 +200,14 @@ class _Result(Struct, frozen=True):
             return (f"{self.heading}: {self.description}" if self.description else self.heading).replace('"', "'")
         hint = {"hint": self.hint} if self.hint else {}
         return {"name": self.name, **hint, "description": self.description, "inputSchema": self.schema}
+
+
+def _on_one_line(json: Raw) -> str:
+    """Write a server's JSON, in which line breaks outside of strings are white space."""
+    return visible_json(bytes(json).translate(_BREAKS_TO_SPACES).decode("utf-8", "replace"))
+
+
+_BREAKS_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 
 
 _Answer: TypeAlias = tuple[str, dict[str, Any]]
@@ -232,9 +249,9 @@ class OwnTools:
         return index
 
     def advance(self) -> bool:
-        """Bring the search up to the catalogue by one server; return whether another is due.
+        """Go on bringing the search up to the catalogue, for some milliseconds; return whether more is due.
 
-        Called between other work, so that no call waits for a large index; a search makes up for what is left.
+        Called between other work, so that no call waits for a large index.
         """
         return self._index.advance()
 
@@ -262,9 +279,11 @@ class OwnTools:
         server = _server(_argument(arguments, "server", str, ""), servers)
         missing = self._missing(statuses, server)
         found, fits = self.found(query, limit, server)
+        # As they are by now: a list may have changed while it was indexed.
+        found = [item for each in found if (item := shown.spelled(each.name)) is not None]
         if not found:
             return self._nothing_found(query, server, servers, missing, shown)
-        kept, left_out = _within([self._result(item, shown[item], detail) for item in found])
+        kept, left_out = _within(self._results(found, shown, detail), len(found))
         lines = [result.text(position) for position, result in enumerate(kept, 1)]
         body: dict[str, Any] = {"results": [result.data() for result in kept]}
         if not fits:
@@ -295,6 +314,16 @@ class OwnTools:
         found, fits = self._index.search(query, limit, server)
         explained = [(item, self._index.explain(query, item)) for item in found]
         return [(item, why) for item, why in explained if why is not None], fits
+
+    def _results(self, found: Iterable[Item], shown: ShownNames, detail: str) -> Iterator[_Result]:
+        """Write tools one by one; where their schemas are too long to be read all, the last without parameters."""
+        room = SCHEMA_BYTES
+        for item in found:
+            room -= len(memoryview(item.fields.get("inputSchema", jsonrpc.EMPTY)))
+            if room < 0 and detail != "name":
+                yield _Result(f"{shown[item]}(…)", item.hint, brief(item.description, self._description_length))
+            else:
+                yield self._result(item, shown[item], detail)
 
     def _result(self, item: Item, name: str, detail: str) -> _Result:
         if detail == "name":
@@ -352,22 +381,30 @@ class OwnTools:
         ours = existing(audience.profile.call_tool)
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []
+        left_out: list[str] = []
+        room = SCHEMA_BYTES
         for name in names[:MOST_DESCRIBED]:
             item = shown.find(name)
             own = name if name in ours else without_registration(name) or ""
             if item is not None and item.is_for_models:
+                room -= size(item.fields)
+                if room < 0 and described:
+                    left_out.append(name)
+                    continue
                 write = full_definition if detail == "full" else compact_definition
                 described.append(write(item, shown[item], audience))
             elif own in ours:
                 described.append(ours[own])
             else:
-                unknown.append({"name": name, "suggestions": shown.near(name), **self._why_unknown(name)})
+                near = shown.near(name) if len(unknown) < MOST_SUGGESTED_FOR else []
+                unknown.append({"name": name, "suggestions": near, **self._why_unknown(name)})
         body: dict[str, Any] = {"tools": described}
         if unknown:
             body["unknown"] = unknown
-        if len(names) > MOST_DESCRIBED:
-            body["leftOut"] = names[MOST_DESCRIBED:]
-        return bytes(jsonrpc.encode(body)).decode(), body
+        left_out += names[MOST_DESCRIBED:]
+        if left_out:
+            body["leftOut"] = left_out
+        return _on_one_line(jsonrpc.encode(body)), body
 
     def _why_unknown(self, name: str) -> dict[str, Any]:
         """Say that the server is down whose prefix a name carries, if it is."""
@@ -450,13 +487,21 @@ def _server_text(server: Mapping[str, Any]) -> str:
             f"(`search-mcp check {server['name']}` shows it, `search-mcp check --accept {server['name']}` accepts it)"
         )
     if "instructions" in server:
-        text += f"; its instructions: {server['instructions']}"
-    return " ".join(text.split())
+        text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
+    return one_line(text)
+
+
+def _key(tool: str) -> str:
+    """Write a server's own name for a tool, which may be any text."""
+    return tool if _PLAIN_KEY.fullmatch(tool) else quoted(tool, LONGEST_NAME)
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 
 
 def _changes_text(server: Mapping[str, Any]) -> str:
     changed = [*server.get("changedTools", ()), *server.get("changedPrompts", ())]
-    parts = [", ".join(changed[:MOST_NAMED])] if changed else []
+    parts = [", ".join(map(_key, changed[:MOST_NAMED]))] if changed else []
     for key, noun in (("newTools", "new tool"), ("newPrompts", "new prompt")):
         if count := server.get(key):
             parts.append(f"{count} {noun}{'' if count == 1 else 's'}")
@@ -504,16 +549,16 @@ def _instead(arguments: Mapping[str, Any], wanted: str) -> str:
     return f"; got {_enumerated([repr(name[:LONGEST_NAME]) for name in sorted(arguments)])}"
 
 
-def _within(results: Sequence[_Result]) -> tuple[list[_Result], int]:
+def _within(results: Iterable[_Result], count: int) -> tuple[list[_Result], int]:
     """Keep as many results as an answer may hold, at least one; return them and how many were left out."""
     kept: list[_Result] = []
-    size = 0
+    length = 0
     for result in results:
-        size += len(jsonrpc.encode_bytes(result.data()))
-        if kept and size > ANSWER_LENGTH:
+        length += len(jsonrpc.encode_bytes(result.data()))
+        if kept and length > ANSWER_LENGTH:
             break
         kept.append(result)
-    return kept, len(results) - len(kept)
+    return kept, count - len(kept)
 
 
 def _whole_reason(status: Status) -> str:
@@ -527,5 +572,5 @@ def _reason(status: Status) -> str:
         return "still starting, search again in a few seconds"
     # Without what the server wrote itself: text of an untrusted program does not belong into every answer.
     what, _, _ = (status.reason or status.state).partition("; its last words: ")
-    reason = " ".join(what[: 2 * LONGEST_REASON].split()).rstrip(".")
+    reason = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

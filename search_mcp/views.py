@@ -16,11 +16,16 @@ from search_mcp.jsonrpc import Fields, Raw, Struct, field
 from search_mcp.model import Audience, Kind
 from search_mcp.profiles import Profile, without_registration
 from search_mcp.suggest import nearest
+from search_mcp.visible import one_line, quoted
 
-LONGEST_DESCRIPTION = 10_000
-"""Characters of a description that are looked at for its first sentence."""
+LONGEST_BEFORE = 1_000
+"""Characters of white space that a description may begin with."""
+MOST_ENDS = 10
+"""Ends of sentences that are looked at: a sentence holds no more abbreviations."""
 LONGEST_ABBREVIATION = 12
 MOST_SUGGESTIONS = 5
+LARGEST_COMPACTED = 1 << 18
+"""Bytes of a schema that is shortened for a model; a longer one is given as it is."""
 REQUIRED_LENGTH = 100
 """Characters of required parameters' names behind a brief description."""
 LONGEST_PARAMETER = 64
@@ -222,7 +227,8 @@ def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
     fields: Fields = {key: full[key] for key in ("name", "description", "inputSchema", "annotations") if key in full}
     if "description" not in fields and item.description:
         fields["description"] = jsonrpc.encode(item.description)
-    if item.input_schema:  # else it is nested too deeply to be read
+    # One that is longer would take too long to shorten; an empty one is nested too deeply to be read.
+    if len(memoryview(fields.get("inputSchema", jsonrpc.EMPTY))) <= LARGEST_COMPACTED and item.input_schema:
         fields["inputSchema"] = jsonrpc.encode(schemas.compact(item.input_schema))
     return fields
 
@@ -231,14 +237,18 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
     """Write a tool in a few tokens: its name, what it is for, and the names of its required parameters.
 
     Clients gate on `annotations`, `execution` says whether it can be called without a task, and `_meta`, which
-    no model is shown, names its app.
+    no model is shown, names its app. Worked out once for each item.
     """
+    known: tuple[str, int, Fields] = item.__dict__.get("light_definition", ("", -1, {}))
+    if known[:2] == (name, description_length):
+        return known[2]
     about = with_required(brief(item.description, description_length), item.fields.get("inputSchema"))
     fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(about)}
     fields["inputSchema"] = OPEN_SCHEMA
     for key in ("annotations", "execution", "_meta"):
         if key in item.fields:
             fields[key] = item.fields[key]
+    item.__dict__["light_definition"] = name, description_length, fields
     return fields
 
 
@@ -247,19 +257,19 @@ _SENTENCE_END = "|".join(  # where each begins with one character, all are looke
     ("。", "！", "？", "｡", *(rf"\{end}(?=[\s\"')\]]|$)" for end in ".!?"), r"\n\s*\n")
 )
 _ABBREVIATION = r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$"
-_PLAIN_NAME = r"[\w$@./:\[\]-]+"
+_PLAIN_NAME = r"[\w$@.-]+"
 _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff"))  # Korean has spaces
 
 
 def brief(description: str, limit: int) -> str:
     """Cut a description down to its first sentence or so, never inside a word."""
-    text = description.strip()[:LONGEST_DESCRIPTION]
-    for end in _compiled(_SENTENCE_END).finditer(text):
+    text = description[: LONGEST_BEFORE + 4 * limit].strip()[: 4 * limit]
+    for end in islice(_compiled(_SENTENCE_END).finditer(text), MOST_ENDS):
         before = max(0, end.end() - LONGEST_ABBREVIATION)
         if not _compiled(_ABBREVIATION).search(text, before, end.end()):
             text = text[: end.end()]
             break
-    text = " ".join(text.split())
+    text = one_line(text)
     if len(text) <= limit:
         return text
     cut = limit - 1
@@ -298,17 +308,11 @@ def with_required(description: str, schema: Raw | None) -> str:
 
 def _parameter(name: str) -> str:
     """Write a parameter's name: quoted unless it is a plain word, because a server may choose any text."""
-    return name if len(name) <= LONGEST_PARAMETER and _compiled(_PLAIN_NAME).fullmatch(name) else _quoted(name)
-
-
-def _quoted(text: str) -> str:
-    """Write a text on one line, cut and escaped, so that it cannot pass for more than a literal."""
-    shown = text[:LONGEST_PARAMETER]
-    escaped = "".join(
-        f"\\{each}" if each in '"\\' else each if each.isprintable() else each.encode("unicode_escape").decode()
-        for each in shown
+    return (
+        name
+        if len(name) <= LONGEST_PARAMETER and _compiled(_PLAIN_NAME).fullmatch(name)
+        else quoted(name, LONGEST_PARAMETER)
     )
-    return f'"{escaped}{"…" if len(shown) < len(text) else ""}"'
 
 
 def _is_inside_word(text: str, position: int) -> bool:
@@ -409,6 +413,8 @@ def _type_name(kind: object) -> str:
 
 def _literal(value: object) -> str:
     if isinstance(value, str):
-        return _quoted(value)
+        return quoted(value, LONGEST_PARAMETER)
     written = bytes(jsonrpc.encode(value)).decode()
-    return written if len(written) <= LONGEST_PARAMETER and written.isprintable() else _quoted(written)
+    return (
+        written if len(written) <= LONGEST_PARAMETER and written.isprintable() else quoted(written, LONGEST_PARAMETER)
+    )

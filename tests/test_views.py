@@ -27,6 +27,7 @@ from search_mcp.views import (
     tool_list,
     with_required,
 )
+from search_mcp.visible import one_line
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -105,7 +106,8 @@ def test_a_brief_description_is_short_and_nothing_new(text: str, limit: int) -> 
     short = brief(text, limit)
     assert len(short) <= limit
     assert "\n" not in short
-    whole = " ".join(text.split())
+    assert short.isprintable()
+    whole = one_line(text)
     assert whole.startswith(short.removesuffix("…"))
     assert brief(short, limit) == short
 
