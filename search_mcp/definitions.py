@@ -5,6 +5,7 @@ shape goes, or is filled in; what cannot be mended is left out alone. Pure.
 """
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from search_mcp import jsonrpc
@@ -15,6 +16,9 @@ OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalPropertie
 """Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
 because models send only `{}` to a schema that names none."""
 LEFT_OUT: Final = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
+MOST_NAMED = 10
+LONGEST_NAMED = 64
+"""Properties that a remark names, and characters of each."""
 
 Shape: TypeAlias = "bytes | Mapping[str, Shape]"
 _TEXT, _OBJECT, _LIST, _TRUTH, _NUMBER = b'"', b"{", b"[", b"tf", b"-0123456789"
@@ -55,10 +59,17 @@ def declares_read_only(fields: Fields) -> bool:
 
 
 def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
-    """Make a definition fit to be shown.
+    """Make a definition fit to be shown; worked out once for each entry.
 
     Returns the fields and a remark for each repair; `LEFT_OUT` among them if it cannot be repaired.
     """
+    known: tuple[Fields, tuple[str, ...]] | None = entry.__dict__.get("repaired")
+    if known is None:
+        known = entry.__dict__["repaired"] = _repaired(kind, entry)
+    return known
+
+
+def _repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
     remarks: list[str] = []
     fields = _fitted(entry.fields, _SHAPES, "its ", remarks)
     for key, member in (("icons", "src"), ("arguments", "name")):
@@ -86,10 +97,12 @@ def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: li
             fitted = jsonrpc.without(fitted, key)
             remarks.append(f"{where}{key} has the wrong type and is left out")
         elif not isinstance(shape, bytes):
-            inside = jsonrpc.object_or_empty(raw)  # one that is too deep to be read is let through
+            inside = jsonrpc.picked(raw, *shape)  # one that is too deep to be read is let through
             inside_fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
             if inside_fitted is not inside:
-                fitted = {**fitted, key: jsonrpc.encode(inside_fitted)}
+                whole = jsonrpc.object_or_empty(raw)
+                kept = jsonrpc.without(whole, *(inside.keys() - inside_fitted.keys()))
+                fitted = {**fitted, key: jsonrpc.encode(kept)}
     return fitted
 
 
@@ -106,11 +119,11 @@ def _all_have(member: str, raw: Raw) -> bool:
 
 
 def _has_text(raw: Raw, key: str) -> bool:
-    return jsonrpc.string(jsonrpc.object_or_empty(raw).get(key)) is not None
+    return jsonrpc.string(jsonrpc.picked(raw, key).get(key)) is not None
 
 
 def _task_support(execution: Raw) -> str | None:
-    return jsonrpc.string(jsonrpc.object_or_empty(execution).get("taskSupport"))
+    return jsonrpc.string(jsonrpc.picked(execution, "taskSupport").get("taskSupport"))
 
 
 class _SoundSchema(Struct):
@@ -137,10 +150,16 @@ def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
         return fields
     mended = _fitted(mended, {"properties": _OBJECT, "required": _LIST}, "its inputSchema.", remarks)
     properties = jsonrpc.object_or_empty(mended.get("properties"))
-    vague = [key for key, raw in properties.items() if memoryview(raw)[0] != ord("{")]
+    vague = {key: None for key, raw in properties.items() if memoryview(raw)[0] != ord("{")}
     if vague:
         # `true` is a schema, and means the same; no client reads it.
-        remarks.append(f"its inputSchema.properties {', '.join(vague)} are no objects; anything is let through there")
+        remarks.append(f"its inputSchema.properties {_enumerated(vague)} are no objects; anything is let through there")
         properties = {key: jsonrpc.EMPTY if key in vague else raw for key, raw in properties.items()}
         mended = {**mended, "properties": jsonrpc.encode(properties)}
     return fields if mended is schema else {**fields, "inputSchema": jsonrpc.encode(mended)}
+
+
+def _enumerated(names: Mapping[str, object]) -> str:
+    """Name the first of many, each cut."""
+    named = [name[:LONGEST_NAMED] for name in islice(names, MOST_NAMED)]
+    return ", ".join([*named, *([f"and {len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else [])])

@@ -212,8 +212,11 @@ class Call(Struct, eq=False):
     """The answer if the tool is not declared read-only by the time the call is forwarded; `None`: any tool may run."""
 
 
-class Entry(Struct, frozen=True):
-    """One definition of a backend's list: its key there (a name or a URI), and its fields untouched."""
+class Entry(Struct, frozen=True, dict=True):
+    """One definition of a backend's list: its key there (a name or a URI), and its fields untouched.
+
+    Its `__dict__` remembers what was worked out of it once; it is no part of its value.
+    """
 
     key: str
     fields: Fields

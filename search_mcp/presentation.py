@@ -4,20 +4,25 @@ Decides for whom a list is made, and keeps what was made until the catalogue cha
 tool, and how its name is spelt, `views` decides.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 
 from search_mcp import profiles, tools
 from search_mcp.config import Settings
 from search_mcp.jsonrpc import EMPTY, Raw
 from search_mcp.model import Audience, Kind, Viewer
 from search_mcp.profiles import CallTool, Profile
-from search_mcp.views import Spellings, prompt_list, resource_list, tool_list
+from search_mcp.views import Spellings, light_definition, prompt_list, resource_list, tool_list
 
 INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""
 LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
 
+FEW_TOOLS = 500
+"""As many are listed at once: about ten milliseconds."""
+SLICE_SECONDS = 0.005
+"""How long a longer list is prepared before calls have their turn."""
 
 _HOW_TO: Mapping[str, str] = {
     "light": "Listed tools show only the names of their required parameters, in parentheses: "
@@ -51,6 +56,8 @@ class Presentation:
         self._made: dict[tuple[Kind, Audience, bool], tuple[int, Raw]] = {}
         self._was_partial = False
         self._shown: dict[tuple[Kind, Viewer], Raw] = {}
+        self._work: Iterator[None] | None = None  # a list that is being prepared
+        self._prepared: dict[Audience, int] = {}  # the catalogue's version that each audience's list was prepared of
         self.configure(settings)
 
     def configure(self, settings: Settings) -> None:
@@ -82,6 +89,45 @@ class Presentation:
         """Give a list as it is shown now: a JSON array."""
         items = self._shown[kind, viewer] = self._list(kind, self.audience(viewer))
         return items
+
+    def advance(self, kind: Kind, viewer: Viewer) -> bool:
+        """Go on preparing a list for some milliseconds; return whether more is due.
+
+        Called between other work, so that no call waits for a long list; `show` makes up for what is left.
+        """
+        audience = self.audience(viewer)
+        if self._work is None and (kind is not Kind.TOOLS or self._prepared.get(audience) == self._catalog.version):
+            return False
+        if self._work is None:
+            self._work = self._prepare(audience)
+        ends = time.monotonic() + SLICE_SECONDS
+        for _ in self._work:
+            if time.monotonic() > ends:
+                return True
+        self._work = None
+        return self._is_long()
+
+    def advance_shown(self) -> bool:
+        """Do the same for the lists that `changed` looks at."""
+        return any(self.advance(kind, viewer) for kind, viewer in self._shown)
+
+    def _prepare(self, audience: Audience) -> Iterator[None]:
+        """Work out what the list of tools is made of, in slices where there are many."""
+        version, items = self._catalog.version, self._catalog.tools()
+        self._prepared[audience] = version  # whatever changes meanwhile is prepared by the next list
+        if not self._is_long():
+            return
+        yield
+        names = self._spellings.of(Kind.TOOLS, audience.profile)
+        yield
+        for item in items:
+            _ = item.is_of_app
+            if audience.profile.listing == "light" and not item.pinned and version == self._catalog.version:
+                light_definition(item, names[item], self._settings.description_length)
+            yield
+
+    def _is_long(self) -> bool:
+        return len(self._catalog.tools()) > FEW_TOOLS
 
     def changed(self) -> frozenset[Kind]:
         """Tell which lists look different now to somebody who was shown them; from now on that is measured anew."""

@@ -6,6 +6,7 @@ versions are the dialects'.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
@@ -70,6 +71,8 @@ log = logging.getLogger(__name__)
 
 COALESCE_SECONDS = 0.05
 """How long changes are gathered before a client is told: a server that starts changes several lists."""
+MOST_LOGGED = 20
+"""How many problems of one server's lists are logged at a time; of the others only the number is."""
 FAILED, HELD = "failed", "held"
 ENDED_STATES = frozenset({"backing off", FAILED, "disabled", HELD})
 """States in which a backend has no list to wait for."""
@@ -98,7 +101,7 @@ class Router:
         self._tasks = TaskMap()
         self._elicitations = IdMap()
         self._subscribed: dict[str, str] = {}  # the server that the client subscribed to each URI at
-        self._problems: set[tuple[str, str]] = set()
+        self._problems: dict[tuple[str, str], None] = {}
         # The catalogue's version when its problems were last looked for, and the servers with changed instructions
         self._examined: tuple[int, Collection[str]] = -1, ()
         self._own = tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
@@ -221,7 +224,8 @@ class Router:
 
         profile = self.audience(viewer).profile
         patience = first_list_patience(profile, self._settings.first_list_seconds, hears_news=hears_news)
-        return self._lists.when_settled(frozenset({kind}), self._enabled, give, patience)
+        sliced = _Sliced(partial(self._presentation.advance, kind, viewer), give, self._later)
+        return sliced.cancel_with(self._lists.when_settled(frozenset({kind}), self._enabled, sliced.run, patience))
 
     def set_log_level(self, level: str) -> None:
         self._log_level = level
@@ -347,22 +351,9 @@ class Router:
 
         Not before: a client whose model never searches is spared the index, which is as large as all lists.
         """
-        stop: Callable[[], None] = lambda: None  # noqa: E731
-
-        def search() -> None:
-            nonlocal stop
-            if self._own.advance():
-                stop = self._later(0, _guarded(call, search))
-            else:
-                run()
-
-        forget = self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, search), patience)
-
-        def cancel(reason: Reason) -> None:
-            forget(reason)
-            stop()
-
-        return cancel
+        sliced = _Sliced(self._own.advance, run, self._later)
+        search = _guarded(call, sliced.run)
+        return sliced.cancel_with(self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, search, patience))
 
     def _call_by_name(self, call: Call) -> Cancel:
         """Carry out `call_tool`, or `call_read_only_tool`."""
@@ -635,6 +626,9 @@ class Router:
 
     def _tell_of_changes(self) -> None:
         """Tell the client of the lists that would look different now from how it was last shown them."""
+        if self._catalog.merge_long(Kind.TOOLS) or self._presentation.advance_shown():
+            self._later(0, self._tell_of_changes)
+            return
         self._coalescing = False
         self._log_problems()
         changed = self._presentation.changed()
@@ -654,9 +648,54 @@ class Router:
         if self._examined == (self._catalog.version, changed):
             return
         self._examined = self._catalog.version, changed
-        before, self._problems = self._problems, {*self._catalog.problems(), *self._catalog.changes(changed)}
-        for problem in self._problems - before:
-            log.warning("! %s: %s", *problem)
+        found = (*self._catalog.problems(), *self._catalog.changes(changed))
+        before, self._problems = self._problems, dict.fromkeys(found)
+        told: Counter[str] = Counter()
+        for server, problem in self._problems:
+            if (server, problem) not in before:
+                told[server] += 1
+                if told[server] <= MOST_LOGGED:
+                    log.warning("! %s: %s", server, problem)
+        for server, count in told.items():
+            if count > MOST_LOGGED:
+                log.warning(
+                    "! %s: %d more of its definitions are repaired or left out: run `search-mcp check %s`",
+                    server,
+                    count - MOST_LOGGED,
+                    server,
+                )
+
+
+class _Sliced:
+    """Something that is prepared in slices, between which others have their turn, and then done."""
+
+    def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: Later) -> None:
+        self._advance, self._act, self._later = advance, act, later
+        self._stop: Callable[[], None] | None = None
+
+    def cancel_with(self, forget: Cancel) -> Cancel:
+        """Give what gives it up, and what it waits for; nothing to do where it is done already."""
+        if forget is NOTHING and self._stop is None:
+            return NOTHING
+
+        def cancel(reason: Reason) -> None:
+            forget(reason)
+            if self._stop is not None:
+                self._stop()
+
+        return cancel
+
+    def run(self) -> None:
+        self._stop = None  # else what is over leads back to itself
+        try:
+            is_unfinished = self._advance()
+        except Exception:  # a bug must cost its own request only, which is answered by what comes next
+            log.exception("! bug while something was prepared")
+            is_unfinished = False
+        if is_unfinished:
+            self._stop = self._later(0, self.run)
+        else:
+            self._act()
 
 
 def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:

@@ -22,7 +22,7 @@ PACKAGE = Path(search_mcp.__file__).parent
 # Imports point from a later group to an earlier one. `x.*` is everything in `x`, its `__init__` included.
 GROUPS = {
     "wire": ["jsonrpc"],
-    "facts": ["errors", "profiles", "model"],
+    "facts": ["errors", "profiles", "model", "visible"],
     "pure": [
         "inflight",
         "config",
@@ -32,6 +32,7 @@ GROUPS = {
         "jsonc",
         "catalog",
         "definitions",
+        "list_limits",
         "about",
         "schemas",
         "arguments",
@@ -56,6 +57,7 @@ GROUPS = {
         "approvals",
         "gate",
         "files",
+        "errands",
         "outlet",
         "edits",
         "logs",
@@ -105,7 +107,9 @@ WITHIN = {
     "approvals": ["files"],
     "gate": ["approvals"],
     "stdio": ["outlet"],
-    "backend.process": ["backend.guardian", "backend.jobs", "backend.journal", "outlet"],
+    "backend.process": ["backend.guardian", "backend.jobs", "backend.journal", "errands", "outlet"],
+    "backend.journal": ["errands"],
+    "backend.last_uses": ["errands"],
     "backend.known": ["backend.surroundings"],
     "backend.life": ["backend.surroundings"],
     "backend.supervisor": ["backend.known", "backend.life", "backend.surroundings"],

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
+from search_mcp import list_limits
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.cache import (
     FAILURE_SECONDS,
@@ -76,6 +77,7 @@ class Known:
         """The era it was last opened in; `None` while nothing is proven."""
         self._config, self._tell, self._world = config, tell, surroundings
         self._pages: dict[Kind, Page] = {}
+        self._taken: dict[Kind, int] = {}  # how many entries of each list were told
         self._missing = set(Kind)  # the lists that were never read, nor remembered
         self.failure: Failure | None = None
         """How its last start failed, in this process or an earlier one."""
@@ -153,7 +155,7 @@ class Known:
         is_pending = self._world.trust is not None
         self._pages = {
             kind: altered(page, is_pending=True) if is_pending and kind in COMPARED else page
-            for kind, page in record.pages.items()
+            for kind, page in list_limits.cut(record.pages).items()
         }
         self.recalled.set()
         for kind in Kind:
@@ -174,13 +176,14 @@ class Known:
 
     def _remember(self, offer: Offer) -> None:
         if self._world.cache is not None and self._key is not None:
-            self._world.cache.store(self._key, Record(offer, dict(self._pages)))
+            record = Record(offer, list_limits.cut(self._pages))
+            self._world.errands(partial(self._world.cache.store, self._key, record))
 
     def note_failure(self, reason: str) -> None:
         """Remember for the next start that this one failed."""
         self.failure = failure(self._config, reason, self._world.wall_clock())
         if self._world.cache is not None and self._key is not None:
-            self._world.cache.store_failure(self._key, self.failure)
+            self._world.errands(partial(self._world.cache.store_failure, self._key, self.failure))
 
     # From this one
 
@@ -192,7 +195,7 @@ class Known:
         self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
         self.failure = None
         if self._world.cache is not None and self._key is not None:
-            self._world.cache.clear_failure(self._key)
+            self._world.errands(partial(self._world.cache.clear_failure, self._key))
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
@@ -320,11 +323,16 @@ class Known:
         self._put(kind, None if page is None else rules().marked(page, kind, verdict))
 
     def _put(self, kind: Kind, page: Page | None) -> None:
+        """Tell of a list as far as it is taken, and of each other list of which more or less is taken now."""
         if page is None:
             self._pages.pop(kind, None)
+            self._tell(ListChanged(self._config.name, kind, None))
         else:
             self._pages[kind] = page
-        self._tell(ListChanged(self._config.name, kind, page))
+        for each, taken in list_limits.cut(self._pages).items():
+            before, self._taken[each] = self._taken.get(each), len(taken.entries)
+            if each is kind or before not in (None, len(taken.entries)):
+                self._tell(ListChanged(self._config.name, each, taken))
 
     # Trust
 

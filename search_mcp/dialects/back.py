@@ -6,7 +6,10 @@ Decides what in a backend's list can be used at all; whether a client is shown i
 import logging
 from collections.abc import Awaitable, Callable
 
-from search_mcp import jsonrpc
+import anyio
+
+from search_mcp import jsonrpc, list_limits
+from search_mcp.definitions import repaired
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import is_wanted
 from search_mcp.errors import BackendAnswered
@@ -17,6 +20,19 @@ log = logging.getLogger(__name__)
 
 MAX_PAGES = 1000
 """A backend that never stops giving cursors is cut off here."""
+SLICE_BYTES = 1 << 19
+"""Bytes of definitions that are read before others have their turn: some milliseconds."""
+ENTRY_COST_BYTES = 1 << 11
+"""What a definition costs besides its bytes, in bytes."""
+LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
+"""Bytes of one page that are looked at: more than are taken of all lists."""
+MOST_IN_PAGE = 100_000
+"""Definitions of one page that are looked at, were they all to be left out."""
+LARGEST_CAPABILITIES = 1 << 18
+"""Bytes of the capabilities that a server may declare."""
+LONGEST_INSTRUCTIONS = 100_000
+LONGEST_TITLE = 1_000
+"""Characters that are kept of a server's instructions and title; much less of them is shown."""
 
 
 def targeted(call: Call, target: str) -> dict[str, object]:
@@ -43,12 +59,16 @@ def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
 
 def read_offer(result: Fields, revision: str, era: Era) -> Offer:
     """Read what a server says of itself, leniently."""
-    capabilities = jsonrpc.object_or_empty(result.get("capabilities"))
+    declared = result.get("capabilities")
+    is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
+    if is_too_large:
+        log.warning("! a server's capabilities of more than %d bytes are ignored", LARGEST_CAPABILITIES)
+    capabilities = {} if is_too_large else jsonrpc.object_or_empty(declared)
     nested = {name: jsonrpc.object_or_empty(raw) for name, raw in capabilities.items()}
     info = result.get("serverInfo")
     if info is None:
-        info = jsonrpc.object_or_empty(result.get(names.META)).get(names.SERVER_INFO_KEY)
-    about = jsonrpc.object_or_empty(info)
+        info = jsonrpc.picked(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
+    about = jsonrpc.picked(info, "title", "name")
     return Offer(
         revision=revision,
         era=era,
@@ -57,8 +77,8 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
         logging="logging" in capabilities,
         completions="completions" in capabilities,
         subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),
-        instructions=jsonrpc.string(result.get("instructions")) or "",
-        title=jsonrpc.string(about.get("title")) or jsonrpc.string(about.get("name")) or "",
+        instructions=(jsonrpc.string(result.get("instructions")) or "")[:LONGEST_INSTRUCTIONS],
+        title=(jsonrpc.string(about.get("title")) or jsonrpc.string(about.get("name")) or "")[:LONGEST_TITLE],
         extensions=nested.get("extensions", {}),
         tasks=capabilities.get("tasks", UNSET),
         has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
@@ -69,49 +89,119 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
 
 
 async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> Page:
-    """Read every page of one list; what cannot be read is left out, by name, and costs nothing else.
+    """Read the pages of one list; what cannot be read is left out, by name, and costs nothing else.
+
+    Nothing more is asked for once the list is as long as a server's lists may be.
 
     Raises:
         ValueError: a page is not a list result.
     """
-    entries: dict[str, Entry] = {}
-    rejected: list[str] = []
+    reading = _Reading(kind)
     freshness: list[Freshness] = []
     cursor: Raw | None = None
     seen: set[bytes] = set()
     for _ in range(MAX_PAGES):
-        result = jsonrpc.fields(await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor}))
-        _read_entries(kind, result.get(names.ITEMS_KEY[kind], EMPTY), entries, rejected)
+        answer = await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor})
+        await anyio.lowlevel.checkpoint()  # a large page is read in several steps, between which others have their turn
+        if memoryview(answer)[0] != ord("{"):
+            raise ValueError("its result is not an object")
+        result = jsonrpc.picked(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
+        await anyio.lowlevel.checkpoint()
+        await reading.take(result.get(names.ITEMS_KEY[kind], EMPTY))
         freshness.append(_freshness(result))
         cursor = result.get("nextCursor")
         # "Don't make any determination based on cursor value other than whether a non-null value was provided"
-        if cursor is None or bytes(cursor) == b"null":
+        if reading.is_full or cursor is None or bytes(cursor) == b"null":
             break
         if bytes(cursor) in seen:
-            rejected.append("the list repeats a cursor; the rest of it is left out")
+            reading.rejected.append("the list repeats a cursor; the rest of it is left out")
             break
         seen.add(bytes(cursor))
     else:
-        rejected.append(f"the list has more than {MAX_PAGES:,} pages; the rest of it is left out")
+        reading.rejected.append(f"the list has more than {MAX_PAGES:,} pages; the rest of it is left out")
     shortest = Freshness(min(fresh.ttl_ms for fresh in freshness), all(fresh.public for fresh in freshness))
-    return Page(tuple(entries.values()), shortest, tuple(rejected))
+    return Page(tuple(reading.entries.values()), shortest, reading.remarks(has_more=cursor is not None))
 
 
-def _read_entries(kind: Kind, raw: Raw, entries: dict[str, Entry], rejected: list[str]) -> None:
-    key_name = names.ENTRY_KEY[kind]
-    for position, item in enumerate(jsonrpc.items(raw)):
+class _Reading:
+    """One list of a server while it is read."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.rejected: list[str] = []
+        self.is_full = False
+        """Whether there is more than may be taken."""
+        self._kind = kind
+        self._size = self._unmentioned = self._left_out = 0
+        self._is_unread = False  # a part of a page was not looked at
+
+    async def take(self, raw: Raw) -> None:
+        """Read the definitions of one page, in slices.
+
+        Raises:
+            ValueError: it is not a list.
+        """
+        position, slice_bytes = 0, 0
+        for item in jsonrpc.elements(raw, LARGEST_PAGE):
+            slice_bytes += SLICE_BYTES if item is None else ENTRY_COST_BYTES + len(memoryview(item))
+            if slice_bytes >= SLICE_BYTES:
+                slice_bytes = 0
+                await anyio.lowlevel.checkpoint()
+            if item is None:
+                continue
+            if self.is_full:
+                self._left_out += 1
+            else:
+                self._take_one(position, item)
+            position += 1
+            if position >= MOST_IN_PAGE:
+                break
+        if position >= MOST_IN_PAGE or (len(memoryview(raw)) > LARGEST_PAGE and not self.is_full):
+            self.is_full = self._is_unread = True
+
+    def _take_one(self, position: int, item: Raw) -> None:
+        place, key_name = f"{self._kind.value}[{position}]", names.ENTRY_KEY[self._kind]
+        size = len(memoryview(item))
+        if size > list_limits.LARGEST_ENTRY:
+            self._reject(f"{place} has {size:,} bytes; up to {list_limits.LARGEST_ENTRY:,} are taken")
+            return
         try:
             definition = jsonrpc.fields(item)
         except ValueError:
-            rejected.append(f"{kind.value}[{position}] is not an object")
-            continue
-        key = jsonrpc.string(definition.get(key_name))
+            self._reject(f"{place} is not an object")
+            return
+        key, longest = jsonrpc.string(definition.get(key_name)), list_limits.LONGEST_KEY[self._kind]
         if not key:
-            rejected.append(f"{kind.value}[{position}] has no {key_name}")
-        elif key in entries:
-            rejected.append(f"{kind.value}[{position}] repeats the {key_name} {key!r}")
+            self._reject(f"{place} has no {key_name}")
+        elif len(key) > longest:
+            shown = list_limits.shown(key)
+            self._reject(f"{place}: its {key_name} {shown} has {len(key):,} characters; up to {longest:,} are taken")
+        elif key in self.entries:
+            self._reject(f"{place} repeats the {key_name} {list_limits.shown(key)}")
+        elif len(self.entries) >= list_limits.MOST_ENTRIES or self._size + size > list_limits.MOST_BYTES:
+            self.is_full, self._left_out = True, 1
         else:
-            entries[key] = Entry(key, definition)
+            self._size += size
+            self.entries[key] = entry = Entry(key, definition)
+            repaired(self._kind, entry)  # here, where it is done in slices, and not when a client asks for the list
+
+    def _reject(self, remark: str) -> None:
+        if len(self.rejected) < list_limits.MOST_REMARKS:
+            self.rejected.append(remark)
+        else:
+            self._unmentioned += 1
+
+    def remarks(self, *, has_more: bool) -> tuple[str, ...]:
+        """Say what was left out; `has_more`: there are pages that were not read."""
+        remarks = list(self.rejected)
+        if self._unmentioned:
+            remarks.append(f"{self._kind.value}: {self._unmentioned:,} more definitions cannot be read")
+        if self.is_full:
+            left_out = f"{self._left_out:,} or more are" if has_more else f"the other {self._left_out:,} are"
+            if self._is_unread:
+                left_out = "all behind them are"
+            remarks.append(list_limits.cut_remark(self._kind, len(self.entries), left_out))
+        return tuple(remarks)
 
 
 def _freshness(result: Fields) -> Freshness:

@@ -11,6 +11,8 @@ from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import ECHO, GREET, OWN_TOOLS, WITH_CALL_TOOL, Json, encode, names, text, tool
+from search_mcp import list_limits
+from search_mcp.router import MOST_LOGGED
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -159,6 +161,113 @@ def test_a_list_without_an_end_is_read_up_to_a_page_and_that_is_said(
     assert names(pair.front.tools) == ["alpha.t0", "alpha.t1", "alpha.t2", *OWN_TOOLS]
     pair.after(1)  # what is wrong with the lists is looked for once they are all there
     assert any("alpha" in each and "more than 3 pages" in each for each in pair.transcript.warnings)
+
+
+# What is too much
+
+
+def of(server: str, tools: list[Json]) -> list[str]:
+    return [each for each in names(tools) if each.startswith(f"{server}.")]
+
+
+def warned(pair: Pair, words: str) -> bool:
+    return any("alpha" in each and words in each for each in pair.transcript.warnings)
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take less than usual, so that a test needs less."""
+    monkeypatch.setattr(list_limits, "MOST_ENTRIES", 50)
+    monkeypatch.setattr(list_limits, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(list_limits, "LARGEST_ENTRY", 20_000)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_server_with_too_many_tools_is_cut_and_no_other(pair: Pair) -> None:
+    """The first in its order are taken; tools come first, and all lists are cut as one."""
+    beta = pair.with_server("beta")
+    pair.alpha.tools = [tool(f"t{number}") for number in range(57)]
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    assert of("alpha", pair.front.tools) == [f"alpha.t{number}" for number in range(50)]
+    assert of("beta", pair.front.tools) == [f"beta.{each['name']}" for each in beta.tools]
+    assert pair.front.asks("resources/list").result()["resources"] == []
+    pair.after(1)
+    assert warned(pair, "tools: the first 50 are taken and the other 7 are left out")
+    assert warned(pair, "resources: the first 0 are taken and the other 1 are left out")
+
+
+@legacy_client
+@pytest.mark.usefixtures("few")
+def test_a_list_that_makes_room_lets_another_in(pair: Pair) -> None:
+    pair.alpha.tools = [tool(f"t{number}") for number in range(57)]
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    assert pair.front.asks("resources/list").result()["resources"] == []
+    pair.alpha.tools = [GREET]
+    pair.alpha.changes("tools")
+    pair.after(1)
+    told = {pair.front.next().method for _ in range(2)}
+    assert told == {"notifications/tools/list_changed", "notifications/resources/list_changed"}
+    assert pair.front.asks("resources/list").result()["resources"] == [NOTE]
+
+
+@pytest.mark.usefixtures("few")
+def test_pages_without_an_end_are_read_up_to_the_limit_of_bytes(pair: Pair) -> None:
+    """Nothing is asked for once there is more than is taken."""
+    asked: list[int] = []
+
+    def gives_another_page(back: Back, said: Said) -> None:
+        page = int(said.params.get("cursor", "0"))
+        asked.append(page)
+        many = [{**tool(f"t{page}-{each}"), "description": "x" * 9_300} for each in range(3)]
+        back.answer(said.id, {"tools": many, "nextCursor": f"{page + 1}"}, **CACHED)
+
+    pair.alpha.on("tools/list", gives_another_page)
+    pair.front.opens()
+    assert of("alpha", pair.front.tools) == [f"alpha.t{number // 3}-{number % 3}" for number in range(10)]
+    assert asked == [0, 1, 2, 3]
+    pair.after(1)
+    assert warned(pair, "tools: the first 10 are taken and 2 or more are left out")
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        pytest.param(tool("n" * 1001), "has 1,001 characters; up to 1,000 are taken", id="a name"),
+        pytest.param({**tool("big"), "description": "x" * (1 << 20)}, "up to 1,048,576 are taken", id="a definition"),
+    ],
+)
+def test_what_is_too_long_is_left_out_alone_and_reported(pair: Pair, definition: Json, words: str) -> None:
+    pair.alpha.tools = [definition, GREET]
+    pair.front.opens()
+    assert names(pair.front.tools) == ["alpha.greet", *OWN_TOOLS]
+    pair.after(1)
+    (warning,) = pair.transcript.warnings
+    assert words in warning
+    assert len(warning) < 400
+
+
+def test_a_name_as_long_as_names_may_be_is_listed_and_called(pair: Pair) -> None:
+    pair.alpha.tools = [tool("n" * 1000)]
+    pair.front.opens()
+    (shown, *_) = names(pair.front.tools)
+    pair.front.calls(shown)
+    pair.alpha.is_called("n" * 1000).returns(text("x"))
+    pair.front.gets(text("x"))
+
+
+def test_very_many_problems_of_one_server_are_counted(pair: Pair) -> None:
+    def lists(back: Back, said: Said) -> None:  # not as the official types have it
+        back.says_line(encode({"jsonrpc": "2.0", "id": said.id, "result": {"tools": wrong, **CACHED}}))
+
+    wrong = [{**tool(f"t{number}"), "title": 5} for number in range(500)]
+    pair.alpha.on("tools/list", lists)
+    pair.front.opens()
+    assert len(of("alpha", pair.front.tools)) == 500
+    pair.after(1)
+    assert len(pair.transcript.warnings) == MOST_LOGGED + 1
+    assert warned(pair, "480 more of its definitions are repaired or left out")
 
 
 @pytest.mark.parametrize("method", ["tools/list", "prompts/list", "resources/list", "resources/templates/list"])
