@@ -23,6 +23,9 @@ from search_mcp.views import signature
 LARGEST_REFUSAL = 1 << 16
 """Bytes of a result that may say that arguments are wrong; a larger one is not searched for it."""
 
+LARGEST_ERROR = 1 << 20
+"""Characters of an error's message, and bytes of its data, that are passed on."""
+
 
 def with_object(call: Call) -> Fields:
     """Read a call's `arguments` as what was meant: some models send them as JSON text, or wrapped again.
@@ -99,7 +102,8 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
 
 def _may_be_error(result: Result) -> bool:
     if isinstance(result.body, dict):
-        return "isError" in result.body
+        content = result.body.get("content", EMPTY)
+        return "isError" in result.body and len(memoryview(content)) <= LARGEST_REFUSAL
     return len(memoryview(result.body)) <= LARGEST_REFUSAL and _IS_ERROR.search(result.body) is not None
 
 
@@ -117,7 +121,11 @@ def _hint(name: str, item: Item) -> str:
 
 
 def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
-    """Take what the configuration holds secret out of a backend's error; the rest stays to the byte."""
+    """Take what the configuration holds secret out of a backend's error; the rest stays to the byte.
+
+    Of an error that is longer than any person or model reads, the end of the message and the data are left out.
+    """
+    error = _bounded(error)
     if not secrets:
         return error
     data = error.data
@@ -129,6 +137,16 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
             is_json = jsonrpc.value(blotted) is not None  # else a number was a secret
             data = blotted if is_json else jsonrpc.encode(_blotted(jsonrpc.value(data), secrets))
     return ErrorObject(error.code, redact(error.message, secrets), data)
+
+
+def _bounded(error: ErrorObject) -> ErrorObject:
+    message, data = error.message, error.data
+    if len(message) > LARGEST_ERROR:
+        message = f"{message[:LARGEST_ERROR]}… ({len(message) - LARGEST_ERROR:,} more characters left out)"
+    if data is not UNSET and len(memoryview(data)) > LARGEST_ERROR:
+        data = UNSET
+    is_same = message is error.message and data is error.data
+    return error if is_same else ErrorObject(error.code, message, data)
 
 
 def _blotted(value: object, secrets: frozenset[str]) -> object:

@@ -6,10 +6,11 @@ only server with the scheme; a matching template that leaves even the scheme ope
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from search_mcp.catalog import Catalog, app_uris, has_literal_scheme, literal_beginning
-from search_mcp.jsonrpc import Fields, Raw, object_or_empty, value
+from search_mcp.jsonrpc import UNSET, Fields, Raw, Struct, UnsetType, picked, string, typed
 from search_mcp.model import Entry, Kind, Newest
 
 SEEN_URIS = 4_000
@@ -21,8 +22,15 @@ COMPILED_TEMPLATES = 10_000
 LONGEST_URI = 4096
 """Characters; a longer URI is matched with no template."""
 
+MOST_EXPRESSIONS = 8
+"""Expressions of a template that are followed; templates of real servers have four at most."""
+
+MOST_BLOCKS = 50_000
+"""Blocks of a result, and objects in them, that are searched for URIs; a larger result is not searched."""
+
 _EXPRESSION = r"\{([+#./;?&]?)[^{}/+#?&;]*\}"
 _DELIMITER = re.compile(r"[/?#]")
+_NO_DELIMITER = re.compile(r"[^/?#]")
 _MENTION = re.compile(rb'"resource(?:_link)?"')
 _APP_MENTION = re.compile(rb'resourceUri"')
 
@@ -75,17 +83,18 @@ class ResourceMap:
         if content is None or not _MENTION.search(content):
             return
         if not isinstance(result, dict):
-            content = object_or_empty(result).get("content", content)  # not what stands beside it
-        blocks = value(content)
-        for block in blocks if isinstance(blocks, list) else ():
-            match block:
-                case {"type": "resource_link", "uri": str(uri)} | {"type": "resource", "resource": {"uri": str(uri)}}:
-                    self._see(uri, server)
+            content = picked(result, "content").get("content", content)  # not what stands beside it
+        # A brace before an escaped quote stands in a text, such as JSON that is embedded.
+        text = bytes(content)
+        if text.count(b"{") - text.count(b'{\\"') > MOST_BLOCKS:
+            return
+        for uri in _mentioned(content):
+            self._see(uri, server)
 
     def note_app(self, server: str, result: Raw | Fields) -> None:
         """Remember the URI of the app that shows a server's tool result, where that says so itself."""
         if not isinstance(result, dict):
-            result = object_or_empty(result) if _APP_MENTION.search(result) else {}
+            result = picked(result, "_meta") if _APP_MENTION.search(result) else {}
         for uri in app_uris(result):
             self._see(uri, server)
 
@@ -115,34 +124,92 @@ class ResourceMap:
         return owners.pop() if len(owners) == 1 else None
 
 
+class _Block(Struct, gc=False):
+    """A block of a result, as far as it may name a resource; everything else is skipped."""
+
+    type: Raw | UnsetType = UNSET
+    uri: Raw | UnsetType = UNSET
+    resource: Raw | UnsetType = UNSET
+
+
+def _mentioned(content: Raw) -> Iterator[str]:
+    """Give the URIs of the resources that a result's blocks link to or embed."""
+    try:
+        blocks = typed(content, list[_Block])
+    except ValueError:
+        return
+    for block in blocks:
+        kind = bytes(block.type) if block.type is not UNSET else b""
+        uri: Raw | None = None
+        if kind == b'"resource_link"' and block.uri is not UNSET:
+            uri = block.uri
+        elif kind == b'"resource"' and block.resource is not UNSET:
+            uri = picked(block.resource, "uri").get("uri")
+        text = string(uri)
+        if text is not None:
+            yield text
+
+
 class UriTemplate:
     """What the expansions of a URI template (RFC 6570) look like, roughly: enough to route by.
 
-    Matching takes time in proportion to the URI and the template, whatever a backend wrote into it.
+    Matching takes a few dozen microseconds at most, whatever a backend wrote into the template: one with more
+    expressions than are followed matches by its beginning and its end alone.
     """
 
     def __init__(self, template: str) -> None:
-        pieces = re.split(_EXPRESSION, template)  # literal, operator, literal, operator, ...
-        self._literals, self._operators = pieces[::2], pieces[1::2]
+        self._beginning = template[: template.find("{")] if "{" in template else template
+        self._end = template[template.rfind("}") + 1 :]
+        self._template = template
 
     def matches(self, uri: str) -> bool:
         """Whether this URI may be an expansion of the template."""
-        if len(uri) > LONGEST_URI or not uri.startswith(self._literals[0]):
+        if len(uri) > LONGEST_URI or not uri.startswith(self._beginning) or not uri.endswith(self._end):
             return False
-        ends = {len(self._literals[0])}  # where the part matched so far may end
-        for operator, literal in zip(self._operators, self._literals[1:], strict=True):
-            ends = {end + len(literal) for end in _stretched(uri, ends, operator) if uri.startswith(literal, end)}
-        return len(uri) in ends
+        if self._template.count("{") > MOST_EXPRESSIONS:
+            return len(uri) >= len(self._beginning) + len(self._end)
+        pieces = re.split(_EXPRESSION, self._template)  # literal, operator, literal, operator, ...
+        return _places(uri).match(pieces[::2], pieces[1::2])
 
 
-def _stretched(uri: str, starts: set[int], operator: str) -> set[int]:
-    """Where an expression may end that starts at one of these places: anywhere, or before a delimiter."""
-    ends: set[int] = set()
-    reached = -1  # every place up to here is in, or was left out for good
-    for start in sorted(starts):
-        if start <= reached:
-            continue
-        delimiter = None if operator else _DELIMITER.search(uri, start)
-        reached = delimiter.start() if delimiter else len(uri)
-        ends.update(range(start, reached + 1))
-    return ends
+class _Places:
+    """The places in one URI as bits of a number, so that all of them are looked at in one operation."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._all = (1 << len(uri) + 1) - 1
+        self._within = int(
+            _DELIMITER.sub("0", _NO_DELIMITER.sub("1", uri))[::-1] or "0", 2
+        )  # no delimiter stands there
+        self._of_literal: dict[str, int] = {"": self._all}
+
+    def match(self, literals: Sequence[str], operators: Sequence[str]) -> bool:
+        """Whether the URI is these literals, with an expression between each two."""
+        if not self._uri.startswith(literals[0]):
+            return False
+        ends = 1 << len(literals[0])  # where the part matched so far may end
+        for operator, literal in zip(operators, literals[1:], strict=True):
+            ends = (self._stretched(ends, operator) & self._begins(literal)) << len(literal)
+            if not ends:
+                return False
+        return bool(ends >> len(self._uri) & 1)
+
+    def _stretched(self, starts: int, operator: str) -> int:
+        """Where an expression may end that starts at one of these places: anywhere, or before a delimiter."""
+        if operator:
+            return self._all & -(starts & -starts)
+        # The sum carries each start to the end of its run of characters that are no delimiters.
+        return starts | ((starts & self._within) + self._within ^ self._within)
+
+    def _begins(self, literal: str) -> int:
+        """Where this text stands in the URI."""
+        if literal not in self._of_literal:
+            places, at = 0, self._uri.find(literal)
+            while at >= 0:
+                places |= 1 << at
+                at = self._uri.find(literal, at + 1)
+            self._of_literal[literal] = places
+        return self._of_literal[literal]
+
+
+_places = lru_cache(maxsize=4)(_Places)  # one URI is matched with many templates

@@ -1,5 +1,7 @@
 """Whose a URI is: listed, matched, mentioned, the only one's with its scheme or anybody's, in this order."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Entry, Kind, Page
-from search_mcp.resources import LONGEST_URI, SEEN_URIS, ResourceMap
+from search_mcp.resources import LONGEST_URI, MOST_BLOCKS, SEEN_URIS, ResourceMap
 
 
 def entry(key: str) -> Entry:
@@ -262,6 +264,9 @@ TEMPLATES = [
     ("名://{名}", "名://前", True),
     ("x://{+a}x{b}", "x://1x/2x3", True),
     ("x://{a}x{+b}", "x://1/x2", False),
+    ("x://{a}/2", "x://a0b/2", True),
+    ("x://" + "{+a}" * 1500, "x://" + "a" * 4000, True),
+    ("x://" + "{+a}" * 1500 + "!", "x://" + "a" * 4000, False),
 ]
 
 
@@ -277,6 +282,25 @@ def test_whatever_a_backend_calls_a_template_can_be_matched(pieces: list[str], u
     template = "".join(pieces)
     assert matches(template, uri) in (True, False)
     assert matches(template, template.replace("{+v}", "a/b").replace("{/v*}", "/a/b").replace("{v}", "a"))
+
+
+@given(
+    st.lists(st.sampled_from(["{v}", "{+v}", "a", "/", "0", "ab", "?"]), max_size=8).map("".join),
+    st.text("a0b/?", max_size=12),
+)
+def test_a_template_matches_what_a_regular_expression_would(template: str, uri: str) -> None:
+    pattern = re.escape(template).replace(r"\{v\}", "[^/?#]*").replace(r"\{\+v\}", ".*")
+    assert matches(template, uri) is (re.fullmatch(pattern, uri) is not None)
+
+
+def test_a_result_of_very_many_blocks_is_not_searched_for_uris() -> None:
+    links = [{"type": "resource_link", "uri": f"x://{number}"} for number in range(MOST_BLOCKS + 1)]
+    resources = ResourceMap(Catalog([ServerConfig(name="a", command="x")]))
+    resources.note("a", jsonrpc.encode({"content": links}))
+    assert resources.owner("x://0") is None
+    text = {"type": "text", "text": '{"a": 1}' * MOST_BLOCKS}  # no objects, but a text with many braces
+    resources.note("a", jsonrpc.encode({"content": [links[0], text]}))
+    assert resources.owner("x://0") == "a"
 
 
 def test_a_hostile_template_does_not_stall_us() -> None:
