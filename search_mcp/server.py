@@ -20,6 +20,7 @@ import platformdirs
 from search_mcp import gate, logs, stdio
 from search_mcp.aggregate import APP, Aggregate, approvals_folder, trust_folder
 from search_mcp.approvals import Approvals, real_path
+from search_mcp.backend.guardian import last_resort
 from search_mcp.backend.process import without_threads
 from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, Settings, camel, candidates, parse, redact
 from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
@@ -39,6 +40,10 @@ SILENCE_SECONDS = 1.0
 """How long a client that says nothing is waited for before edits of the configuration are followed all the same."""
 LAST_BYTES_SECONDS = 1.0
 """How long a client may take to read what was written last."""
+HURRIED_BYTES_SECONDS = 0.2
+"""The same after a signal."""
+DOOMED_SECONDS = 0.5
+"""How long after a signal the servers that ignored SIGTERM are killed: a second after it, all is over."""
 MAX_MESSAGE_BYTES = 64 << 20
 NO_CLIENT = (
     "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
@@ -248,14 +253,16 @@ async def serve(
         why = ProtocolError(BACKEND_ERROR, f"search-mcp cannot start: {config}")
         client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
         await client.ended.wait()
-        await _close(writer, client)
+        await _close(writer, client, LAST_BYTES_SECONDS)
         return 2
     front = client.front = Front(aggregate.router, writer.write, config.settings.max_message_bytes)
     aggregate.tell_front = front.tell
-    with _signals(aggregate, client) as received:
+    with contextlib.ExitStack() as signals:
+        received = signals.enter_context(_signals(aggregate, client))
         # Backends start when the client opens, and what runs them takes longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
+        signals.enter_context(last_resort())  # from here on, what servers send is worked on
         async with aggregate.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(_keep_up, follow, aggregate, config, log_to)
             await client.ended.wait()
@@ -267,7 +274,7 @@ async def serve(
                     await _first_of(front.peer.answered, client.gone.wait, client.signalled.wait)
                 front.peer.refuse_all(ProtocolError(BACKEND_ERROR, "search-mcp ended before this was answered"))
             front.close()
-            await _close(writer, client)
+            await _close(writer, client, LAST_BYTES_SECONDS if not received else HURRIED_BYTES_SECONDS)
             tasks.cancel_scope.cancel()
     return 128 + received[0] if received else 0
 
@@ -337,10 +344,10 @@ def _read_again(follow: Gate) -> Config | ConfigError:
         return exc
 
 
-async def _close(writer: stdio.Writer, client: Client) -> None:
+async def _close(writer: stdio.Writer, client: Client, seconds: float) -> None:
     """Write what waits, if the client takes it soon."""
     writer.close()
-    with anyio.move_on_after(LAST_BYTES_SECONDS):
+    with anyio.move_on_after(seconds):
         await client.gone.wait()
 
 
@@ -362,11 +369,15 @@ def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
     Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
     """
     received: list[int] = []
+    kill = getattr(signal, "SIGKILL", signal.SIGTERM)
 
     def on_signal(number: int) -> None:
         received.append(number)
-        kill = getattr(signal, "SIGKILL", signal.SIGTERM)
-        aggregate.signal(signal.SIGTERM if len(received) == 1 else kill)
+        if len(received) == 1:
+            aggregate.signal(signal.SIGTERM)
+            loop.call_later(DOOMED_SECONDS, aggregate.signal, kill)
+        else:
+            aggregate.signal(kill)
         client.signalled.set()
         client.end()
 
@@ -374,16 +385,12 @@ def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
     numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
     previous = {number: signal.getsignal(number) for number in numbers}
     for number in numbers:
-        try:
-            loop.add_signal_handler(number, on_signal, number)
-        except NotImplementedError:  # Windows
-            signal.signal(number, lambda number, _frame: loop.call_soon_threadsafe(on_signal, number))
+        # Not the loop's own handlers: they need the wakeup descriptor, which `last_resort` has.
+        signal.signal(number, lambda number, _frame: loop.call_soon_threadsafe(on_signal, number))
     try:
         yield received
     finally:
         for number, handler in previous.items():
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
             signal.signal(number, handler)
 
 

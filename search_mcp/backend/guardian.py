@@ -9,7 +9,9 @@ Windows has job objects.
 
 import contextlib
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 _SCRIPT = """
@@ -30,6 +32,14 @@ for group in $groups; do kill -s TERM -- "-$group" 2>/dev/null && left="$left $g
 for group in $left; do kill -s KILL -- "-$group" 2>/dev/null; done
 """
 
+_LAST_RESORT = """
+[ -n "$(dd bs=1 count=1 2>/dev/null)" ] || exit
+{ sleep 0.9 || sleep 1; kill -s KILL "$1"; } <&- 2>/dev/null &
+cat >/dev/null
+kill "$!"
+"""
+"""It waits for one byte; then it gives the process 0.9 seconds, unless the pipe from it closes before."""
+
 
 class Guardian:
     """The shell and the pipe to it. A child's group has the number of the child."""
@@ -40,7 +50,7 @@ class Guardian:
     def start(self) -> None:
         """Be there before the first child is."""
         if self._pipe is None:
-            self._pipe = _start()
+            self._pipe = _start(_SCRIPT)
 
     @contextlib.contextmanager
     def expecting(self) -> Iterator[Callable[[], None]]:
@@ -73,13 +83,33 @@ class Guardian:
                 os.write(self._pipe, line.encode())
 
 
-def _start() -> int:
+@contextlib.contextmanager
+def last_resort() -> Iterator[None]:
+    """Have this process killed if it is still there a second after a signal that it has a handler for.
+
+    Python runs handlers between two of its own instructions, so not while a call of a library written in C goes on
+    without an end. The byte that `set_wakeup_fd` asks for is written when the signal comes, whatever runs. For the
+    main thread; Windows has no such signals: there, whoever ends a process ends it at once.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    with contextlib.ExitStack() as kept:
+        with contextlib.suppress(OSError):  # there is no shell, or no room for another process
+            alarm = _start(_LAST_RESORT, str(os.getpid()))
+            kept.callback(os.close, alarm)
+            kept.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(alarm, warn_on_full_buffer=False))
+        yield
+
+
+def _start(script: str, *arguments: str) -> int:
+    """Start a shell that outlives us; return the pipe to it."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)  # a guardian that was stopped must not stop us
     try:
         # A session of its own: a signal to our whole group must not take the guardian first.
         shell = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT],
+            ["/bin/sh", "-c", script, "sh", *arguments],
             stdin=reading,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

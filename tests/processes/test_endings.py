@@ -100,6 +100,39 @@ def test_a_second_signal_kills_at_once_what_ignored_the_first(serve: Serve, pati
         assert run.ended() == 128 + signal.SIGTERM
 
 
+HANGS = """
+import re, sys
+from search_mcp import server
+
+class Hanging(server.Client):
+    def on_bytes(self, chunk):
+        super().on_bytes(chunk)
+        if b'"hang"' in chunk:
+            sys.stderr.write("= hangs\\n")
+            sys.stderr.flush()
+            re.match("(a+)+$", "a" * 60 + "b")  # until the end of time, in C
+
+server.Client = Hanging
+"""
+
+
+@posix
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_a_signal_ends_everything_in_the_middle_of_a_call_without_an_end(
+    serve: Serve, tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
+) -> None:
+    """No handler written in Python runs then; whoever waits for the end sees one, and no server is left."""
+    folder = tmp_path_factory.mktemp("hanging")
+    (folder / "sitecustomize.py").write_text(HANGS)
+    with serve(ALL, {"PYTHONPATH": str(folder)}, firstListSeconds=0.1) as run:
+        _is_up(run)
+        run.says({"method": "hang"})
+        run.logs("= hangs")
+        run.process.send_signal(number)
+        assert run.process.wait(SECONDS / 4) == -signal.SIGKILL
+        run.ended()
+
+
 @posix
 def test_a_signal_is_heeded_although_the_client_does_not_read(serve: Serve) -> None:
     with serve({"bad": server("floods_stdout")}) as run:
