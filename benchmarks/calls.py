@@ -10,13 +10,14 @@ import client
 import processes
 from client import Pipe, patience
 from readings import Extent, Reading, Turns, counted, milliseconds_since, quantile
-from subjects import Session, Subject, backends
+from subjects import Backend, Session, Subject, backends
 
 BLOCK_SECONDS = 60.0
 """How long a block of calls, or one large result, may take at most."""
 SLOW_CALLS = 50
 SLOW_SECONDS = 2.0
 BULK_BYTES = 1_000_000
+HUGE_TOOLS = 20_000
 FIRST_BURDEN_ID = 1_000_000
 """Ids from here on belong to the calls to the server that is a burden."""
 LOG = {"method": "notifications/message", "params": {"level": "info", "data": "noise " * 16}}
@@ -129,6 +130,22 @@ def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int)
 
 
 # Beside a burden
+
+
+def longest_wait(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure how long a call to one server waits at most while another one's very long list is read and shown."""
+    servers = [*backends(1), Backend("huge", ("--tools", str(HUGE_TOOLS)))]
+    for turn in range(extent.turns):
+        with subject.running(servers, folder / str(turn)) as session:
+            session.open(servers[:1])
+            pipe = session.pipe_to("huge")
+            lists: list[bytes] = []
+            pipe.write(client.request(FIRST_BURDEN_ID, "tools/list"))
+            spent = _block(session, ["b0"], extent, lists.append)
+            with patience(session.pipes, BLOCK_SECONDS):
+                while not any(client.id_of(line) == FIRST_BURDEN_ID for line in lists):
+                    lists.append(pipe.line())
+        yield [Reading(f"longest small call beside a server of {HUGE_TOOLS:,} tools", "ms", max(spent))]
 
 
 def fairness(subject: Subject, extent: Extent, folder: Path) -> Turns:

@@ -36,12 +36,13 @@ MEASURES: Mapping[str, Measure] = {
     "small-call": calls.small_call,
     "throughput": calls.throughput,
     "fairness": calls.fairness,
+    "longest-wait": calls.longest_wait,
     "large-result": calls.large_result,
     "idle": costs.idle,
     "list-size": costs.list_size,
     "import": costs.import_time,
 }
-NOT_DIRECTLY = {"hindered-start", "fairness", "idle"}
+NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle"}
 """What has no meaning without anything between client and servers."""
 FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subprocess.CalledProcessError)
 

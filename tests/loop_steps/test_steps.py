@@ -1,0 +1,141 @@
+"""No step of the event loop takes longer than 50 ms, whatever a server sends.
+
+Steps are measured by the processor time of the thread, and compared with a fixed piece of work that is measured in
+the same run, so that neither a busy nor a slow machine decides. Steps of several times the limit are what this is
+after: most of the corpus took 0.2 s, several seconds or for ever before there were bounds.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from loop_steps.corpus import CORPUS, LARGE
+from loop_steps.visit import TOOL, Hostile, Json, Visit
+
+REFERENCE_SECONDS = 0.005
+"""What the fixed piece of work takes on the machine where 50 ms are 50 ms."""
+LIMIT_SECONDS = 0.050
+TOLERANCE = 3.0
+"""Garbage collections, cold caches and virtual machines make a step longer than its work."""
+
+
+def work() -> None:
+    """Do a fixed amount of what search-mcp does: look into dictionaries, cut and join texts."""
+    table = {f"name {number}": number for number in range(4000)}
+    "".join(key[:4].upper() for key in table if table[key] % 3)
+    sorted(table, key=lambda key: key[::-1])
+
+
+@pytest.fixture(scope="module")
+def limit() -> float:
+    """How long a step may take on this machine."""
+    taken = []
+    for _ in range(10):
+        started = time.thread_time()
+        work()
+        taken.append(time.thread_time() - started)
+    return LIMIT_SECONDS * TOLERANCE * max(1.0, min(taken) / REFERENCE_SECONDS)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Log nothing: pytest keeps every line."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def longest(make: Callable[[], Hostile], folder: Path, limit: float, **options: Any) -> tuple[str, float]:
+    """The longest step of a visit; of the shorter of two visits if the first was over the limit."""
+    steps = []
+    for attempt in ("first", "second"):
+        visit = Visit(make(), folder / attempt, **options)
+        visit.goes()
+        steps.append(visit.longest())
+        if steps[-1][1] <= limit:
+            break
+    return min(steps, key=lambda step: step[1])
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_no_step_is_long(name: str, tmp_path: Path, limit: float) -> None:
+    allowed = limit * LARGE.get(name, 1.0)
+    label, seconds = longest(CORPUS[name], tmp_path, allowed)
+    assert seconds <= allowed, f"{label}: {1e3 * seconds:.0f} ms"
+
+
+@pytest.mark.parametrize("listing", ["full", "search"])
+def test_no_step_is_long_in_other_listings(listing: str, tmp_path: Path, limit: float) -> None:
+    label, seconds = longest(CORPUS["5,000 tools of 3 kB"], tmp_path, limit, listing=listing)
+    assert seconds <= limit, f"{label}: {1e3 * seconds:.0f} ms"
+
+
+def test_a_call_of_another_server_is_answered_between_the_steps(tmp_path: Path) -> None:
+    """While a search indexes thousands of tools."""
+    visit = Visit(CORPUS["5,000 tools of as many words"](), tmp_path)
+    visit.opens()
+    search = visit.sends("tools/call", name="search_tools", arguments={"query": "calm"})
+    call = visit.sends("tools/call", name="quiet.calm", arguments={})
+    visit.ends()
+    order = list(visit.answers)
+    assert order.index(call) < order.index(search)
+
+
+# What hypothesis finds
+
+words = st.text(max_size=20) | st.sampled_from(["e.g. ", "\n", "[", "{+a}", "$ref", "\u202e", "x" * 2000])
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(words, inner, max_size=4),
+    max_leaves=8,
+)
+schemas = st.fixed_dictionaries(
+    {"type": st.just("object")},
+    optional={
+        "properties": st.dictionaries(words, json_values, max_size=6),
+        "required": st.lists(words, max_size=6),
+        "allOf": st.lists(st.fixed_dictionaries({"$ref": st.just("#")}), max_size=3),
+        "$defs": json_values,
+    },
+)
+tools = st.fixed_dictionaries(
+    {"name": st.text(min_size=1, max_size=30)},
+    optional={
+        "description": words,
+        "title": json_values,
+        "inputSchema": schemas,
+        "annotations": json_values,
+        "_meta": json_values,
+        "outputSchema": json_values,
+    },
+)
+
+
+@given(
+    st.lists(tools, max_size=3),
+    st.integers(1, 300),
+    st.lists(json_values, max_size=5),
+    st.integers(1, 2000),
+    st.booleans(),
+)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+def test_no_step_is_long_for_whatever_is_repeated(
+    tmp_path_factory: pytest.TempPathFactory,
+    limit: float,
+    some: list[Json],
+    repeated: int,
+    blocks: list[Json],
+    block_count: int,
+    is_error: bool,
+) -> None:
+    """Any definitions many times over, under other names, and any blocks many times over in one result."""
+    listed = [TOOL, *({**tool, "name": f"{tool['name']}{copy}"} for copy in range(repeated) for tool in some)]
+    call = {"result": {"content": blocks * block_count, "isError": is_error}}
+    label, seconds = longest(lambda: Hostile(listed, call=call), tmp_path_factory.mktemp("visit"), limit)
+    assert seconds <= limit, f"{label}: {1e3 * seconds:.0f} ms"
