@@ -14,6 +14,8 @@ from search_mcp.search import Document, Effect, Explanation, Index
 
 SLICE_SECONDS = 0.005
 """How long tools are indexed before calls have their turn."""
+MOST_ROUNDS = 3
+"""How often a catalogue is followed that changes while it is indexed; then what is indexed is searched."""
 MOST_CHARACTERS = 2 << 20
 """Characters of any field that are read of all tools of one server: real servers have a tenth of that at most."""
 LONGEST_TEXT = 10_000
@@ -69,12 +71,14 @@ class ToolIndex:
         self._held: dict[str, _Listed] = {}
         self._order: Mapping[str, int] = {}
         self._work: Iterator[None] | None = None  # what is being indexed
+        self._rounds = 0  # how often it was followed since it was up to date
         self._is_current = False  # it was brought up to date for the next search
 
     def advance(self) -> bool:
         """Go on bringing the index up to the catalogue, for some milliseconds; return whether more is due.
 
-        What changes meanwhile waits for the next search, so a server that changes all the time holds up no search.
+        What changes meanwhile is followed as well, but not for ever: a server that changes all the time holds up no
+        search.
         """
         if self._work is None:
             self._work = self._catch_up()
@@ -83,7 +87,10 @@ class ToolIndex:
             if self._clock() > ends:
                 return True
         self._work = None
-        self._is_current = True
+        self._rounds += 1
+        if self._rounds < MOST_ROUNDS and self._seen != self._now():
+            return True
+        self._rounds, self._is_current = 0, True
         return False
 
     def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
@@ -97,9 +104,12 @@ class ToolIndex:
     def explain(self, query: str, item: Item) -> Explanation | None:
         return self._index.explain(query, item.name)
 
-    def _catch_up(self) -> Iterator[None]:
+    def _now(self) -> _Seen:
         titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
-        now = self._catalog.version, self._facts(), titles
+        return self._catalog.version, self._facts(), titles
+
+    def _catch_up(self) -> Iterator[None]:
+        now = self._now()
         if self._seen == now:
             return
         self._seen = now

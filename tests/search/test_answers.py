@@ -255,30 +255,51 @@ def test_a_thousand_servers_are_not_all_named() -> None:
 # A catalogue that changes
 
 
-def test_the_index_grows_by_one_server_a_step_and_then_rests() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    assert place.steps() == 3
+@pytest.fixture
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Index one tool at a step."""
+    monkeypatch.setattr("search_mcp.tool_index.SLICE_SECONDS", -1.0)
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_the_index_grows_by_one_tool_a_step_and_then_rests() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry"), entry("grill")]})
+    assert place.steps() == 6  # a look at the catalogue, four tools, and the rest
     assert place.steps() == 1
     place.put("b", [entry("cook"), entry("boil")])
-    place.put("c", [entry("fry")])  # listed again, and nothing new
-    assert place.own.advance() is False
+    place.put("c", [entry("fry"), entry("grill")])  # listed again, and nothing new
+    assert place.steps() == 5  # a look, one tool out, two in, and the rest
     assert place.names("boil") == ["b.boil"]
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_a_search_makes_up_for_what_the_index_is_behind() -> None:
     place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
     assert place.own.advance() is True
     assert [place.names(word) for word in ("bake", "cook", "fry")] == [["a.bake"], ["b.cook"], ["c.fry"]]
 
 
+@pytest.mark.usefixtures("small_steps")
 def test_a_change_between_two_steps_is_followed() -> None:
     place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
     place.own.advance()
     for server in "abc":
         place.put(server, [entry(f"paint_{server}", "Paints.")])
-    assert place.steps() == 3
+    assert place.steps() > 6
     assert place.names("paints") == ["a.paint_a", "b.paint_b", "c.paint_c"]
     assert place.names("bake") == []
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_a_server_that_changes_all_the_time_holds_up_no_search() -> None:
+    place = Place({"a": [entry("bake")], "b": [entry("cook")]})
+    for number in range(100):
+        place.put("b", [entry(f"paint_{number}", "Paints.")])
+        if not place.own.advance():
+            break
+    else:
+        pytest.fail("it never comes to an end")
+    assert place.names("bake") == ["a.bake"]
 
 
 def test_a_server_that_leaves_is_not_found() -> None:
