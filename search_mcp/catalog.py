@@ -17,6 +17,7 @@ from typing import Any
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
+from search_mcp.errors import short_reason
 from search_mcp.jsonrpc import Fields, Struct, altered
 from search_mcp.model import Entry, Freshness, Kind, Page
 
@@ -599,7 +600,8 @@ class NamedItems(Sequence[Item]):
             if not self._prefixes.admits_as_written(item.server, item.name):
                 item = altered(item, own=f"{without_separators(plain.own)}_{suffix}")
             attempt += 1
-        problem = f"its {self._noun} {plain.key} is called {item.name}, because {plain.name} {reason}"
+        key, name = short_reason(plain.key), short_reason(plain.name)
+        problem = f"its {self._noun} {key} is called {short_reason(item.name)}, because {name} {reason}"
         self.collisions.append((item.server, problem))
         return item
 
@@ -612,7 +614,7 @@ class NamedItems(Sequence[Item]):
         if folded not in self._by_fold:
             return None
         other = self._by_fold[folded]
-        return f"reads like {folded if other is None else other.name}, which is " + (
+        return f"reads like {short_reason(folded if other is None else other.name)}, which is " + (
             "search-mcp's own" if other is None else f"another {self._noun} of {other.server!r}"
         )
 

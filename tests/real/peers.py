@@ -138,6 +138,12 @@ class Visit:
         return f"--- seen\n{events}\n--- wire\n{lines}\n--- stderr\n{self.stderr[-4000:]}"
 
 
+def as_asked(params: dict[str, Any], server: str) -> dict[str, Any]:
+    """Write a server's question as search-mcp passes it on: it names who asks, and shares no context of others."""
+    named = {"message": f"[{server}] {params['message']}"} if "message" in params else {}
+    return {**params, **named, **({"includeContext": "none"} if "includeContext" in params else {})}
+
+
 def visit(client: Client, server: list[str], steps: dict[str, Step], run: Run, **more: Any) -> Visit:
     """Let the client play its script, given by the names of its steps; `more` are further keys of it.
 

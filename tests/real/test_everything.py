@@ -9,7 +9,7 @@ import pytest
 
 from real import packages
 from real.conftest import Aggregator
-from real.peers import CLIENTS, HERE, Run, Step, Visit, judge, visit
+from real.peers import CLIENTS, HERE, Run, Step, Visit, as_asked, judge, visit
 
 ANSWERS = {
     "elicitation/create": {"action": "accept", "content": {"response": "yes", "name": "Ada", "username": "ada"}},
@@ -87,12 +87,12 @@ def visits(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregato
 @pytest.mark.parametrize("step", STEPS)
 def test_every_step_gives_what_it_gives_directly(step: str, visits: tuple[Visit, Visit]) -> None:
     direct, through = (seen(each, step) for each in visits)
-    assert through == direct
+    assert through == [as_passed_on(event) for event in direct]
 
 
 def test_the_same_is_asked(visits: tuple[Visit, Visit]) -> None:
-    direct, through = (sorted(json.dumps(essence(event)) for event in each.all("asked")) for each in visits)
-    assert through == direct
+    direct, through = ([essence(event) for event in each.all("asked")] for each in visits)
+    assert sorted(map(json.dumps, through)) == sorted(json.dumps(as_passed_on(event)) for event in direct)
     assert len(direct) >= 5
 
 
@@ -112,6 +112,13 @@ def seen(visited: Visit, step: str) -> list[dict[str, Any]]:
             kept = {"saw": "error", "code": inner_code(event)}
         events.append(kept)
     return events
+
+
+def as_passed_on(event: dict[str, Any]) -> dict[str, Any]:
+    """The asking server's name stands in front of a question."""
+    if event["saw"] != "asked" or "params" not in event:
+        return event
+    return {**event, "params": as_asked(event["params"], "everything")}
 
 
 def inner_code(error: dict[str, Any]) -> int:
