@@ -1,6 +1,7 @@
 """A tool that is not what it was when first seen: told of, and with `pinTools` withheld until it is accepted."""
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from conversations.back import leaves_to_the_test, refuses
 from conversations.pair import Pair
 from conversations.words import ECHO, GREET, OWN_TOOLS, Json, names, text, tool
 from search_mcp import jsonrpc
+from search_mcp.backend.surroundings import Surroundings, in_thread
 from search_mcp.baseline import Listed
 from search_mcp.model import Entry, Page
 from search_mcp.trust import TrustStore
@@ -446,3 +448,55 @@ def test_a_page_of_an_app_calls_no_tool_that_is_withheld(pair: Pair, tmp_path: P
     pair.alpha.tools = [ECHO]
     pair.front.opens(**apps)
     assert "echo" not in json.dumps(pair.front.tools)
+
+
+# Where it is compared
+
+
+class Watched(TrustStore):
+    """A store that is used where its locks, reads and writes hold up nothing, and nowhere else."""
+
+    is_aside = False
+
+    def compare(self, config: Any, label: str, listed: Any) -> Any:
+        assert self.is_aside
+        return super().compare(config, label, listed)
+
+    def record(self, config: Any, label: str, listed: Any) -> Any:
+        assert self.is_aside
+        return super().record(config, label, listed)
+
+    def state(self, config: Any) -> object:
+        assert self.is_aside
+        return super().state(config)
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_nothing_is_compared_or_written_in_the_loop(pair: Pair, tmp_path: Path, pinned: bool) -> None:
+    store = Watched(tmp_path / "trust")
+
+    async def aside(act: Callable[[], Any], /) -> Any:
+        store.is_aside = True
+        try:
+            return act()
+        finally:
+            store.is_aside = False
+
+    pair.trust, pair.aside = store, aside
+    pair.alpha.config = {"pin_tools": pinned}
+    pair.remembers_in(tmp_path / "cache")
+    pair.front.opens()
+    pair.comes_back()
+    pair.alpha.tools = [GREET, POISONED]
+    pair.front.opens()
+    pair.looks_at_trust()
+    _listed_again(pair, "greet", *([] if pinned else ["echo"]))
+
+
+def test_aside_is_in_a_thread() -> None:
+    async def main() -> int:
+        answer: int = await in_thread(threading.get_ident)
+        return answer
+
+    assert Surroundings().aside is in_thread
+    assert anyio.run(main) != threading.get_ident()
