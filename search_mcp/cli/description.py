@@ -19,7 +19,7 @@ from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.errors import NotRunning, ToolNotFound
-from search_mcp.invisible import wholly_visible
+from search_mcp.invisible import visible, wholly_visible
 from search_mcp.jsonrpc import Fields
 from search_mcp.tools import existing
 from search_mcp.views import full_definition, signature
@@ -220,14 +220,14 @@ def report_unknown(found: Descriptions, terminal: Terminal) -> int:
 def show_definition(tool: Described, terminal: Terminal) -> None:
     """Show a tool to a person: what it is for and takes, then every other text that a model may be shown."""
     heading = signature(tool.name, tool.input_schema)
-    terminal.heading(wholly_visible(heading))
+    terminal.heading(heading)
     hints = _hints(tool)
     if hints:
         terminal.paragraph(hints, indent=2, style="dim")
     description = (jsonrpc.string(tool.definition.get("description")) or "").strip()
     if description:
         terminal.text("")
-        terminal.paragraph(wholly_visible(description), indent=2)
+        terminal.paragraph(description, indent=2)
     parameters = _parameters(tool.input_schema)
     result = _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {})
     _show_fields("Parameters", parameters, terminal)
@@ -247,9 +247,9 @@ def _show_fields(heading: str, fields: Sequence[tuple[str, str, bool, str]], ter
     terminal.text("")
     terminal.heading(heading)
     for key, kind, is_required, about in fields:
-        terminal.paragraph(wholly_visible(f"{key}: {kind}{'' if is_required else ' (optional)'}"), indent=2)
+        terminal.paragraph(f"{key}: {kind}{'' if is_required else ' (optional)'}", indent=2)
         if about:
-            terminal.paragraph(wholly_visible(about), indent=6, style="dim")
+            terminal.paragraph(about, indent=6, style="dim")
 
 
 def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
@@ -267,7 +267,8 @@ def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
 
 def other_texts(definition: Fields, shown: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Give every text of a definition that is not among those shown, by path; names of members are texts, too."""
-    seen = {" ".join(text.split()) for text in shown}
+    # A text with control characters is shown without them first, and here with all that it holds.
+    seen = {" ".join(text.split()) for text in shown if wholly_visible(text) == visible(text)}
     everything = "\n".join(seen)
     for member, raw in definition.items():
         value = jsonrpc.value(raw)

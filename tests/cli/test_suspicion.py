@@ -34,6 +34,13 @@ def test_describe_shows_every_text_of_a_definition(hiding: Place) -> None:
     assert not set("\u200b\u202e\U000e0041") & set(shown)
 
 
+def test_describe_shows_what_escape_sequences_hide(place: Place) -> None:
+    place.configure({"dirty": server("dirty")})
+    shown = place.run("describe", "dirty.wash").out
+    assert "  Says red" in shown
+    assert r"      Says \u{1b}[31mred\u{1b}[0m \u{1b}]0;title\u{7}" in shown
+
+
 def test_describe_repeats_nothing_of_a_plain_tool(hiding: Place) -> None:
     assert "Other texts" not in hiding.run("describe", "bank.pay").out
 
