@@ -1,28 +1,79 @@
-"""Texts of servers, made fit for lines of ours: one line, nothing invisible, nothing that reorders. Pure.
+"""Text of a server, made fit to be shown to a person or a model.
 
-A server chooses its names, descriptions and errors; none may pass for a line that search-mcp wrote.
+Decides which characters are written as `\\u{...}` because they cannot be seen or change the order of what is seen,
+which of them stay because honest text needs them (emoji sequences, joiners within words of scripts that use them,
+marks beside right-to-left letters), and how a text is put into one line of our own answers. Pure.
 """
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+_CONTROLS = r"\x80-\x9f"
+_REORDERING = r"\u202a-\u202e\u2066-\u2069"
+_MARKS = r"\u200e\u200f\u061c"
+_JOINERS = r"\u200c\u200d"
+_EMPTY = (
+    r"\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\u2800\u3164"
+    r"\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+)
+_SELECTORS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_TAGS = r"\U000e0000-\U000e007f"
+INVISIBLE = f"[{_CONTROLS}{_REORDERING}{_MARKS}{_JOINERS}{_EMPTY}{_SELECTORS}{_TAGS}]"
+"""Every such character, as a regular expression; C0 and DEL are not in it, because a newline and a tab are text."""
+
+_EMOJI = (
+    r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f"
+    r"\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+)
+_PICTURES = r"\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+_JOINING = r"\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc\u0900-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa"
+"""Scripts with words that are spelt with joiners: Arabic, those of India, Burmese, Khmer, Mongolian."""
+_RIGHT_TO_LEFT = r"\u0590-\u05ff\u0600-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
+_HONEST = (
+    rf"(?<=[{_EMOJI}])[\ufe0e\ufe0f](?![{_SELECTORS}])"  # the emoji or the text form of one character
+    r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"  # a key of a telephone
+    rf"|(?<=[{_PICTURES}\ufe0f])\u200d(?=[{_PICTURES}])"  # a family, a profession
+    rf"|(?<=[{_JOINING}])[{_JOINERS}](?=[{_JOINING}])"
+    rf"|(?<=[{_RIGHT_TO_LEFT}])[\u200f\u061c](?![{_MARKS}])|(?<![{_MARKS}])[\u200f\u061c](?=[{_RIGHT_TO_LEFT}])"
+    # The flags of England, Scotland and Wales: the only sequences of tags that are recommended for interchange.
+    r"|\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+    r"|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+_compiled = cache(re.compile)  # when first needed: most texts are plain ASCII
 
 
 def visible(text: str) -> str:
-    r"""Show control, invisible and reordering characters as `\u{200b}`."""
-    if text.isprintable():
+    """Write invisible and reordering characters as `\\u{...}`; the rest stays as it is."""
+    if text.isascii():
         return text
-    return "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text)
+    shown: str = _compiled(f"({_HONEST})|{INVISIBLE}").sub(lambda found: found[1] or _escaped(found[0]), text)
+    return shown
+
+
+def wholly_visible(text: str) -> str:
+    """Write control characters and the beginnings of escape sequences like that, too; newlines and tabs stay."""
+    controls = r"[\x00-\x08\x0b-\x1f\x7f]"
+    return visible(_compiled(controls).sub(lambda found: _escaped(found[0]), text.replace("\r\n", "\n")))
+
+
+def escaped(text: str) -> str:
+    """Write every character like that which is not printable, line ends and tabs too: for what a person is to run."""
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 
 def one_line(text: str) -> str:
     """Put a text into one line, with everything in it visible."""
-    return visible(" ".join(text.split()))
+    return wholly_visible(" ".join(text.split()))
 
 
 def indented(text: str, mark: str) -> str:
-    """Put a mark before each line of a text, so that each can be told from a line of ours."""
-    return "\n".join(f"{mark}{visible(line)}".rstrip() for line in text.splitlines())
+    """Put a mark before each line of a text, so that no line passes for one of ours."""
+    return "\n".join(f"{mark}{wholly_visible(line)}".rstrip() for line in text.splitlines())
 
 
 def visible_json(text: str) -> str:
-    """Write JSON in one line, with what would be invisible escaped; it means the same."""
+    """Write JSON in one line, with everything that is not printable escaped; it means the same."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _json_escape(each) for each in text)
@@ -33,6 +84,17 @@ def quoted(text: str, longest: int) -> str:
     shown = text[:longest]
     escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{visible_json(escaped)}{"…" if len(shown) < len(text) else ""}"'
+
+
+def hidden(text: str) -> Iterator[str]:
+    """Give the invisible characters of a text, as they are written: each of them once, in order."""
+    if not text.isascii():
+        found = _compiled(f"(?:{_HONEST})|({INVISIBLE})").finditer(text)
+        yield from dict.fromkeys(_escaped(each[1]) for each in found if each[1])
+
+
+def _escaped(character: str) -> str:
+    return f"\\u{{{ord(character):x}}}"
 
 
 def _json_escape(character: str) -> str:

@@ -39,7 +39,6 @@ GROUPS = {
         "views",
         "resources",
         "suggest",
-        "invisible",
         "baseline",
         "search.*",
         "backend.lifecycle",

@@ -75,11 +75,10 @@ def chosen(all_wanted: Sequence[Wanted], differences: Mapping[str, Sequence[Open
 
 
 def confirmed(chosen_of: Mapping[str, Sequence[Open]], screen: Terminal, *, is_sure: bool) -> bool:
-    """Ask a person at a terminal; whoever is none has read what was written."""
+    """Ask for consent to what was written, if there is anything."""
     count = sum(map(len, chosen_of.values()))
-    if not count or is_sure or not screen.is_interactive:
-        return True
-    return screen.confirm(f"Accept {counted(count, 'difference')} of {', '.join(chosen_of)}?")
+    question = f"Accept {counted(count, 'difference')} of {', '.join(chosen_of)}?"
+    return screen.agrees(question, is_sure=is_sure or not count)
 
 
 def accept(server: ServerConfig, shown: Sequence[Open], trust: TrustStore, screen: Terminal) -> None:

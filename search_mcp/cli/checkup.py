@@ -69,10 +69,12 @@ def check(
     """Start the servers and report their state, tools and problems."""
     screen, judge = options.screen, options.profile
     loaded, path = options.configuration()
-    loaded, accept = consent.accept(accept or [], loaded, path, options)
-    wanted = acceptance.wanted(accept, loaded)
+    loaded, others = consent.accept(accept or [], loaded, path, options, is_sure=yes)
+    wanted = acceptance.wanted(others, loaded)
     named = [inventory.known_server(loaded, name).name for name in names or []]
-    chosen = list(dict.fromkeys([*named, *(each.server.name for each in wanted)]))
+    chosen = list(dict.fromkeys([*named, *(each.server.name for each in wanted)])) or [
+        name for name in accept or [] if name not in others
+    ]
     checked = only(loaded, chosen) if chosen else loaded
     found = run(checked, judge, Renewed, lambda running: examine(running, judge, screen, chosen))
     accepting = _accepting(wanted, found)

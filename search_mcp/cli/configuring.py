@@ -97,9 +97,9 @@ def _as_json(fault: ConfigError) -> dict[str, Any]:
 _Path = Annotated[
     str, typer.Argument(metavar="[PATH]", help="A config file, or a folder with a config/mcp-servers.json.")
 ]
-_TRUSTED = (
-    "search-mcp uses this file where it is started in its folder, and runs these programs with your rights. "
-    "A program that is added or changed later is held until you accept it."
+_TRUSTING = (
+    "If it is trusted, search-mcp uses this file where it is started in its folder, and runs these programs with your "
+    "rights. A program that is added or changed later is held until you accept it."
 )
 
 
@@ -108,7 +108,11 @@ _TRUSTED = (
     epilog="search-mcp config trust --dry-run\nsearch-mcp config trust\nsearch-mcp config trust ~/work/project",
 )
 @takes("dry_run", "as_json", "debug")
-def trust(options: Options, path: _Path = ".") -> int:
+def trust(
+    options: Options,
+    path: _Path = ".",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust it without being asked at a terminal.")] = False,
+) -> int:
     """Trust the programs in a project's config file, so that it is used in its folder."""
     screen, file = options.screen, _meant(path)
     loaded = server.read(file, os.environ)
@@ -119,11 +123,16 @@ def trust(options: Options, path: _Path = ".") -> int:
         screen.text(f"{file} has {counted(len(loaded.servers), 'server')}:")
         for each in loaded.servers:
             consent.show(each.name, consent.program_of(each), screen)
-    if not options.dry_run:
-        with consent.remembering(file):
-            server.approvals().trust(file, loaded.servers)
+        screen.note(_TRUSTING)
+    if options.dry_run:
+        return FINE
+    if not screen.agrees("Trust it?", is_sure=yes or options.as_json):
+        screen.note("It is not trusted.")
+        return WRONG
+    with consent.remembering(file):
+        server.approvals().trust(file, loaded.servers)
     if not options.as_json:
-        screen.note(f"{'Would be trusted' if options.dry_run else 'Trusted'}: {_TRUSTED}")
+        screen.note(f"{file} is trusted.")
     return FINE
 
 

@@ -22,6 +22,7 @@ from search_mcp.config import NOTHING, Config, FaultyFile, ServerConfig, redact
 from search_mcp.errors import ConfigError
 from search_mcp.gate import Origin
 from search_mcp.jsonrpc import altered
+from search_mcp.visible import escaped
 
 _URLS = ("url", "serverUrl", "httpUrl")
 _INDENT = "  "
@@ -35,7 +36,7 @@ def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[s
     # "Show the exact command that will be executed, without truncation (include arguments and parameters)":
     # security best practices of the specification, "Local MCP Server Compromise".
     say = say or screen.text
-    say(visible(name))
+    say(escaped(name))
     for line in program_lines(entry, screen.width - 2 * len(_INDENT)):
         say(f"{_INDENT}{line}")
 
@@ -61,7 +62,7 @@ def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     secrets = secrecy.spellings(secrecy.find(written))
 
     def plain(value: object) -> str:
-        return visible(redact(str(value), secrets))
+        return escaped(redact(str(value), secrets))
 
     if entry.get("command"):
         words = [entry["command"], *(args if isinstance(args, list | tuple) else [args])]
@@ -71,15 +72,10 @@ def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
             yield f"{key}: {plain(entry[key])}"
     for key in ("env", "headers"):
         if isinstance(entry.get(key), Mapping) and entry[key]:
-            yield from _broken([f"{key}:", *(visible(str(name)) for name in entry[key])], width, mark="")
+            yield from _broken([f"{key}:", *(escaped(str(name)) for name in entry[key])], width, mark="")
     if inherited := entry.get("inheritEnv"):
         names = ["all variables"] if inherited is True else [*map(str, inherited)]
-        yield from _broken(["inherits:", *map(visible, names)], width, mark="")
-
-
-def visible(text: str) -> str:
-    r"""Write line ends, control characters and invisible ones as `\u{...}`, so that they hide nothing."""
-    return "".join(each if each.isprintable() else f"\\u{{{ord(each):x}}}" for each in text)
+        yield from _broken(["inherits:", *map(escaped, names)], width, mark="")
 
 
 def as_json(server_: ServerConfig) -> dict[str, Any]:
@@ -109,8 +105,12 @@ def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str
 # Accepted
 
 
-def accept(names: Sequence[str], config: Config, path: Path, options: Options) -> tuple[Config, list[str]]:
+def accept(
+    names: Sequence[str], config: Config, path: Path, options: Options, *, is_sure: bool
+) -> tuple[Config, list[str]]:
     """Accept the programs of these servers, where there was a doubt; return the names that mean something else.
+
+    A person at a terminal is asked; of a server whose program is not accepted nothing else is.
 
     Raises:
         Problem: it cannot be remembered.
@@ -124,6 +124,9 @@ def accept(names: Sequence[str], config: Config, path: Path, options: Options) -
     say = options.screen.note if options.as_json else options.screen.text
     for each in doubtful:
         show(each.name, program_of(each), options.screen, say)
+    if doubtful and not options.screen.agrees(_question(doubtful), is_sure=is_sure or options.as_json):
+        options.screen.note("Nothing was accepted.")
+        return config, [name for name in names if name not in [each.name for each in doubtful]]
     with remembering(path):
         server.approvals().accept(path, doubtful)
     for each in doubtful:
@@ -131,6 +134,10 @@ def accept(names: Sequence[str], config: Config, path: Path, options: Options) -
     freed = {each.name for each in doubtful if each.held is not None}
     servers = tuple(altered(each, held=None) if each.name in freed else each for each in config.servers)
     return altered(config, servers=servers), [name for name in names if name not in freed]
+
+
+def _question(servers: Sequence[ServerConfig]) -> str:
+    return f"Accept the {'command' if len(servers) == 1 else 'commands'} of {', '.join(each.name for each in servers)}?"
 
 
 def accept_written(file: File, changed: Document, options: Options) -> None:

@@ -19,10 +19,10 @@ from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.errors import NotRunning, ToolNotFound
-from search_mcp.invisible import visible, wholly_visible
 from search_mcp.jsonrpc import Fields
 from search_mcp.tools import existing
 from search_mcp.views import full_definition, signature
+from search_mcp.visible import visible, wholly_visible
 
 _MOST_OTHERS = 1000
 """Other texts of one tool that are shown."""

@@ -13,8 +13,8 @@ from typing import Any
 from search_mcp import jsonrpc
 from search_mcp.baseline import ABOUT, Open
 from search_mcp.cli.terminal import Terminal
-from search_mcp.invisible import wholly_visible
 from search_mcp.jsonrpc import Raw
+from search_mcp.visible import wholly_visible
 
 MOST_CHARACTERS = 4000
 """Characters of one text that are shown."""

@@ -12,9 +12,9 @@ from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.differences import leaves
-from search_mcp.invisible import hidden, wholly_visible
 from search_mcp.jsonrpc import Fields
 from search_mcp.model import Kind, Status
+from search_mcp.visible import hidden, wholly_visible
 
 Text = tuple[str, str, str]
 """A server, whose text it is (`time.get_time: its description`), and the text."""

@@ -28,9 +28,9 @@ from rich.text import Text
 from search_mcp.cli import pager
 from search_mcp.cli.table import Table, laid_out
 from search_mcp.config import redact
-from search_mcp.invisible import INVISIBLE, visible
 from search_mcp.jsonrpc import Raw, encode, encode_bytes
 from search_mcp.logs import FORMAT
+from search_mcp.visible import INVISIBLE, visible
 
 WHOLE_LINES = 100_000
 """Columns of what is no terminal: nobody's text is that wide, so nothing is wrapped."""
@@ -251,6 +251,10 @@ class Terminal:
         """Ask a person; anything but yes is no."""
         self._err.print(Text.assemble((clean(question), "bold"), " [y/N] "), end="")
         return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+    def agrees(self, question: str, *, is_sure: bool) -> bool:
+        """Ask, if a person is at a terminal; whoever is none has read what was written."""
+        return is_sure or not self.is_interactive or self.confirm(question)
 
     def note(self, text: str) -> None:
         """Say something beside the data."""

@@ -1,5 +1,6 @@
 """A folder with a configuration of a stranger's, and programs that are shown in full before they are added."""
 
+import inspect
 import json
 import shutil
 import stat
@@ -11,7 +12,12 @@ from typing import Any
 import pytest
 
 from cli.conftest import Place, server
+from search_mcp import server as serving
+from search_mcp.cli import configuring, consent
 from search_mcp.cli.consent import program_lines
+from search_mcp.cli.options import Options
+from search_mcp.cli.terminal import Terminal
+from search_mcp.jsonrpc import altered
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
 """A program that leaves a file when it is started."""
@@ -384,3 +390,36 @@ def test_no_backup_of_a_client_outlives_uninstall_and_none_is_readable_for_other
     assert place.run("uninstall", "cursor").code == 0
     assert json.loads(cursor.read_text())["mcpServers"] == {"a": {"command": "x", "env": {"TOKEN": "s3cret"}}}
     assert [*cursor.parent.glob("*.bak*")] == []
+
+
+class Asked(Terminal):
+    """A terminal with a person who answers."""
+
+    is_interactive = True
+
+    def __init__(self, answer: bool) -> None:
+        super().__init__()
+        self.answer, self.questions = answer, list[str]()
+
+    def confirm(self, question: str) -> bool:
+        self.questions.append(question)
+        return self.answer
+
+
+@pytest.mark.parametrize(("answer", "is_sure"), [(True, False), (False, False), (False, True)])
+def test_a_person_is_asked_before_a_program_is_accepted(theirs: Path, answer: bool, is_sure: bool) -> None:
+    screen = Asked(answer)
+    options = Options(screen=screen, config=str(theirs))
+    loaded, _ = serving.load(str(theirs), {})
+    held = altered(loaded, servers=tuple(altered(each, held="new") for each in loaded.servers))
+    after, others = consent.accept(["evil"], held, theirs, options, is_sure=is_sure)
+    assert (after.servers[0].held is None, others) == (answer or is_sure, [])
+    assert screen.questions == ([] if is_sure else ["Accept the command of evil?"])
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_person_is_asked_before_a_file_is_trusted(theirs: Path, answer: bool) -> None:
+    screen = Asked(answer)
+    assert inspect.unwrap(configuring.trust)(Options(screen=screen), str(theirs), yes=False) == (0 if answer else 1)
+    assert screen.questions == ["Trust it?"]
+    assert serving.approvals().read(theirs).folder == ("trusted" if answer else "undecided")
