@@ -11,7 +11,7 @@ from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
 from search_mcp.jsonrpc import Fields, Raw
 from search_mcp.model import Entry, Kind, Page
-from search_mcp.resources import LONGEST_URI, MOST_BLOCKS, SEEN_URIS, ResourceMap
+from search_mcp.resources import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap
 
 
 def entry(key: str) -> Entry:
@@ -218,6 +218,14 @@ def test_follows_what_the_catalogue_learns() -> None:
     assert routes.owner("y://1") == "b"
     merged.put("b", Kind.TEMPLATES, None)
     assert routes.owner("y://1") is None
+
+
+@pytest.mark.parametrize(("others", "then"), [(MOST_FOLLOWED - 1, "a"), (MOST_FOLLOWED, "b")])
+def test_many_templates_of_one_server_hide_none_of_another(others: int, then: str) -> None:
+    """A URI is matched with a bounded number of templates of each server."""
+    alike = [f"x://home/{{a}}/{number}/{{b}}" for number in range(others)]
+    routes = ResourceMap(catalog({}, {"a": [*alike, "x://home/{+p}"], "b": ["x://{+p}"]}))
+    assert routes.owner("x://home/1") == then
 
 
 def test_knows_every_uri_and_template_for_suggestions() -> None:
