@@ -1,4 +1,7 @@
-"""How this search-mcp was installed, and the command that adds optional packages to it. Pure but for `add`."""
+"""How this search-mcp was installed, and the command that adds optional packages to it. Pure but for `add`.
+
+No command fetches search-mcp itself by its name: an index may have another project's package under it.
+"""
 
 import re
 import sys
@@ -24,13 +27,13 @@ def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) 
     quoted = [f'"{each}"' if re.search(r"[^\w.-]", each) else each for each in packages]
     if match := _PIPX.search(place):
         return f"pipx inject {match[1]} {' '.join(quoted)}"
-    if match := _UV_TOOL.search(place):
-        return f"uv tool install {' '.join(f'--with {each}' for each in quoted)} {match[1]}"
+    if _UV_TOOL.search(place):
+        return f"uv pip install --python {interpreter} {' '.join(quoted)}"
     if _UVX.search(f"{place}/"):
-        return f'uvx --from "{NAME}[{extra}]" {NAME}'
+        return f'uvx --from "PATH[{extra}]" {NAME}, with the path of its checkout,'
     if _PIPX_RUN.search(place):
-        return f'pipx run --spec "{NAME}[{extra}]" {NAME}'
-    return f'{interpreter} -m pip install "{NAME}[{extra}]"'
+        return f'pipx run --spec "PATH[{extra}]" {NAME}, with the path of its checkout,'
+    return f"{interpreter} -m pip install {' '.join(quoted)}"
 
 
 def _packages(extra: str) -> list[str]:
@@ -39,4 +42,4 @@ def _packages(extra: str) -> list[str]:
     except PackageNotFoundError:  # it runs from its source
         required = []
     marker = re.compile(rf"""\s*;.*\bextra == ['"]{extra}['"].*""")
-    return [marker.sub("", each) for each in required if marker.search(each)] or [f"{NAME}[{extra}]"]
+    return [marker.sub("", each) for each in required if marker.search(each)] or [f".[{extra}]"]

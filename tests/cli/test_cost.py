@@ -95,7 +95,7 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (without("tiktoken"), 'pip install "search-mcp[tokens]" counts them'),
+        (without("tiktoken"), r'-m pip install "matplotlib\S+" "tiktoken\S+" counts them'),
         (None, "tiktoken could not fetch the encoding"),
     ],
 )
@@ -103,7 +103,7 @@ def test_where_nothing_can_count_it_is_estimated(box: Place, command: tuple[str,
     ended = box.run("tokens", **({"command": command} if command else {}))  # type: ignore[arg-type]
     assert (ended.code, ended.err) == (0, "")
     assert "Estimated" in ended.out
-    assert why in ended.out
+    assert re.search(why, ended.out)
 
 
 def test_where_a_tokenizer_is_installed_it_counts(box: Place) -> None:
@@ -134,5 +134,5 @@ def test_a_plot(box: Place, name: str, beginning: bytes) -> None:
 def test_a_plot_without_the_library(box: Place) -> None:
     ended = box.run("tokens", "--plot", "cost.png", command=without("matplotlib"))
     assert (ended.code, ended.out) == (1, "")
-    remedy = f'{sys.executable} -m pip install "search-mcp[tokens]"'
-    assert ended.err == f"error: a plot needs matplotlib; {remedy}\n"
+    remedy = f'{sys.executable} -m pip install "matplotlib'
+    assert ended.err.startswith(f"error: a plot needs matplotlib; {remedy}")

@@ -14,16 +14,19 @@ COMMANDS = [
     (r"C:\Users\ada\pipx\venvs\search-mcp", 'pipx inject search-mcp "mcp<3,>=2.3" mcp-server-git'),
     (
         "/home/ada/.local/share/uv/tools/search-mcp",
-        'uv tool install --with "mcp<3,>=2.3" --with mcp-server-git search-mcp',
+        'uv pip install --python /a/python "mcp<3,>=2.3" mcp-server-git',
     ),
     (
         r"C:\Users\ada\AppData\Roaming\uv\tools\search-mcp",
-        'uv tool install --with "mcp<3,>=2.3" --with mcp-server-git search-mcp',
+        'uv pip install --python /a/python "mcp<3,>=2.3" mcp-server-git',
     ),
-    ("/home/ada/.cache/uv/archive-v0/x1Y2", 'uvx --from "search-mcp[demo]" search-mcp'),
-    ("/home/ada/.local/share/pipx/0123456789abcde", 'pipx run --spec "search-mcp[demo]" search-mcp'),
-    ("/opt/search-mcp/.venv", '/a/python -m pip install "search-mcp[demo]"'),
-    ("/usr", '/a/python -m pip install "search-mcp[demo]"'),
+    ("/home/ada/.cache/uv/archive-v0/x1Y2", 'uvx --from "PATH[demo]" search-mcp, with the path of its checkout,'),
+    (
+        "/home/ada/.local/share/pipx/0123456789abcde",
+        'pipx run --spec "PATH[demo]" search-mcp, with the path of its checkout,',
+    ),
+    ("/opt/search-mcp/.venv", '/a/python -m pip install "mcp<3,>=2.3" mcp-server-git'),
+    ("/usr", '/a/python -m pip install "mcp<3,>=2.3" mcp-server-git'),
 ]
 
 
