@@ -26,9 +26,11 @@ def test_two_processes_whose_servers_change_damage_nothing_of_each_other(serve: 
                 assert "result" in run.answer(call)
         for run in (one, two):
             run.waits_until(partial(are_described_as, run, f"{CHANGES - 1} of {run.mark}"))
-    for path in (kept := [*one.folder.rglob("*.json")]):
+    for path in one.folder.rglob("*.json"):
         json.loads(path.read_bytes())
-    assert len(kept) > len(SERVERS)
+    for path in (records := [*one.folder.rglob("*.jsonl")]):
+        assert [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert len(records) == len(SERVERS)
     with serve(SERVERS, listing="full") as later:
         later.opens()
         assert later.calls("restless0.echo", words="x") == "x"
