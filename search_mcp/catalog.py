@@ -85,10 +85,10 @@ class Item(Struct, frozen=True, dict=True):
         hints = jsonrpc.picked(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
         return {name: jsonrpc.value(raw) for name, raw in hints.items()}
 
-    @property
+    @cached_property
     def is_read_only(self) -> bool:
         """Whether its server declares that a call changes nothing."""
-        return self.annotations.get("readOnlyHint") is True
+        return declares_read_only(self.fields)
 
     @cached_property
     def hint(self) -> str:

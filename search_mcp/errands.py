@@ -1,4 +1,4 @@
-"""What touches files and need not be waited for, done one after another in a thread.
+"""A queue of file operations, carried out in order by one daemon thread.
 
 A disk, a network folder or a scanner may take seconds for a file, and the event loop has none. The order stays.
 Loaded at the start, so the thread begins with the first errand.
@@ -27,7 +27,7 @@ class Errands:
     def __call__(self, errand: Callable[[], None]) -> None:
         """Do this later, after all that was handed over before."""
         if self._waiting.qsize() >= MOST_WAITING:
-            log.warning("! the file system does not answer: something is not remembered")
+            log.warning("! the file system does not answer: state is not saved")
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="files", daemon=True)

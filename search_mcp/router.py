@@ -606,7 +606,8 @@ class Router:
         """Whether a resource is a server's own, or what the client subscribed to there, or a part of that."""
         if self._subscribed.get(uri) == server:
             return True
-        owner = self._resources.owner(uri) or self._only_server(lambda offer: Kind.RESOURCES in offer.kinds)
+        # Templates are not matched: a server may tell of any URI as often as it likes, and list thousands of them.
+        owner = self._catalog.owner(uri) or self._only_server(lambda offer: Kind.RESOURCES in offer.kinds)
         # "This might be a sub-resource of the one that the client actually subscribed to."
         return owner == server or (
             owner is None
@@ -626,10 +627,11 @@ class Router:
 
     def _tell_of_changes(self) -> None:
         """Tell the client of the lists that would look different now from how it was last shown them."""
+        self._coalescing = False
         if self._catalog.merge_long(Kind.TOOLS) or self._presentation.advance_shown():
+            self._coalescing = True
             self._later(0, self._tell_of_changes)
             return
-        self._coalescing = False
         self._log_problems()
         changed = self._presentation.changed()
         if changed:

@@ -207,7 +207,7 @@ class Client:
         self.ended.set()
 
     def on_congested(self) -> None:
-        log.debug("= the client does not read; nobody is read until it does")
+        log.debug("= client is not reading stdout; backend reads paused")
         if self.front is not None:
             self.front.peer.pause()
         if self.reader is not None:

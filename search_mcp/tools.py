@@ -389,6 +389,7 @@ class OwnTools:
             if item is not None and item.is_for_models:
                 room -= size(item.fields)
                 if room < 0 and described:
+                    room += size(item.fields)
                     left_out.append(name)
                     continue
                 write = full_definition if detail == "full" else compact_definition

@@ -82,8 +82,8 @@ def visible_json(text: str) -> str:
 def quoted(text: str, longest: int) -> str:
     """Write a text as a JSON string on one line, cut to so many characters."""
     shown = text[:longest]
-    escaped = shown.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{visible_json(escaped)}{"…" if len(shown) < len(text) else ""}"'
+    literal = shown.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{visible_json(literal)}{"…" if len(shown) < len(text) else ""}"'
 
 
 def hidden(text: str) -> Iterator[str]:

@@ -89,7 +89,7 @@ def last_resort() -> Iterator[None]:
 
     Python runs handlers between two of its own instructions, so not while a call of a library written in C goes on
     without an end. The byte that `set_wakeup_fd` asks for is written when the signal comes, whatever runs. For the
-    main thread; Windows has no such signals: there, whoever ends a process ends it at once.
+    main thread; Windows has no such signals: there, a process is always ended at once.
     """
     if sys.platform == "win32":
         yield

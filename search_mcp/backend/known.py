@@ -61,12 +61,10 @@ COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
 """The lists that are compared with what was accepted. Resources change by nature."""
 RECORD_SECONDS = 1.0
 """How long the end of a life waits for what it listed to be recorded."""
-ABOUT_LENGTH = 65_536
-"""Characters of a server's title and of its instructions that are kept: more is read by nobody."""
 
 
 class Known:
-    """One backend as it is known; whatever is new is told."""
+    """Cached capabilities and lists of one backend; publishes changes."""
 
     def __init__(self, config: ServerConfig, tell: Callable[[News], None], surroundings: Surroundings) -> None:
         self.offer: Offer | None = None
@@ -88,7 +86,7 @@ class Known:
         self._offered: frozenset[Kind] = frozenset(Kind)
         self._accepted_about: tuple[str, str] | None = None
         self._keyed: dict[Kind, tuple[Page, frozenset[str]]] = {}  # the names in a list
-        self._looked_at: object = None  # the state of the record of what was accepted, when it was last compared with
+        self._looked_at: set[object] = set()  # the states of the record of definitions that lists were compared with
         self._looks = 0
         self.recalled = asyncio.Event()
         """Set when remembered lists are there to be compared."""
@@ -142,7 +140,7 @@ class Known:
             record = altered(similar, offer=_for_another_client(similar.offer))
         if record is None:
             return
-        self._said = _with_short_about(record.offer)
+        self._said = record.offer
         if self._is_pinned and self._world.trust is not None:
             self._accepted_about = self._world.trust.accepted_about(self._config)
         self.offer = self._shown_at_first(self._said)
@@ -189,7 +187,7 @@ class Known:
 
     def meet(self, offer: Offer) -> None:
         """Take note of what it says of itself."""
-        self.era, self._said = offer.era, _with_short_about(offer)
+        self.era, self._said = offer.era, offer
         self.offer = self._shown_at_first(self._said)
         self._read_at.clear()
         self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
@@ -289,7 +287,7 @@ class Known:
             listed = self._listed(kind, page)
             verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=pinned))
         self._put_judged(kind, page, listed, verdict)
-        if verdict.is_news and not pinned:  # which nobody waits for
+        if verdict.is_news and not pinned:  # no call depends on it
             await self._record(trust, kind, page, listed)
 
     async def _record(self, trust: TrustStore, kind: Kind, page: Page | None, listed: "Listed") -> None:
@@ -303,7 +301,7 @@ class Known:
 
     def _judged(self, trust: TrustStore, listed: "Listed", *, keeps: bool) -> "Verdict":
         """Compare; keep what is first seen before it is told, if that is what makes it known."""
-        self._looked_at = trust.state(self._config)
+        self._looked_at.add(trust.state(self._config))
         verdict = trust.compare(self._config, self._label, listed)
         is_due = verdict.is_news and (keeps or (verdict.begins and self._is_pinned))
         return trust.record(self._config, self._label, listed) if is_due else verdict
@@ -345,14 +343,17 @@ class Known:
         was_pinned, self._config = self._is_pinned, config
         if was_pinned != self._is_pinned and self._said is not None:
             self.offer = self._shown_at_first(self._said)
-            self._looked_at = None
+            self._looked_at.clear()
             self.recalled.set()
 
     async def look_at_trust(self) -> None:
         """Take note of what the user accepted meanwhile."""
         self._looks += 1
         trust = self._world.trust
-        if trust is not None and await self._world.aside(partial(trust.state, self._config)) != self._looked_at:
+        if trust is None:
+            return
+        if self._looked_at != {await self._world.aside(partial(trust.state, self._config))}:
+            self._looked_at.clear()
             await self._compare_again(is_first=False)
 
     async def _compare_again(self, *, is_first: bool) -> None:
@@ -420,12 +421,6 @@ class Known:
         if key not in self._keyed[kind][1]:
             return (ToolNotFound if kind is Kind.TOOLS else PromptNotFound)(name, ())
         return None
-
-
-def _with_short_about(offer: Offer) -> Offer:
-    if len(offer.title) <= ABOUT_LENGTH and len(offer.instructions) <= ABOUT_LENGTH:
-        return offer
-    return altered(offer, title=offer.title[:ABOUT_LENGTH], instructions=offer.instructions[:ABOUT_LENGTH])
 
 
 def rules() -> Any:

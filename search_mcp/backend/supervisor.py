@@ -194,17 +194,17 @@ class Supervisor:
         """Compare what is remembered of it with what was accepted, whenever something is."""
         while True:
             await self._known.recalled.wait()
-            try:
-                await self.compare_recalled_now()
-            except Exception:  # a bug here must not take the other backends down
-                log.exception("! %s: bug while comparing what is remembered", self.name)
+            await self.compare_recalled_now()
 
     async def compare_recalled_now(self) -> None:
         """Compare it once; of a server that is started and not pinned, its own lists are compared soon."""
-        if self._config.pin_tools or (self._life is None and not self._wanted.is_set()):
-            await self._known.compare_recalled()
-        else:
+        if not self._config.pin_tools and (self._life is not None or self._wanted.is_set()):
             self._known.recalled.clear()
+            return
+        try:
+            await self._known.compare_recalled()
+        except Exception:  # a bug here must not take the other backends down
+            log.exception("! %s: bug while comparing what is remembered", self.name)
 
     def opened(self) -> "list[Open]":
         """Give every difference between what was accepted and what it lists now; may block.

@@ -1,11 +1,14 @@
 """What a backend's supervisor needs of the world around it; tests pass their own."""
 
+import asyncio
+import contextlib
 import math
 import os
 import random
+import threading
 import time
 from collections.abc import Awaitable, Callable
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -32,10 +35,27 @@ class Aside(Protocol):
 
 
 async def in_thread(act: Callable[[], _Answer], /) -> _Answer:
-    """Do it in a worker thread; whoever waits and is cancelled leaves it to its end."""
-    threads = import_module("anyio.to_thread")  # with the first list, not at the start
-    answer: _Answer = await threads.run_sync(act, abandon_on_cancel=True)
-    return answer
+    """Run a function in a daemon thread and wait for its result; cancelled, leave it to its end.
+
+    Unlike the worker threads of anyio, a daemon thread does not hold up the end of the process if a file never answers.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[_Answer] = loop.create_future()
+
+    def settle(how: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(lambda: None if answer.done() else how())
+
+    def run() -> None:
+        try:
+            found = act()
+        except Exception as exc:  # the waiter gets it
+            settle(partial(answer.set_exception, exc))
+        else:
+            settle(partial(answer.set_result, found))
+
+    threading.Thread(target=run, name="aside", daemon=True).start()
+    return await answer
 
 
 RECENT_SECONDS = 0.02

@@ -22,7 +22,7 @@ from search_mcp.errors import NotRunning, ToolNotFound
 from search_mcp.jsonrpc import Fields
 from search_mcp.tools import existing
 from search_mcp.views import full_definition, signature
-from search_mcp.visible import visible, wholly_visible
+from search_mcp.visible import one_line, visible, wholly_visible
 
 _MOST_OTHERS = 1000
 """Other texts of one tool that are shown."""
@@ -247,7 +247,7 @@ def _show_fields(heading: str, fields: Sequence[tuple[str, str, bool, str]], ter
     terminal.text("")
     terminal.heading(heading)
     for key, kind, is_required, about in fields:
-        terminal.paragraph(f"{key}: {kind}{'' if is_required else ' (optional)'}", indent=2)
+        terminal.paragraph(one_line(f"{key}: {kind}{'' if is_required else ' (optional)'}"), indent=2)
         if about:
             terminal.paragraph(about, indent=6, style="dim")
 
@@ -259,7 +259,7 @@ def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
     terminal.text("")
     terminal.heading("Other texts")
     for path, text in texts[:_MOST_OTHERS]:
-        terminal.paragraph(path, indent=2)
+        terminal.paragraph(one_line(path), indent=2)
         terminal.paragraph(text, indent=6, style="dim")
     if len(texts) > _MOST_OTHERS:
         terminal.paragraph(f"{len(texts) - _MOST_OTHERS:,} more; --json shows them", indent=2)

@@ -253,7 +253,7 @@ class Terminal:
         return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
     def agrees(self, question: str, *, is_sure: bool) -> bool:
-        """Ask, if a person is at a terminal; whoever is none has read what was written."""
+        """Ask a person at a terminal; without a terminal the answer is yes, to what was written before."""
         return is_sure or not self.is_interactive or self.confirm(question)
 
     def note(self, text: str) -> None:
