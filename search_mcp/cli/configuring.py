@@ -13,7 +13,7 @@ from search_mcp.cli import consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, MISUSED, WRONG
+from search_mcp.cli.problem import FINE, MISUSED, WRONG, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import FILE_NAME, NOTHING, Config, FaultyFile
 from search_mcp.errors import ConfigError
@@ -98,8 +98,9 @@ _Path = Annotated[
     str, typer.Argument(metavar="[PATH]", help="A config file, or a folder with a config/mcp-servers.json.")
 ]
 _TRUSTING = (
-    "If it is trusted, search-mcp uses this file where it is started in its folder, and runs these programs with your "
-    "rights. A program that is added or changed later is held until you accept it."
+    "If you trust it, a search-mcp that is started in its folder uses this file instead of your own, and runs these "
+    "programs with your rights. A program that is added or changed later is held until you accept it. Clients that "
+    "you registered with `search-mcp install` keep using your own file."
 )
 
 
@@ -116,18 +117,25 @@ def trust(
     """Trust the programs in a project's config file, so that it is used in its folder."""
     screen, file = options.screen, _meant(path)
     loaded = server.read(file, os.environ)
+    before = server.approvals().read(file)
+    is_trusted = before.folder == "trusted"
+    new = {each.name for each in loaded.servers if not before.accepts(each)}
     if options.as_json:
         programs = [consent.as_json(each) for each in loaded.servers]
         screen.json({"config": str(file), "trusted": not options.dry_run, "servers": programs})
     else:
-        screen.text(f"{file} has {counted(len(loaded.servers), 'server')}:")
+        screen.text(f"{file} {'is trusted, and ' if is_trusted else ''}has {counted(len(loaded.servers), 'server')}:")
         for each in loaded.servers:
-            consent.show(each.name, consent.program_of(each), screen)
+            mark = " (new or changed)" if is_trusted and each.name in new else ""
+            consent.show(each.name + mark, consent.program_of(each), screen)
+        if is_trusted and not new:
+            screen.note("Every program in it is accepted already.")
+            return FINE
         screen.note(_TRUSTING)
     if options.dry_run:
         return FINE
     if not screen.agrees("Trust it?", is_sure=yes or options.as_json):
-        screen.note("It is not trusted.")
+        screen.note("Nothing was changed." if is_trusted else "It is not trusted.")
         return WRONG
     with consent.remembering(file):
         server.approvals().trust(file, loaded.servers)
@@ -141,6 +149,8 @@ def trust(
 def distrust(options: Options, path: _Path = ".") -> int:
     """Stop using a project's config file in its folder, and forget which programs were accepted."""
     screen, file = options.screen, _meant(path)
+    if not file.exists() and server.approvals().read(file).folder == "undecided":
+        raise Problem(f"{file} does not exist and was never trusted", "name the project's folder")
     if not options.dry_run:
         with consent.remembering(file):
             server.approvals().refuse(file)
@@ -150,7 +160,7 @@ def distrust(options: Options, path: _Path = ".") -> int:
         screen.text(f"Would no longer trust {file}.")
     else:
         screen.text(f"{file} is not trusted, and is skipped without a notice; search-mcp config trust changes that.")
-        screen.note("A search-mcp that runs keeps its servers until its client restarts it.")
+        screen.note("Clients that are running keep these servers until they are restarted.")
     return FINE
 
 

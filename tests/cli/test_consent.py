@@ -423,3 +423,24 @@ def test_a_person_is_asked_before_a_file_is_trusted(theirs: Path, answer: bool) 
     assert inspect.unwrap(configuring.trust)(Options(screen=screen), str(theirs), yes=False) == (0 if answer else 1)
     assert screen.questions == ["Trust it?"]
     assert serving.approvals().read(theirs).folder == ("trusted" if answer else "undecided")
+
+
+def test_a_file_that_is_trusted_already_is_asked_about_only_for_what_is_new(
+    theirs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trust = inspect.unwrap(configuring.trust)
+    assert trust(Options(screen=Asked(True)), str(theirs), yes=False) == 0
+    again = Asked(False)
+    assert (trust(Options(screen=again), str(theirs), yes=False), again.questions) == (0, [])
+    assert "accepted already" in capsys.readouterr().err
+    write(theirs, {"evil": {"command": "other"}})
+    assert trust(Options(screen=again), str(theirs), yes=False) == 1
+    said = capsys.readouterr()
+    assert ("evil (new or changed)" in said.out, "Nothing was changed." in said.err) == (True, True)
+    assert serving.approvals().read(theirs).folder == "trusted"
+
+
+def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
+    ended = place.run("config", "distrust")
+    assert ended.code == 1
+    assert "does not exist and was never trusted; name the project's folder" in ended.err
