@@ -378,7 +378,7 @@ def _resolve(
         pinned=entry.pinned,
         rename=entry.rename,
         describe=entry.describe,
-        secrets=_secrets((*expansion.secrets, *secrecy.find(written)), places),
+        secrets=_secrets((*expansion.secrets, *secrecy.find(written)), places, name),
         program=_program(entry, defaults["inherit_env"]),
         **defaults,
     )
@@ -433,9 +433,10 @@ def _placed(document: Document, server: str, complaint: Complaint) -> ConfigErro
     return document.error(("mcpServers", server, *path), problem, remedy)
 
 
-def _secrets(values: Iterable[str], places: Places) -> frozenset[str]:
+def _secrets(values: Iterable[str], places: Places, server: str) -> frozenset[str]:
+    """Spell what is secret; a part of the server's own name is not, which says everywhere who is speaking."""
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
-    return secrecy.spellings(value for value in values if value not in public)
+    return secrecy.spellings(value for value in values if value not in public and value not in server)
 
 
 def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:

@@ -223,6 +223,12 @@ def test_secrets(entry: dict[str, Any], secrets: set[str]) -> None:
     assert server({"command": "c", **entry}).secrets == secrets
 
 
+def test_a_part_of_the_server_s_name_is_no_secret() -> None:
+    entry = {"command": "c", "env": {"USER": "postgres", "DB": "local-postgres", "PASSWORD": "postgres1"}}
+    (only,) = parse(json.dumps({"mcpServers": {"local-postgres": entry}})).servers
+    assert only.secrets == {"postgres1"}
+
+
 REPRESENTATIONS = [
     ({"command": "c", "args": ["${TOKEN}"], "env": {"K": "hidden"}}, "<ServerConfig s: enabled>"),
     ({"command": "c", "enabled": False}, "<ServerConfig s: disabled>"),
