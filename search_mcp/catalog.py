@@ -41,7 +41,7 @@ class Item(Struct, frozen=True, dict=True):
     """Its definition as the backend gave it, with the user's overrides."""
     pinned: bool = False
     is_suffixed: bool = False
-    """Whether `own` ends in a suffix because the plain name belongs to another item or server."""
+    """Whether `own` ends in a suffix, or begins with it, because the plain name belongs to another item or server."""
 
     @cached_property
     def name(self) -> str:
@@ -597,8 +597,8 @@ class NamedItems(Sequence[Item]):
         while not item.is_suffixed or fold(item.name) in self._by_fold:
             suffix = stable_suffix(plain.server, plain.key, str(attempt))
             item = altered(plain, own=f"{plain.own}_{suffix}", is_suffixed=True)
-            if not self._prefixes.admits_as_written(item.server, item.name):
-                item = altered(item, own=f"{without_separators(plain.own)}_{suffix}")
+            if not self._prefixes.admits(item.server, item.name):  # a name begins with a letter
+                item = altered(item, own=f"x{suffix}_{without_separators(plain.own)}")
             attempt += 1
         key, name = short_reason(plain.key), short_reason(plain.name)
         problem = f"its {self._noun} {key} is called {short_reason(item.name)}, because {name} {reason}"

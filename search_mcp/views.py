@@ -71,8 +71,7 @@ class ShownNames:
 
     def _is_own(self, item: Item, name: str) -> bool:
         """Whether a client that is shown this name cannot take it for one of another server."""
-        is_plain = name == self._profile.shown_name(item.prefix, item.own) and not item.is_suffixed
-        return self._items.admits(item, name) if is_plain else self._items.admits_as_written(item, name)
+        return self._items.admits(item, name)
 
     def __getitem__(self, item: Item) -> str:
         return self._shown[item.name]
@@ -138,9 +137,8 @@ def shown_name(item: Item, profile: Profile) -> str:
 
 
 def _unmistakable(name: str, limit: int, item: Item) -> str:
-    """Spell a name so that it begins with no server's prefix and its separator."""
-    name = without_separators(name)
-    return name if item.is_suffixed and len(name) <= limit else _shortened(name, limit, item)
+    """Spell a name so that it begins with no server's prefix, however it is folded."""
+    return f"x{stable_suffix(item.server, item.key)}_{without_separators(name)}"[:limit].rstrip("_")
 
 
 def _shortened(name: str, limit: int, item: Item, attempt: int = 0) -> str:
