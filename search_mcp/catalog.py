@@ -402,12 +402,14 @@ class Catalog:
         return server in self._servers
 
     def owner(self, uri: str) -> str | None:
-        """Tell whose a URI is: the first server's that lists it, else of whose tool it is the app."""
+        """Tell whose a URI is: that of whose tool it is the app, else the first server's that lists it."""
+        # "Servers MAY omit UI-only resources from `resources/list`": so another server's listing takes no tool's page.
+        if _is_app(uri) and uri in self.tools().apps:
+            return self.tools().apps[uri]
         for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)):
             if uri in known:
                 return known[uri][0]
-        # "Servers MAY omit UI-only resources from `resources/list`"
-        return self.tools().apps.get(uri) if _is_app(uri) else None
+        return None
 
     def owners_of_scheme(self, scheme: str) -> Collection[str]:
         """The servers that list a URI or a template with this scheme, whoever else does."""

@@ -1,13 +1,13 @@
 """Which server a resource URI belongs to.
 
-Decides from what the servers listed and what they mentioned, in this order: the exact URI of a list or of
-the app that shows a tool; the matching template with the longest literal beginning; a URI seen in a result; the
+Decides from what the servers listed and what they mentioned, in this order: the exact URI of the app that shows
+a tool, or of a list; the matching template with the longest literal beginning; a URI seen in a result; the
 only server with the scheme; a matching template that leaves even the scheme open. Pure.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from search_mcp.catalog import Catalog, app_uris, has_literal_scheme, literal_beginning
@@ -53,13 +53,20 @@ class ResourceMap:
 
     def owner(self, uri: str) -> str | None:
         """Find the server to ask for a URI, or for completions of a template."""
+        # "the scheme and host are case-insensitive and therefore should be normalized to lowercase" (RFC 3986)
+        scheme, colon, rest = uri.partition(":")
+        spellings = dict.fromkeys((f"{scheme.lower()}{colon}{rest}", uri))
+        owners = (find(spelling) for find in self._in_order() for spelling in spellings)
+        return next(filter(None, owners), None)
+
+    def _in_order(self) -> Sequence[Callable[[str], str | None]]:
         templates = self._catalog.by_uri(Kind.TEMPLATES)
         return (
-            self._catalog.owner(uri)
-            or self._covering(uri, filter(has_literal_scheme, self._longest_first(templates)))
-            or self._first_to_mention(uri)
-            or self._only_server_with_scheme(uri)
-            or self._covering(uri, (text for text in templates if not has_literal_scheme(text)))
+            self._catalog.owner,
+            lambda uri: self._covering(uri, filter(has_literal_scheme, self._longest_first(templates))),
+            self._first_to_mention,
+            self._only_server_with_scheme,
+            lambda uri: self._covering(uri, (text for text in templates if not has_literal_scheme(text))),
         )
 
     def _longest_first(self, templates: Mapping[str, tuple[str, Entry]]) -> Sequence[str]:

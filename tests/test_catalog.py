@@ -686,9 +686,9 @@ OWNERS = [
     pytest.param("b", "", "b", id="a tool's"),
     pytest.param("", "b", "b", id="listed"),
     pytest.param("ab", "", "a", id="two tools': the first in order"),
-    pytest.param("b", "a", "a", id="listed by the first"),
-    pytest.param("b", "ab", "a", id="listed by both"),
-    pytest.param("a", "b", "b", id="listed by the second: a list goes before a tool's word"),
+    pytest.param("b", "a", "b", id="listed by another server"),
+    pytest.param("b", "ab", "b", id="listed by both"),
+    pytest.param("ab", "b", "a", id="two tools', listed by one"),
     pytest.param("", "", None, id="nobody's"),
 ]
 

@@ -63,6 +63,9 @@ ROUTES = [
     pytest.param({}, {}, "x://1", None, id="nothing known"),
     pytest.param({"a": ["x:/1"]}, {}, "", None, id="nothing asked for"),
     pytest.param({"a": ["urn:isbn:1"], "b": ["x://1"]}, {}, "urn:isbn:2", "a", id="a URN"),
+    pytest.param({}, {"a": ["{+any}"], "b": ["file:///{+path}"]}, "FILE:///1", "b", id="a scheme in capitals"),
+    pytest.param({"a": ["X://1"], "b": ["x://1"]}, {}, "X://1", "b", id="listed in capitals by another"),
+    pytest.param({"a": ["Odd://1"]}, {"b": ["{+any}"]}, "Odd://1", "a", id="listed in capitals"),
 ]
 
 
@@ -183,7 +186,7 @@ def test_the_mentions_of_a_server_that_is_gone_mean_nothing() -> None:
     assert routes.owner("x://1") == "b"
 
 
-def test_a_tool_that_names_a_uri_as_its_app_takes_none_that_another_server_has() -> None:
+def test_a_tool_that_names_a_uri_as_its_app_takes_none_but_pages() -> None:
     merged = catalog({"b": ["ui://listed", "file:///listed"]}, {"b": ["file:///{+path}"]})
     names = ["ui://listed", "ui://own", "file:///listed", "file:///covered", "data:own"]
     shown = [
@@ -192,7 +195,7 @@ def test_a_tool_that_names_a_uri_as_its_app_takes_none_that_another_server_has()
     ]
     merged.configure([ServerConfig(name=name, command="x") for name in ("a", "b")], ())
     merged.put("a", Kind.TOOLS, Page(tuple(shown)))
-    assert [ResourceMap(merged).owner(uri) for uri in names] == ["b", "a", "b", "b", None]
+    assert [ResourceMap(merged).owner(uri) for uri in names] == ["a", "a", "b", "b", None]
 
 
 def test_a_template_without_a_scheme_is_reported() -> None:

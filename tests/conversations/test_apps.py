@@ -54,10 +54,10 @@ def test_a_tools_app_is_read_from_the_tools_server(pair: Pair, meta: Json, listi
 
 @pytest.mark.parametrize("of_alpha", ["listed", "unlisted"])
 @pytest.mark.parametrize("of_beta", ["listed", "unlisted"])
-def test_of_two_servers_with_one_app_the_one_that_lists_it_or_the_first_shows_it_and_the_user_is_told(
+def test_of_two_servers_with_one_app_the_first_shows_it_and_the_user_is_told(
     pair: Pair, of_alpha: str, of_beta: str
 ) -> None:
-    """ "Servers MAY omit UI-only resources from `resources/list`": but what a tool names it takes from no list."""
+    """ "Servers MAY omit UI-only resources from `resources/list`": whoever lists it has no better right to it."""
     beta = pair.with_server("beta")
     for back, is_listed in ((pair.alpha, of_alpha), (beta, of_beta)):
         back.tools = [tool("clock", "Show the time.", _meta=NEW)]
@@ -65,11 +65,22 @@ def test_of_two_servers_with_one_app_the_one_that_lists_it_or_the_first_shows_it
         back.resources = [{"uri": uri, "name": "clock", "mimeType": HTML, "_meta": {"ui": {}}}]
     pair.front.opens()
     reading = pair.front.asks("resources/read", {"uri": "ui://clock/view.html"})
-    owner = beta if (of_alpha, of_beta) == ("unlisted", "listed") else pair.alpha
-    owner.receives("resources/read", uri="ui://clock/view.html").returns(page("its"))
+    pair.alpha.receives("resources/read", uri="ui://clock/view.html").returns(page("its"))
     reading.gets(page("its"))
     pair.after(1)
-    assert any(f"ui://clock/view.html is also a URI of '{owner.name}'" in each for each in pair.transcript.warnings)
+    assert any("ui://clock/view.html is also a URI of 'alpha'" in each for each in pair.transcript.warnings)
+
+
+def test_a_server_that_lists_the_page_of_another_s_tool_is_not_asked_for_it(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.resources = [{"uri": "ui://clock/view.html", "name": "clock", "mimeType": HTML}]
+    beta.tools = [tool("clock", "Show the time.", _meta=NEW)]
+    pair.front.opens()
+    reading = pair.front.asks("resources/read", {"uri": "ui://clock/view.html"})
+    beta.receives("resources/read", uri="ui://clock/view.html").returns(page("its"))
+    reading.gets(page("its"))
+    pair.after(1)
+    assert any("ui://clock/view.html is also a URI of 'beta'" in each for each in pair.transcript.warnings)
 
 
 def test_a_page_that_no_list_holds_is_asked_for_where_it_was_mentioned(pair: Pair) -> None:
