@@ -13,8 +13,9 @@ from collections.abc import Callable
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import BACKEND_ERROR, MisbehavedError, ProtocolError, WireError, invalid_request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, altered
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, altered
 from search_mcp.model import NOTHING, Ask, Cancel, InputRequired, Later, Question, Reason, Result
+from search_mcp.visible import INVISIBLE
 
 CONSENT = "search-mcp: url elicitation"
 """The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
@@ -23,6 +24,12 @@ OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
 """What a person has to answer or approve; the roots are the client's own to tell."""
 MOST_OPEN = 4
 """Questions of one server that may wait for the user at once. "Clients SHOULD implement rate limiting"."""
+MOST_AT_ONCE = 16
+"""Questions of one unfinished answer, or of one task: those to the client itself, which nobody sees, as well."""
+MOST_COLONS = 100_000
+"""Of the text of all questions of an answer: it has no more members than that, and takes a few milliseconds to open."""
+LARGEST_ERROR_DATA = 1 << 16
+"""Bytes of what an error says of the URLs that are to be opened."""
 FORGOTTEN_SECONDS = 60.0
 """How long a modern client's open question counts: a client that drops its call does not say so."""
 LONGEST_MESSAGE = 1 << 20
@@ -31,16 +38,15 @@ LONGEST_MESSAGE = 1 << 20
 _NONE = jsonrpc.encode("none")
 
 # What hides the beginning of a message: spaces, controls, characters that nobody sees or that reorder others.
-_UNSEEN_START = (
-    r"\A[\s\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
-    r"\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]+"
-)
+# One class of characters: a choice between two would take memory for each of a million of them.
+_UNSEEN_START = rf"\A[\s\x00-\x20\x7f-\xa0\u2800\U000e0000-\U000e0fff{INVISIBLE[1:-1]}]+"
 # What moves a terminal's cursor, and so writes over what stands before: all controls but tabs and the ends of lines.
 _CURSOR_CONTROL = r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
-# "MUST only allow `http://` and `https://` schemes", the former "only acceptable for loopback addresses"
+# "MUST only allow `http://` and `https://` schemes", the former "only acceptable for loopback addresses". No user
+# before the host, which would be read as the host, and no letters but ASCII, of which others look like another.
 _WEB_ADDRESS = (
-    r"https://[^\s/?#\\]+([/?#][^\s\\]*)?"
-    r"|http://(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]*)?([/?#][^\s\\]*)?"
+    r"(https://([a-z0-9._-]+|\[[0-9a-f:.]+\])|http://(localhost|127(\.[0-9]{1,3}){3}|\[::1\]))"
+    r"(:[0-9]*)?([/?#][^\s\\]*)?"
 )
 
 
@@ -89,8 +95,9 @@ class OpenQuestions:
 
         def close() -> None:
             nonlocal is_open
-            self._open[server] -= is_open
-            is_open = False
+            if is_open:
+                is_open = False
+                self._open[server] -= 1
             stop()
 
         stop = self._later(FORGOTTEN_SECONDS, close) if self._later is not None else lambda: None
@@ -113,12 +120,17 @@ def admitted(server: str, ask: Ask, params: Fields) -> Fields:
     return params
 
 
-def admitted_requests(server: str, requests: Fields) -> Fields:
+def admitted_requests(server: str, raw: Raw) -> Fields:
     """Write the questions of an unfinished answer, or of a task, as the user may be asked them.
 
     Raises:
         ValueError: one of them may not be asked, or there are too many.
     """
+    if bytes(raw).count(b":") > MOST_COLONS:
+        raise ValueError("they are longer than a person would read")
+    requests = jsonrpc.fields(raw) if _is_object(raw) else {}
+    if len(requests) > MOST_AT_ONCE:
+        raise ValueError(f"these are more than {MOST_AT_ONCE} questions at once")
     if sum(map(_asks_the_user, requests.values())) > MOST_OPEN:
         raise ValueError(f"these are more than {MOST_OPEN} questions at once")
     return {key: _admitted_request(server, raw) for key, raw in requests.items()}
@@ -132,16 +144,22 @@ def admitted_in(server: str, body: Fields) -> Fields:
     """
     if names.INPUT_REQUESTS not in body or not _is_object(body[names.INPUT_REQUESTS]):
         return body
-    requests = admitted_requests(server, jsonrpc.fields(body[names.INPUT_REQUESTS]))
-    return {**body, names.INPUT_REQUESTS: jsonrpc.encode(requests)}
+    return {**body, names.INPUT_REQUESTS: jsonrpc.encode(admitted_requests(server, body[names.INPUT_REQUESTS]))}
 
 
 def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
     """Write the questions that stand in a legacy server's error; any other error is left as it is."""
-    if error.code != names.URL_ELICITATION_REQUIRED:
+    if error.code != names.URL_ELICITATION_REQUIRED or error.data is UNSET:
         return error
     try:
-        return _with_each_elicitation(error, lambda params: admitted(server, Ask.ELICIT, params))
+        if len(memoryview(error.data)) > LARGEST_ERROR_DATA:
+            raise ValueError(f"the data of its error has more than {LARGEST_ERROR_DATA:,} bytes")
+        elicitations = _elicitations(error)
+        if elicitations is None:
+            return altered(error, data=UNSET)
+        if len(elicitations) > MOST_OPEN:
+            raise ValueError(f"these are more than {MOST_OPEN} questions at once")
+        return _with_elicitations(error, [admitted(server, Ask.ELICIT, each) for each in elicitations])
     except ValueError as exc:
         return refused(exc)
 
@@ -150,7 +168,10 @@ def renamed_in_error(error: ErrorObject, rename: Callable[[str], str]) -> ErrorO
     """Give the URLs of an error the ids that the client knows them by."""
     if error.code != names.URL_ELICITATION_REQUIRED:
         return error
-    return _with_each_elicitation(error, lambda params: renamed(params, rename))
+    elicitations = _elicitations(error)
+    return (
+        error if elicitations is None else _with_elicitations(error, [renamed(each, rename) for each in elicitations])
+    )
 
 
 def elicitation_id(params: Fields) -> str | None:
@@ -165,17 +186,18 @@ def renamed(params: Fields, rename: Callable[[str], str]) -> Fields:
     return params if known == given else {**params, names.ELICITATION_ID: jsonrpc.encode(known)}
 
 
-def _with_each_elicitation(error: ErrorObject, change: Callable[[Fields], Fields]) -> ErrorObject:
-    if not isinstance(error.data, Raw) or not _is_object(error.data):
-        return error
-    data = jsonrpc.fields(error.data)
-    raw = data.get("elicitations", jsonrpc.EMPTY)
-    if memoryview(raw)[0] != ord("["):
-        return error
-    elicitations = jsonrpc.items(raw)
-    changed = [jsonrpc.encode(change(jsonrpc.fields(each))) if _is_object(each) else each for each in elicitations]
-    written = jsonrpc.encode({**data, "elicitations": jsonrpc.encode(changed)})
-    return ErrorObject(error.code, error.message, written)
+def _elicitations(error: ErrorObject) -> list[Fields] | None:
+    """Read what an error asks for; `None` if its data is not what the protocol says."""
+    data = jsonrpc.object_or_empty(error.data if isinstance(error.data, Raw) else None)
+    try:
+        return [jsonrpc.fields(each) for each in jsonrpc.items(data["elicitations"])]
+    except (KeyError, ValueError):
+        return None
+
+
+def _with_elicitations(error: ErrorObject, elicitations: list[Fields]) -> ErrorObject:
+    data = jsonrpc.object_or_empty(error.data if isinstance(error.data, Raw) else None)
+    return altered(error, data=jsonrpc.encode({**data, "elicitations": elicitations}))
 
 
 def _admitted_request(server: str, raw: Raw) -> Raw:
@@ -223,7 +245,7 @@ def _require_safe_url(params: Fields) -> None:
         return
     url = jsonrpc.string(params.get("url"))
     if url is None or not url.isprintable() or not re.fullmatch(_WEB_ADDRESS, url, re.IGNORECASE | re.ASCII):
-        raise ValueError("url must be an https address, or an http address of this very machine")
+        raise ValueError("url must be an https address of a plain host name, or an http address of this very machine")
 
 
 def without_id(params: Fields) -> Fields:
@@ -243,12 +265,8 @@ def with_id(params: Fields) -> Fields:
 
 def asked_in_error(error: ErrorObject) -> InputRequired | None:
     """Write what a legacy server asks for in an error as a modern one asks; `None` if the error does not say."""
-    data = jsonrpc.object_or_empty(error.data if isinstance(error.data, Raw) else None)
-    try:
-        asked = [jsonrpc.fields(each) for each in jsonrpc.items(data["elicitations"])]
-    except (KeyError, ValueError):
-        return None
     method = names.ASK_METHOD[Ask.ELICIT]
+    asked = _elicitations(error) or ()
     questions = [jsonrpc.encode({"method": method, "params": without_id(params)}) for params in asked]
     requests = {f"{Ask.ELICIT.value}-{number}": question for number, question in enumerate(questions, 1)}
     return InputRequired(requests, jsonrpc.encode(CONSENT)) if requests else None

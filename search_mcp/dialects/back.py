@@ -13,8 +13,8 @@ from search_mcp.definitions import repaired
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import is_wanted
 from search_mcp.errors import BackendAnswered
-from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw
-from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, Offer, Outcome, Page, Result
+from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw, UnsetType
+from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, News, Offer, Outcome, Page, Result, TaskChanged
 
 log = logging.getLogger(__name__)
 
@@ -28,9 +28,21 @@ LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
 """Bytes of one page that are looked at: more than are taken of all lists."""
 MOST_IN_PAGE = 100_000
 """Definitions of one page that are looked at, were they all to be left out."""
+LARGEST_NOTICE = 1 << 16
+"""Bytes of a notification's parameters of which every member is read."""
+_TASK = (
+    *("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "ttlMs", "pollInterval"),
+    *("pollIntervalMs", names.INPUT_REQUESTS, "result", "error", names.META),
+)
+_READ_OF_LARGE = {
+    names.MESSAGE: ("level", "logger", "data", names.META),
+    names.TASK_STATUS: _TASK,
+    names.TASK_CHANGED: _TASK,
+}
+"""Notifications that may honestly be larger, and the members that are read of them."""
 LARGEST_CAPABILITIES = 1 << 18
 """Bytes of the capabilities that a server may declare."""
-LONGEST_INSTRUCTIONS = 100_000
+LONGEST_INSTRUCTIONS = 65_536
 LONGEST_TITLE = 1_000
 """Characters that are kept of a server's instructions and title; much less of them is shown."""
 
@@ -55,6 +67,30 @@ def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
         # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
         return BackendAnswered(ErrorObject(jsonrpc.INTERNAL_ERROR, "its result is not an object"))
     return Result(answer)
+
+
+def read_notice(server: str, method: str, params: Raw | UnsetType) -> Fields | None:
+    """Open the parameters of a notification; `None` if they are malformed, or too large for what they say."""
+    if params is not UNSET and len(memoryview(params)) > LARGEST_NOTICE:
+        if method in _READ_OF_LARGE:
+            return jsonrpc.picked(params, *_READ_OF_LARGE[method]) or None
+        log.warning("! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTICE)
+        return None
+    try:
+        return jsonrpc.fields(params)
+    except ValueError:
+        log.info("! %s: %s with malformed params", server, method)
+        return None
+
+
+def tell_of_task(server: str, change: Fields, tell: Callable[[News], None]) -> None:
+    """Pass on what a server tells of a task, with its questions as the user may be asked them."""
+    try:
+        admitted = asking.admitted_in(server, change)
+    except ValueError as exc:
+        log.warning("! %s: its question to the user is refused: %s", server, exc)
+    else:
+        tell(TaskChanged(server, admitted))
 
 
 def read_offer(result: Fields, revision: str, era: Era) -> Offer:

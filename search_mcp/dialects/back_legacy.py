@@ -10,7 +10,15 @@ from collections.abc import Callable
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import asking, names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
+from search_mcp.dialects.back import (
+    outcome,
+    read_notice,
+    read_offer,
+    read_pages,
+    talked_to,
+    targeted,
+    tell_of_task,
+)
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.errors import WireError, invalid_params, method_not_found
@@ -37,7 +45,6 @@ from search_mcp.model import (
     Reason,
     ResourceUpdated,
     Result,
-    TaskChanged,
 )
 from search_mcp.peer import Peer
 
@@ -310,15 +317,12 @@ class BackLegacy:
             for kind in names.LIST_CHANGED[method]:
                 self._stale(kind)
             return
-        if method == names.CANCELLED:
-            on_cancelled(self._peer, params)
-            return
-        try:
-            fields = jsonrpc.fields(params)
-        except ValueError:
-            log.info("! %s: %s with malformed params", self._server, method)
+        fields = read_notice(self._server, method, params)
+        if fields is None:
             return
         match method:
+            case names.CANCELLED:
+                on_cancelled(self._peer, params)
             case names.PROGRESS:
                 self._report(fields)
             case names.MESSAGE:
@@ -328,7 +332,7 @@ class BackLegacy:
             case names.TASK_STATUS:
                 if jsonrpc.string(fields.get("status")) in names.ENDED_TASKS:
                     self._reported.pop(jsonrpc.string(fields.get("taskId")) or "", None)
-                self._tell(TaskChanged(self._server, fields))
+                tell_of_task(self._server, fields, self._tell)
             case names.ELICITATION_COMPLETE:
                 self._tell(ElicitationComplete(self._server, fields))
             case _:

@@ -11,7 +11,15 @@ import anyio
 
 from search_mcp import jsonrpc
 from search_mcp.dialects import asking, detect, names
-from search_mcp.dialects.back import outcome, read_offer, read_pages, talked_to, targeted
+from search_mcp.dialects.back import (
+    outcome,
+    read_notice,
+    read_offer,
+    read_pages,
+    talked_to,
+    targeted,
+    tell_of_task,
+)
 from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
 from search_mcp.errors import BackendAnswered, WireError
 from search_mcp.inflight import Answer, Request
@@ -33,7 +41,6 @@ from search_mcp.model import (
     Reason,
     ResourceUpdated,
     Result,
-    TaskChanged,
 )
 from search_mcp.peer import Peer
 
@@ -174,7 +181,7 @@ class BackModern:
             return Result(asking.admitted_in(self._server, body), result_type)
         raw = body.pop(names.INPUT_REQUESTS, None)
         state = body.pop(names.REQUEST_STATE, None)
-        requests = None if raw is None else asking.admitted_requests(self._server, jsonrpc.object_or_empty(raw))
+        requests = None if raw is None else asking.admitted_requests(self._server, raw)
         return InputRequired(requests, state, body, self._server)
 
     async def read_list(self, kind: Kind) -> None:
@@ -256,10 +263,8 @@ class BackModern:
         self._peer.drop(request)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        try:
-            fields = jsonrpc.fields(params)
-        except ValueError:
-            log.info("! %s: %s with malformed params", self._server, method)
+        fields = read_notice(self._server, method, params)
+        if fields is None:
             return
         meta = jsonrpc.object_or_empty(fields.get(names.META))
         if meta.pop(names.SUBSCRIPTION_KEY, None) is not None:
@@ -272,7 +277,7 @@ class BackModern:
             case names.ACKNOWLEDGED:
                 self._acknowledged = True
             case names.TASK_CHANGED:
-                self._tell_of_task(fields)
+                tell_of_task(self._server, fields, self._tell)
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:
@@ -280,12 +285,6 @@ class BackModern:
                     self._stale(kind)
             case _:
                 log.debug("= %s: notification %s ignored", self._server, method)
-
-    def _tell_of_task(self, change: Fields) -> None:
-        try:
-            self._tell(TaskChanged(self._server, asking.admitted_in(self._server, change)))
-        except ValueError as exc:
-            log.warning("! %s: its question to the user is refused: %s", self._server, exc)
 
 
 def _meta(revision: str, capabilities: Fields, info: Raw | None) -> dict[str, object]:

@@ -9,6 +9,7 @@ from conversations.eras import (
     legacy_legacy,
     legacy_modern,
     modern_backend,
+    modern_client,
     modern_legacy,
     modern_modern,
 )
@@ -142,7 +143,8 @@ def test_a_name_cannot_end_its_own_brackets(pair: Pair) -> None:
 SAFE = [
     "https://example.com",
     "HTTPS://example.com:8443/a?b#c",
-    "https://例え.jp/☃",
+    "https://xn--r8jz45g.jp/☃?a@b=%41",
+    "https://[2001:db8::1]:8443/",
     "http://localhost/",
     "http://LOCALHOST:3000",
     "http://127.0.0.1:80/cb?x=1",
@@ -158,6 +160,15 @@ UNSAFE = [
     "http://localhost.example.com/",
     "http://127.0.0.1.example.com",
     "http://localhost@example.com",
+    "https://github.com@example.com/",
+    "https://user:word@example.com",
+    "https://github.com:443@example.com/a",
+    "https://github.com%2f.example.com",
+    "https://例え.jp/",
+    "https://gіthub.com/",
+    "https://github.com\u3002example.com",
+    "https://[example.com",
+    "https://[::1",
     "http://localhost\\@example.com",
     "http://[::2]/",
     "http://0x7f.1/",
@@ -225,6 +236,39 @@ def test_an_error_that_asks_for_an_unsafe_url_is_another_error(pair: Pair) -> No
     call, served = opens(pair)
     served.fails(-32042, "x", {"elicitations": [url_question(pair, "javascript:alert(1)")["params"]]})
     assert "url must be an https address" in call.fails(-32000).body["error"]["message"]
+
+
+@legacy_backend
+def test_more_urls_in_an_error_than_may_be_open_are_another_error(pair: Pair) -> None:
+    call, served = opens(pair)
+    asked = [url_question(pair, "https://example.com")["params"]] * (MOST_OPEN + 1)
+    served.fails(-32042, "x", {"elicitations": asked})
+    assert "more than 4 questions" in call.fails(-32000).body["error"]["message"]
+
+
+@modern_client
+@pytest.mark.parametrize("urls", [["https://example.com"], ["javascript:1"], ["https://example.com"] * (MOST_OPEN + 1)])
+def test_questions_in_the_news_of_a_task_are_those_that_may_be_asked(pair: Pair, urls: list[str]) -> None:
+    pair.alpha.more_capabilities = {"extensions": {EXTENSION: {}}}
+    pair.front.opens(**CAN_ALL, extensions={EXTENSION: {}})
+    task = {"taskId": "t", "status": "input_required", "createdAt": "x", "lastUpdatedAt": "x", "ttlMs": None}
+    call = pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns({"resultType": "task", **task})
+    call.gets({"resultType": "task", **task})
+    listening = pair.front.asks("subscriptions/listen", {"notifications": {"taskIds": ["t"]}})
+    pair.front.hears("notifications/subscriptions/acknowledged")
+    asked = {
+        f"q{number}": {"method": "elicitation/create", "params": {"mode": "url", "message": "?", "url": url}}
+        for number, url in enumerate(urls)
+    }
+    method = "notifications/tasks" if pair.alpha.is_modern else "notifications/tasks/status"
+    pair.alpha.notifies(method, **task, inputRequests=asked)
+    if urls != ["https://example.com"]:
+        pair.front.hears_nothing()
+        return
+    said = pair.front.hears("notifications/tasks")
+    assert said.params["inputRequests"]["q0"]["params"]["message"] == "[alpha] ?"
+    listening.is_over()
 
 
 @modern_modern

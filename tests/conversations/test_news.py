@@ -12,6 +12,7 @@ from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, WITH_CALL_TOOL, Json, names, text
+from search_mcp.dialects.back import LARGEST_NOTICE
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0
@@ -457,6 +458,25 @@ def test_log_messages_pass_as_they_are_whatever_logger_they_name(pair: Pair) -> 
     assert said in pair.front.next().line
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
+
+
+def test_of_a_large_log_message_the_members_that_the_protocol_knows_pass(pair: Pair) -> None:
+    pair.alpha.logs = True
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo", meta={LOG_LEVEL: "debug"} if pair.front.is_modern else None)
+    known = b'"level":"info","logger":"x","data":{"b":1.0,"a":"%b"}' % (b"x" * LARGEST_NOTICE)
+    pair.alpha.says_line(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"new":1,%b}}' % known)
+    assert b'"params":{%b' % known in pair.front.next().line
+    pair.alpha.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
+
+
+def test_other_news_that_is_large_is_not_read(pair: Pair) -> None:
+    pair.alpha.resources = [NOTE]
+    pair.front.opens()
+    pair.alpha.notifies("notifications/resources/updated", uri=NOTE["uri"], **{f"k{each}": 1 for each in range(9000)})
+    pair.front.hears_nothing()
+    assert any("notifications/resources/updated' of more than" in each for each in pair.transcript.warnings)
 
 
 @legacy_legacy

@@ -10,7 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp import jsonrpc
-from search_mcp.dialects.asking import LONGEST_MESSAGE, admitted, admitted_error, admitted_requests
+from search_mcp.dialects.asking import (
+    LARGEST_ERROR_DATA,
+    LONGEST_MESSAGE,
+    MOST_AT_ONCE,
+    MOST_COLONS,
+    MOST_OPEN,
+    admitted,
+    admitted_error,
+    admitted_requests,
+)
+from search_mcp.errors import MisbehavedError
 from search_mcp.jsonrpc import UNSET, ErrorObject, Raw
 from search_mcp.model import Ask
 
@@ -79,20 +89,74 @@ def test_a_page_that_may_be_opened_is_https_or_on_this_machine(url: str) -> None
     parts = urlsplit(url)
     assert parts.scheme in ("http", "https")
     assert parts.netloc
+    assert parts.netloc.isascii()
+    assert not set(parts.netloc) & {"@", "%"}
     if parts.scheme == "http":
         assert parts.hostname in ("localhost", "127.0.0.1", "::1")
-        assert "@" not in parts.netloc
 
 
 @pytest.mark.parametrize(
-    "data", [UNSET, Raw(b"7"), Raw(b"{}"), Raw(b'{"elicitations":{}}'), Raw(b'{"elicitations":[7]}')]
+    "data",
+    [
+        UNSET,
+        Raw(b"7"),
+        Raw(b"{}"),
+        Raw(b'{"elicitations":{}}'),
+        Raw(b'{"elicitations":[7]}'),
+        Raw(b'{"elicitations":{"a":{"mode":"url","url":"javascript:1","message":"unlabelled"}}}'),
+        Raw(b'[{"mode":"url","url":"javascript:1","message":"unlabelled"}]'),
+    ],
 )
-def test_an_error_that_asks_nothing_is_left_as_it_is(data: Raw) -> None:
+def test_an_error_that_does_not_say_what_it_asks_is_passed_on_without_its_data(data: Raw) -> None:
     left = admitted_error("s", ErrorObject(-32042, "m", data))
     assert isinstance(left, ErrorObject)
-    assert (left.code, left.message, left.data) == (-32042, "m", data)
+    assert (left.code, left.message, left.data) == (-32042, "m", UNSET)
     other = ErrorObject(-32000, "m", Raw(b'{"elicitations":[{"mode":"url","message":"x"}]}'))
     assert admitted_error("s", other) is other
+
+
+URL = {"mode": "url", "url": "https://a.b/", "elicitationId": "1", "message": "Sign in"}
+TOO_MUCH = [
+    pytest.param([URL] * (MOST_OPEN + 1), "more than 4 questions", id="too many"),
+    pytest.param([{}] * 10_000, "more than 4 questions", id="nothing often"),
+    pytest.param([{}] * 1_000_000, "more than 65,536 bytes", id="nothing very often"),
+    pytest.param([{**URL, "x": "x" * LARGEST_ERROR_DATA}], "more than 65,536 bytes", id="too long"),
+]
+
+
+@pytest.mark.parametrize(("elicitations", "why"), TOO_MUCH)
+def test_an_error_that_asks_too_much_is_refused(elicitations: list[object], why: str) -> None:
+    refused = admitted_error("s", ErrorObject(-32042, "m", jsonrpc.encode({"elicitations": elicitations})))
+    assert isinstance(refused, MisbehavedError)
+    assert why in str(refused)
+
+
+def test_as_many_urls_as_may_be_open_are_asked_for_in_one_error() -> None:
+    left = admitted_error("s", ErrorObject(-32042, "m", jsonrpc.encode({"elicitations": [URL] * MOST_OPEN, "x": 1})))
+    assert isinstance(left, ErrorObject)
+    assert isinstance(left.data, Raw)
+    shown = {**URL, "message": "[s] Sign in"}
+    assert json.loads(bytes(left.data)) == {"elicitations": [shown] * MOST_OPEN, "x": 1}
+
+
+ROOTS = {"method": "roots/list"}
+
+
+@pytest.mark.parametrize(
+    ("requests", "why"),
+    [
+        pytest.param({f"r{each}": ROOTS for each in range(MOST_AT_ONCE + 1)}, "more than 16 questions", id="many"),
+        pytest.param({f"r{each}": {} for each in range(MOST_COLONS + 1)}, "longer than a person would read", id="wide"),
+    ],
+)
+def test_an_answer_that_asks_for_too_much_at_once_is_refused(requests: dict[str, object], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        admitted_requests("s", jsonrpc.encode(requests))
+
+
+def test_the_roots_may_be_asked_for_beside_other_questions() -> None:
+    requests = {f"r{each}": ROOTS for each in range(MOST_AT_ONCE)}
+    assert len(admitted_requests("s", jsonrpc.encode(requests))) == MOST_AT_ONCE
 
 
 DEEP = b"[" * 5000 + b"]" * 5000
@@ -108,10 +172,9 @@ DEEP = b"[" * 5000 + b"]" * 5000
 )
 def test_a_question_that_cannot_be_read_is_not_passed_on_unread(request_: bytes) -> None:
     with pytest.raises(ValueError, match="recursion"):
-        admitted_requests("s", {"q": Raw(request_)})
+        admitted_requests("s", Raw(b'{"q":%b}' % request_))
 
 
 @pytest.mark.parametrize("request_", [b"7", b"{}", b'{"method":"roots/list"}', b'{"method":"what/ever","params":{}}'])
 def test_what_asks_nothing_of_the_user_is_left_as_it_is(request_: bytes) -> None:
-    raw = Raw(request_)
-    assert admitted_requests("s", {"q": raw})["q"] is raw
+    assert bytes(admitted_requests("s", Raw(b'{"q":%b}' % request_))["q"]) == request_

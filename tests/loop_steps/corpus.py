@@ -49,6 +49,10 @@ def _wide(count: int) -> Json:
     return _schema(properties={name: {"type": "string"} for name in names}, required=names)
 
 
+def _members(count: int) -> Json:
+    return {f"k{each}": 1 for each in range(count)}
+
+
 def _odd_words(count: int) -> str:
     return " ".join(f"{number:x}qx" for number in range(count))
 
@@ -192,6 +196,26 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
     ),
     "error data of 200,000 members": lambda: Hostile(
         call={"error": {"code": -32602, "message": "no", "data": {f"k{each}": each for each in range(200_000)}}}
+    ),
+    "error that asks for 1,000,000 URLs": lambda: Hostile(
+        call={"error": {"code": -32042, "message": "no", "data": {"elicitations": [{}] * 1_000_000}}}
+    ),
+    "error that asks for 20,000 URLs": lambda: Hostile(
+        call={"error": {"code": -32042, "message": "no", "data": {"elicitations": [{}] * 20_000}}}
+    ),
+    "update of a resource with 650,000 members": lambda: Hostile(
+        notifications=[{"method": "notifications/resources/updated", "params": {"uri": "a:b", **_members(650_000)}}]
+    ),
+    "log message with 650,000 members": lambda: Hostile(
+        notifications=[{"method": "notifications/message", "params": {"level": "info", "data": 1, **_members(650_000)}}]
+    ),
+    "cancellation with 650,000 members": lambda: Hostile(
+        notifications=[{"method": "notifications/cancelled", "params": {"requestId": 1, **_members(650_000)}}]
+    ),
+    "news of a task with 650,000 questions": lambda: Hostile(
+        notifications=[
+            {"method": "notifications/tasks/status", "params": {"taskId": "a", "inputRequests": _members(650_000)}}
+        ]
     ),
     "last words of 4 kB of invisible text": lambda: Hostile(last_words="\u200b\u202e" * 2000),
     "2,000 notifications": lambda: Hostile(
