@@ -101,13 +101,14 @@ def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
 
 
 def test_no_server_takes_a_uri_that_another_lists_or_covers(pair: Pair) -> None:
-    """Neither the first in the file with a template that matches everything, nor one that mentions it, nor an app."""
+    """Neither with a template that matches everything, nor by a mention, nor by listing the page of another's tool."""
     files, last = pair.with_server("files"), pair.with_server("last")
     show = tool("show", _meta={"ui": {"resourceUri": "ui://files/view.html"}})
     pair.alpha.templates = [{"uriTemplate": "{+x}", "name": "x"}, {"uriTemplate": "file:{+x}", "name": "x"}]
     files.templates = [{"uriTemplate": "file:///{+path}", "name": "f"}]
-    files.resources = [{"uri": "https://files/1", "name": "1"}, {"uri": "ui://files/view.html", "name": "v"}]
-    pair.alpha.tools, last.tools = [show], [tool("link"), show]
+    files.resources = [{"uri": "https://files/1", "name": "1"}]
+    pair.alpha.resources = [{"uri": "ui://files/view.html", "name": "v"}]
+    files.tools, last.tools = [show], [tool("link"), show]
     pair.alpha.completes = files.completes = True
     pair.front.opens()
     targets = ["file:///home/me/.env", "https://files/1", "ui://files/view.html"]
