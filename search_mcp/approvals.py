@@ -2,11 +2,11 @@
 
 Decides what counts as accepted, and remembers it; `gate` decides when it is needed. A program is all that says how a
 server is started or reached (`ServerConfig.program`), together with the server's name. Kept are salted digests, never
-the programs: their variables and headers may hold secrets.
+the programs: their variables and headers may hold secrets. Of a file in a folder the texts about a server that a model
+reads (`description`, `rename`, `describe`) are accepted together with its program.
 """
 
 import hashlib
-import logging
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,12 +17,12 @@ from search_mcp.config import ServerConfig
 from search_mcp.files import locked, write_whole
 from search_mcp.jsonrpc import Struct, altered, field
 
-log = logging.getLogger(__name__)
-
 MOST_PROGRAMS = 8
 """Accepted programs that are kept of one server, the newest: a change of branch and back asks nothing."""
 PATIENCE_SECONDS = 5.0
 """How long another process may have the lock; it needs milliseconds."""
+CONFIRM_PATIENCE_SECONDS = 0.5
+"""The same where a client waits for its first answer."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -36,14 +36,24 @@ class Record(Struct, frozen=True, kw_only=True):
     """Whether the file is used where it is found in the current folder, and if not, whether the user wants a notice."""
     has_baseline: bool = False
     """Whether all programs were accepted at some time, so that one that is not accepted is new."""
+    confirms: bool = False
+    """Whether the file had `confirmCommands: true`; that counts until the file is trusted without it."""
     accepted: dict[str, list[str]] = field(default_factory=dict)
     """Digests of programs, by server, oldest first."""
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    """The same of programs together with the texts about them."""
     held: dict[str, str] = field(default_factory=dict)
     """Digests of the programs that a running `serve` holds, by server, so that commands do not start them."""
+    fault: str = ""
+    """Why the stored record cannot be used; never stored."""
 
     def accepts(self, server: ServerConfig) -> bool:
         """Whether this very program was accepted under this name."""
         return _digest(self.salt, server) in self.accepted.get(server.name, ())
+
+    def accepts_texts(self, server: ServerConfig) -> bool:
+        """Whether this very program was accepted under this name, with these texts about it."""
+        return _digest_with_texts(self.salt, server) in self.texts.get(server.name, ())
 
     def holds(self, server: ServerConfig) -> bool:
         """Whether a running `serve` holds this very program, and nobody has accepted it since."""
@@ -51,7 +61,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 class Approvals:
-    """A folder of records. A record that is damaged, or is of another file, counts as none."""
+    """A folder of records. One that cannot be read, or is of another file, accepts nothing and takes no baseline."""
 
     def __init__(self, folder: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.folder = folder
@@ -65,11 +75,12 @@ class Approvals:
         try:
             record = jsonrpc.typed(path.read_bytes(), Record)
         except (FileNotFoundError, NotADirectoryError):
-            return _nothing(real)
-        except (OSError, ValueError) as exc:
-            log.warning("! which programs of %s are accepted cannot be read, so none are: %s: %s", real, path, exc)
-            return _nothing(real)
-        return record if record.path == real else _nothing(real)
+            return _lost(real, f"{path} is a broken link") if path.is_symlink() else _nothing(real)
+        except OSError as exc:
+            return _lost(real, f"{path}: {exc.strerror}")
+        except ValueError:
+            return _lost(real, f"{path} is damaged")
+        return record if record.path == printable(real) else _lost(real, f"{path} is the record of another file")
 
     def accept(self, config: Path, servers: Iterable[ServerConfig]) -> None:
         """Accept the programs of these servers.
@@ -79,23 +90,33 @@ class Approvals:
         """
         self._revise(config, lambda record: _with_accepted(record, servers))
 
-    def accept_all(self, config: Path, servers: Iterable[ServerConfig]) -> None:
-        """Accept the programs of all servers of a file: one that is not accepted is new from now on.
+    def confirm(self, config: Path, servers: Iterable[ServerConfig]) -> Record:
+        """Remember that a file confirms commands; the first time accept the programs of all its servers.
 
         Raises:
             OSError: that cannot be remembered.
         """
-        self._revise(config, lambda record: altered(_with_accepted(record, servers), has_baseline=True))
 
-    def trust(self, config: Path, servers: Iterable[ServerConfig]) -> None:
+        def change(record: Record) -> Record:
+            record = record if record.has_baseline else _with_accepted(record, servers)
+            return altered(record, has_baseline=True, confirms=True)
+
+        return self._revise(config, change, CONFIRM_PATIENCE_SECONDS)
+
+    def trust(self, config: Path, servers: Iterable[ServerConfig], *, confirms: bool = False) -> None:
         """Accept the programs of all servers of a file, and use the file where it is found in the current folder.
 
+        `confirms` is what the file says of `confirmCommands` now: what it said before counts no longer.
+
         Raises:
             OSError: that cannot be remembered.
         """
-        self._revise(
-            config, lambda record: altered(_with_accepted(record, servers), has_baseline=True, folder="trusted")
-        )
+
+        def change(record: Record) -> Record:
+            record = _with_accepted(record, servers)
+            return altered(record, has_baseline=True, folder="trusted", confirms=confirms, held={})
+
+        self._revise(config, change)
 
     def refuse(self, config: Path) -> None:
         """Forget every program that was accepted in a file, and skip the file where it is found in the current folder.
@@ -103,10 +124,7 @@ class Approvals:
         Raises:
             OSError: that cannot be remembered.
         """
-        self._revise(
-            config,
-            lambda record: altered(_nothing(record.path), folder="refused", has_baseline=record.has_baseline),
-        )
+        self._revise(config, lambda record: altered(record, folder="refused", accepted={}, texts={}, held={}))
 
     def note_held(self, config: Path, servers: Iterable[ServerConfig]) -> None:
         """Remember which programs a running `serve` holds.
@@ -121,12 +139,16 @@ class Approvals:
     def _path(self, real: str) -> Path:
         return self.folder / f"{hashlib.sha256(os.fsencode(real)).hexdigest()[:32]}.json"
 
-    def _revise(self, config: Path, change: Callable[[Record], Record]) -> None:
-        with locked(self._lock, self._patience_seconds):
+    def _revise(
+        self, config: Path, change: Callable[[Record], Record], patience_seconds: float | None = None
+    ) -> Record:
+        real = real_path(config)
+        with locked(self._lock, self._patience_seconds if patience_seconds is None else patience_seconds):
             before = self.read(config)
-            after = change(before)
+            after = altered(change(before), fault="")
             if after != before:
-                write_whole(self._path(before.path), jsonrpc.encode_bytes(after))
+                write_whole(self._path(real), jsonrpc.encode_bytes(after))
+        return after
 
 
 def real_path(path: Path) -> str:
@@ -134,20 +156,47 @@ def real_path(path: Path) -> str:
     return os.path.realpath(path)
 
 
+def printable(path: str | Path) -> str:
+    """Write a path as text and JSON can hold it: it need not be Unicode."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def _nothing(real: str) -> Record:
-    return Record(path=real, salt=os.urandom(16).hex())
+    return Record(path=printable(real), salt=os.urandom(16).hex())
+
+
+def _lost(real: str, fault: str) -> Record:
+    # It may have had a baseline: to take another would accept what was added since.
+    return altered(_nothing(real), has_baseline=True, fault=fault)
 
 
 def _with_accepted(record: Record, servers: Iterable[ServerConfig]) -> Record:
-    accepted, held = dict(record.accepted), dict(record.held)
+    accepted, texts, held = dict(record.accepted), dict(record.texts), dict(record.held)
     for server in servers:
-        digest = _digest(record.salt, server)
-        others = [each for each in accepted.get(server.name, ()) if each != digest]
-        accepted[server.name] = [*others, digest][-MOST_PROGRAMS:]
+        accepted[server.name] = _newest(accepted.get(server.name, ()), _digest(record.salt, server))
+        texts[server.name] = _newest(texts.get(server.name, ()), _digest_with_texts(record.salt, server))
         held.pop(server.name, None)
-    return altered(record, accepted=accepted, held=held)
+    return altered(record, accepted=accepted, texts=texts, held=held)
+
+
+def _newest(digests: Iterable[str], new: str) -> list[str]:
+    return [*(each for each in digests if each != new), new][-MOST_PROGRAMS:]
 
 
 def _digest(salt: str, server: ServerConfig) -> str:
-    written = jsonrpc.encode_bytes([salt, server.name, server.program.decode()])
-    return hashlib.sha256(written).hexdigest()
+    return _hash(salt, server.name, server.program.decode())
+
+
+def _digest_with_texts(salt: str, server: ServerConfig) -> str:
+    return _hash(salt, server.name, server.program.decode(), texts(server).decode())
+
+
+def texts(server: ServerConfig) -> bytes:
+    """Write down the texts about a server that a model reads, which its file may set."""
+    return jsonrpc.encode_bytes(
+        [server.description, dict(sorted(server.rename.items())), dict(sorted(server.describe.items()))]
+    )
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256(jsonrpc.encode_bytes(parts)).hexdigest()

@@ -5,9 +5,11 @@ Decides that for the start and for every edit while `serve` runs; `approvals` re
 - The user's own file is trusted; an edit of it takes effect at once.
 - A file that was named (`--config`, the variable), or belongs to our own checkout, is trusted as it is at the start;
   a program that an edit adds or changes is held until it is accepted, or until the next start.
-- A file that was found in the current folder is trusted as far as its programs were accepted.
+- A file that was found in the current folder is trusted as far as its programs were accepted, and the texts about them.
 - `confirmCommands`, as it was at the start, overrides the rule for edits; if true, what was never accepted is held
-  after the next start, too. In a file that was found it counts for nothing: it could approve its own programs.
+  after the next start, too, and an edit that removes it counts for nothing until the user trusts the file again. In a
+  file that was found it counts for nothing: it could approve its own programs.
+- Where approval is needed and the record of it cannot be read or written, everything is held.
 
 Switches, filters and settings are never held.
 """
@@ -19,7 +21,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from search_mcp.approvals import Approvals, real_path
+from search_mcp.approvals import Approvals, Record, printable, real_path, texts
 from search_mcp.config import Config, ServerConfig, command_line
 from search_mcp.jsonrpc import altered
 
@@ -36,13 +38,14 @@ class Origin(enum.Enum):
 
 def for_command(config: Config, path: Path, origin: Origin, approvals: Approvals) -> Config:
     """Mark the servers that a command must not start: those held at every start, and those that a `serve` holds."""
-    if _is_confirmed_at_start(config, origin):
-        return _at_start(config, path, origin, approvals)
-    if origin is Origin.OWN:
-        return config
     record = approvals.read(path)
-    if record.folder == "trusted":  # the remedy for a program that is held in a folder's file names that file
-        return _marked(config, path, origin, record.accepts)
+    if origin is Origin.FOUND or _confirms(config, record):
+        if warning := _about_removed(config, record, path, origin):
+            config = altered(config, warnings=(*config.warnings, warning))
+        record = _at_start(config, path, origin, record, approvals)
+        return _marked(config, path, origin, _accepts(record, origin), record.fault)
+    if origin is not Origin.OWN and record.folder == "trusted":  # the remedy in a folder names the file
+        return _marked(config, path, origin, record.accepts_texts)
     return _marked(config, path, origin, lambda server: not record.holds(server))
 
 
@@ -50,24 +53,30 @@ class Gate:
     """The rules for the one file that a running `serve` follows."""
 
     def __init__(self, path: Path, origin: Origin, approvals: Approvals) -> None:
-        self.path = path
+        self.path, self.origin = path, origin
         self.is_remembered = False
         """Whether commands can know what is held here."""
-        self._origin, self._approvals = origin, approvals
+        self._approvals = approvals
         self._holds_edits = True
-        self._allowed: set[tuple[str, str, bytes]] = set()  # real path, server, program
+        self._warning = ""
+        self._fault = ""
+        self._allowed: set[tuple[str, str, bytes, bytes]] = set()  # real path, server, program, texts
         self._reported: set[tuple[str, bytes]] = set()
         self._held: list[ServerConfig] = []
 
     def at_start(self, config: Config) -> Config:
         """Mark what is held from the start; the rule for edits follows from this configuration."""
-        confirms = config.settings.confirm_commands
-        is_own = self._origin is Origin.OWN
-        self._holds_edits = self._origin is Origin.FOUND or (not is_own if confirms is None else confirms)
-        if _is_confirmed_at_start(config, self._origin):
-            config = _at_start(config, self.path, self._origin, self._approvals)
+        record = self._approvals.read(self.path)
+        confirms = True if record.confirms else config.settings.confirm_commands
+        is_own = self.origin is Origin.OWN
+        self._holds_edits = self.origin is Origin.FOUND or (not is_own if confirms is None else confirms)
+        self._warning = _about_removed(config, record, self.path, self.origin)
+        if self.origin is Origin.FOUND or confirms is True:
+            record = _at_start(config, self.path, self.origin, record, self._approvals)
+            self._fault = record.fault
+            config = _marked(config, self.path, self.origin, _accepts(record, self.origin), self._fault)
         real = real_path(self.path)
-        self._allowed |= {(real, each.name, each.program) for each in config.servers if each.held is None}
+        self._allowed |= {self._key(real, each) for each in config.servers if each.held is None}
         self._held = [each for each in config.servers if each.held is not None]
         return config
 
@@ -75,19 +84,26 @@ class Gate:
         """Mark the servers whose programs are neither accepted nor those of the start."""
         if not self._holds_edits:
             return config
-        real = real_path(self.path)
-        if any((real, each.name, each.program) not in self._allowed for each in config.servers):
+        real, allowed = real_path(self.path), self._allowed
+        if any(self._key(real, each) not in allowed for each in config.servers):
             record = self._approvals.read(self.path)
-            self._allowed |= {(real, each.name, each.program) for each in config.servers if record.accepts(each)}
-        allowed = self._allowed
-        config = _marked(config, self.path, self._origin, lambda server: (real, server.name, server.program) in allowed)
+            is_accepted = _accepts(record, self.origin)
+            allowed |= {self._key(real, each) for each in config.servers if is_accepted(each)}
+            self._fault = "" if record.accepted else record.fault or self._fault
+        config = _marked(config, self.path, self.origin, lambda server: self._key(real, server) in allowed, self._fault)
         held = [each for each in config.servers if each.held is not None]
         self.is_remembered = self.is_remembered and held == self._held
         self._held = held
         return config
 
+    def _key(self, real: str, server: ServerConfig) -> tuple[str, str, bytes, bytes]:
+        return real, server.name, server.program, texts(server) if self.origin is Origin.FOUND else b""
+
     def report(self) -> None:
         """Log once of each held program why it is held; of one that is switched off when it is switched on."""
+        if self._warning:
+            log.warning("! %s", self._warning)
+            self._warning = ""
         for server in self._held:
             if server.enabled and (server.name, server.program) not in self._reported:
                 self._reported.add((server.name, server.program))
@@ -96,7 +112,7 @@ class Gate:
     def remember_held(self) -> None:
         """Let commands know what is held here; may be called in any thread, but in one at a time."""
         self.is_remembered = True
-        if self._origin is Origin.OWN and not self._holds_edits:
+        if self.origin is Origin.OWN and not self._holds_edits:
             return
         held = self._held
         if not held and not self._approvals.read(self.path).held:
@@ -107,33 +123,53 @@ class Gate:
             log.warning("! which servers are held cannot be remembered in %s: %s", self._approvals.folder, exc)
 
 
-def _is_confirmed_at_start(config: Config, origin: Origin) -> bool:
-    return origin is Origin.FOUND or config.settings.confirm_commands is True
+def _confirms(config: Config, record: Record) -> bool:
+    return config.settings.confirm_commands is True or record.confirms
 
 
-def _at_start(config: Config, path: Path, origin: Origin, approvals: Approvals) -> Config:
-    """Hold what was never accepted; with `confirmCommands` the first start accepts what there is."""
-    record = approvals.read(path)
-    if origin is not Origin.FOUND and not record.has_baseline:
-        try:
-            approvals.accept_all(path, config.servers)
-        except OSError as exc:
-            log.warning("! which programs are accepted cannot be remembered in %s: %s", approvals.folder, exc)
-        return config
-    return _marked(config, path, origin, record.accepts)
+def _accepts(record: Record, origin: Origin) -> Callable[[ServerConfig], bool]:
+    return record.accepts_texts if origin is Origin.FOUND else record.accepts
 
 
-def _marked(config: Config, path: Path, origin: Origin, is_allowed: Callable[[ServerConfig], bool]) -> Config:
+def _about_removed(config: Config, record: Record, path: Path, origin: Origin) -> str:
+    """Say that an edit which removed `confirmCommands` counts for nothing yet."""
+    if origin is Origin.FOUND or not record.confirms or config.settings.confirm_commands is True:
+        return ""
+    file = printable(path)
+    return f"{file}: confirmCommands was true and still counts, until `search-mcp config trust {_quoted(file)}`"
+
+
+def _at_start(config: Config, path: Path, origin: Origin, record: Record, approvals: Approvals) -> Record:
+    """Give the record to go by; with `confirmCommands` the first start accepts what there is."""
+    is_confirmed = config.settings.confirm_commands is True and origin is not Origin.FOUND
+    if not is_confirmed or record.fault or (record.has_baseline and record.confirms):
+        return record
+    try:
+        return approvals.confirm(path, config.servers)
+    except OSError as exc:
+        return altered(record, fault=f"{approvals.folder}: {exc.strerror}")
+
+
+def _marked(
+    config: Config, path: Path, origin: Origin, is_allowed: Callable[[ServerConfig], bool], fault: str = ""
+) -> Config:
     if all(map(is_allowed, config.servers)):
         return config
-    servers = (each if is_allowed(each) else altered(each, held=_reason(each, path, origin)) for each in config.servers)
+    servers = (
+        each if is_allowed(each) else altered(each, held=_reason(each, path, origin, fault)) for each in config.servers
+    )
     return altered(config, servers=tuple(servers))
 
 
-def _reason(server: ServerConfig, path: Path, origin: Origin) -> str:
-    named = "" if origin is Origin.OWN else f" --config {_quoted(str(path))}"
+def _reason(server: ServerConfig, path: Path, origin: Origin, fault: str) -> str:
+    file = printable(path)
+    if fault:
+        remedy = f"`search-mcp config trust {_quoted(file)}` makes a new one"
+        return f"the record of the commands that you accepted cannot be used ({fault}); {remedy}"
+    named = "" if origin is Origin.OWN else f" --config {_quoted(file)}"
     remedy = f"`search-mcp check --accept {_quoted(server.name)}{named}` shows and accepts it"
-    return f"its command is new or was changed in {path}; {remedy}"
+    what = "its command, or a text about it," if origin is Origin.FOUND else "its command"
+    return f"{what} is new or was changed in {file}; {remedy}"
 
 
 def _quoted(word: str) -> str:

@@ -1,9 +1,12 @@
 """What was accepted of a file is remembered, and nothing else counts as accepted."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from search_mcp.approvals import MOST_PROGRAMS, Approvals
 from search_mcp.config import ServerConfig
@@ -77,3 +80,13 @@ def test_nothing_is_lost_of_what_two_processes_accept_at_the_same_moment(tmp_pat
     assert [accepter.wait(60) for accepter in accepters] == [0, 0]
     record = Approvals(tmp_path / "programs").read(tmp_path / "mcp-servers.json")
     assert len(record.accepted) == 40
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of bytes")
+def test_a_path_need_not_be_unicode(tmp_path: Path) -> None:
+    approvals = Approvals(tmp_path / "programs")
+    one, other = (tmp_path / os.fsdecode(name) for name in (b"\xff", b"\xfe"))
+    approvals.accept(one, [server("a")])
+    approvals.note_held(one, [server("b")])
+    assert (approvals.read(one).accepts(server("a")), approvals.read(one).holds(server("b"))) == (True, True)
+    assert not approvals.read(other).accepts(server("a"))

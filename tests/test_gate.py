@@ -2,13 +2,17 @@
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from search_mcp.approvals import Approvals
 from search_mcp.config import Config, ServerConfig, Settings
+from search_mcp.files import locked
 from search_mcp.gate import Gate, Origin, for_command
+from search_mcp.jsonrpc import altered
 
 OWN, NAMED, FOUND = Origin.OWN, Origin.NAMED, Origin.FOUND
 
@@ -55,7 +59,7 @@ def test_what_is_held(
     """Whatever the edit says of `confirmCommands`."""
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
     if accepted:
-        approvals.accept_all(path, config(*accepted).servers)
+        approvals.trust(path, config(*accepted).servers)
     gate = Gate(path, origin, approvals)
     assert "".join(held(gate.at_start(config(*"ab", confirm=confirm)))) == at_start
     assert "".join(held(gate.after_edit(config(*"abc", confirm=edited)))) == after_edit
@@ -63,18 +67,17 @@ def test_what_is_held(
     assert "c" not in held(gate.after_edit(config(*"abc", confirm=edited)))
 
 
-@pytest.mark.parametrize("origin", [NAMED, FOUND])
+@pytest.mark.parametrize("origin", [OWN, NAMED, FOUND])
 def test_a_command_starts_nothing_that_a_running_serve_holds(tmp_path: Path, origin: Origin) -> None:
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
     if origin is FOUND:
         approvals.trust(path, config("a").servers)
     gate = Gate(path, origin, approvals)
-    gate.at_start(config("a"))
+    gate.at_start(config("a", confirm=True if origin is OWN else None))
     gate.after_edit(config("a", "b"))
     gate.remember_held()
     for each in (origin, NAMED):  # the remedy names the file
         assert held(for_command(config("a", "b"), path, each, approvals)) == ["b"]
-    assert held(for_command(config("a", "b"), path, OWN, approvals)) == []
     gate.after_edit(config("a"))
     gate.remember_held()
     assert approvals.read(path).held == {}
@@ -109,3 +112,100 @@ def test_where_nothing_can_be_remembered_programs_are_held_all_the_same(
     gate.remember_held()
     gate.report()
     assert [record.getMessage().partition(" held")[0] for record in caplog.records] == ["! which servers are", "! a:"]
+
+
+@pytest.mark.parametrize("origin", [OWN, NAMED])
+@pytest.mark.parametrize("edited", [None, False])
+def test_an_edit_that_removes_confirm_commands_counts_after_consent(
+    tmp_path: Path, origin: Origin, edited: bool | None
+) -> None:
+    """Else the edit that adds a program could remove what holds it."""
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
+    Gate(path, origin, approvals).at_start(config("a", confirm=True))
+    without = config("a", "b", confirm=edited)
+    assert held(Gate(path, origin, approvals).at_start(without)) == ["b"]
+    for_people = for_command(without, path, origin, approvals)
+    assert (held(for_people), "still counts" in " ".join(for_people.warnings)) == (["b"], True)
+    approvals.accept(path, without.servers)
+    assert held(for_command(config("a", "c", confirm=edited), path, origin, approvals)) == ["c"]
+    approvals.trust(path, without.servers)
+    gate = Gate(path, origin, approvals)
+    assert held(gate.at_start(config("c", confirm=edited))) == []
+    assert held(gate.after_edit(config("d", confirm=edited))) == (["d"] if (origin, edited) == (NAMED, None) else [])
+
+
+def test_trust_in_a_file_that_confirms_commands_leaves_that_as_it_is(tmp_path: Path) -> None:
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
+    approvals.trust(path, config("a").servers, confirms=True)
+    assert held(for_command(config("a", "b"), path, OWN, approvals)) == ["b"]
+
+
+def damaged(record: Path) -> None:
+    record.write_text("x")
+
+
+def linked_to_nothing(record: Path) -> None:
+    record.unlink()
+    record.symlink_to("nowhere")
+
+
+def made_a_folder(record: Path) -> None:
+    record.unlink()
+    record.mkdir()
+
+
+def of_another_file(record: Path) -> None:
+    record.write_text(record.read_text().replace("mcp-servers", "others"))
+
+
+@pytest.mark.parametrize("damage", [damaged, linked_to_nothing, made_a_folder, of_another_file])
+def test_a_record_that_cannot_be_used_is_no_first_start(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
+    Gate(path, OWN, approvals).at_start(config("a", confirm=True))
+    (record,) = approvals.folder.iterdir()
+    damage(record)
+    gate, now = Gate(path, OWN, approvals), config("a", "b", confirm=True)
+    assert held(gate.at_start(now)) == held(gate.after_edit(now)) == ["a", "b"]
+    one, _ = for_command(now, path, OWN, approvals).servers
+    assert one.held is not None
+    assert ("cannot be used (" in one.held, f"config trust {path}" in one.held) == (True, True)
+    assert held(for_command(config("a"), path, OWN, approvals)) == []  # nothing in it needs approval
+    if damage is not made_a_folder:
+        approvals.trust(path, now.servers)
+        assert held(gate.after_edit(now)) == []
+
+
+def test_a_first_start_that_cannot_be_remembered_accepts_nothing(tmp_path: Path) -> None:
+    """Every start would be the first one."""
+    (tmp_path / "state").touch()
+    gate = Gate(tmp_path / "mcp-servers.json", OWN, Approvals(tmp_path / "state" / "programs"))
+    assert held(gate.at_start(config("a", confirm=True))) == ["a"]
+    assert held(gate.after_edit(config("a", confirm=True))) == ["a"]
+
+
+def test_a_start_waits_for_no_other_process_for_long(tmp_path: Path) -> None:
+    """It would wait for an hour if it had the patience of these approvals."""
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs", 3600)
+    with locked(tmp_path / "programs.lock", 1):
+        gate = Gate(path, OWN, approvals)
+        assert held(gate.at_start(config("a", confirm=True))) == ["a"]
+    approvals.trust(path, config("a").servers, confirms=True)
+    assert held(gate.after_edit(config("a", confirm=True))) == []
+
+
+TEXTS = [{"description": "x"}, {"rename": {"a": "b"}}, {"describe": {"a": "b"}}]
+
+
+@pytest.mark.parametrize("change", TEXTS)
+def test_the_texts_of_a_file_in_a_folder_are_trusted_with_its_programs(tmp_path: Path, change: dict[str, Any]) -> None:
+    """They reach the model as if the server, or the user, had written them."""
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
+    before = config("a")
+    after = altered(before, servers=tuple(altered(each, **change) for each in before.servers))
+    approvals.trust(path, before.servers)
+    gate, named = Gate(path, FOUND, approvals), Gate(path, NAMED, approvals)
+    assert held(gate.at_start(before)) == held(named.at_start(before)) == []
+    assert (held(gate.after_edit(after)), held(named.after_edit(after))) == (["a"], [])
+    assert held(for_command(after, path, FOUND, approvals)) == ["a"]
+    approvals.accept(path, after.servers)
+    assert held(gate.after_edit(after)) == held(Gate(path, FOUND, approvals).at_start(after)) == []

@@ -1,7 +1,7 @@
 """`config`: where the configuration is, whether it is right, and what may be in it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp import server
+from search_mcp.approvals import printable, real_path
 from search_mcp.cli import consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
@@ -119,29 +120,32 @@ def trust(
     loaded = server.read(file, os.environ)
     before = server.approvals().read(file)
     is_trusted = before.folder == "trusted"
-    new = {each.name for each in loaded.servers if not before.accepts(each)}
+    new = {each.name for each in loaded.servers if not before.accepts_texts(each)}
     if options.as_json:
         programs = [consent.as_json(each) for each in loaded.servers]
-        screen.json({"config": str(file), "trusted": not options.dry_run, "servers": programs})
+        screen.json({"config": printable(file), "trusted": not options.dry_run, "servers": programs})
     else:
-        screen.text(f"{file} {'is trusted, and ' if is_trusted else ''}has {counted(len(loaded.servers), 'server')}:")
-        for each in loaded.servers:
-            mark = " (new or changed)" if is_trusted and each.name in new else ""
-            consent.show(each.name + mark, consent.program_of(each), screen)
-        if is_trusted and not new:
-            screen.note("Every program in it is accepted already.")
-            return FINE
-        screen.note(_TRUSTING)
+        _show_trusted(file, loaded, new if is_trusted else None, screen)
     if options.dry_run:
         return FINE
-    if not screen.agrees("Trust it?", is_sure=yes or options.as_json):
+    if not screen.agrees("Trust it?", is_sure=yes or options.as_json or (is_trusted and not new)):
         screen.note("Nothing was changed." if is_trusted else "It is not trusted.")
         return WRONG
     with consent.remembering(file):
-        server.approvals().trust(file, loaded.servers)
+        server.approvals().trust(file, loaded.servers, confirms=loaded.settings.confirm_commands is True)
     if not options.as_json:
-        screen.note(f"{file} is trusted.")
+        screen.note(f"{printable(file)} is trusted.")
     return FINE
+
+
+def _show_trusted(file: Path, loaded: Config, new: Collection[str] | None, screen: Terminal) -> None:
+    """Show every program of a file, and mark the new ones if it is trusted already."""
+    state = "" if new is None else "is trusted, and "
+    screen.text(f"{printable(file)} {state}has {counted(len(loaded.servers), 'server')}:")
+    for each in loaded.servers:
+        mark = " (new or changed)" if new is not None and each.name in new else ""
+        consent.show(each.name + mark, consent.program_of(each), screen)
+    screen.note(_TRUSTING if new is None or new else "Every program in it is accepted already.")
 
 
 @app.command(cls=Command, epilog="search-mcp config distrust\nsearch-mcp config distrust ~/work/project")
@@ -150,24 +154,26 @@ def distrust(options: Options, path: _Path = ".") -> int:
     """Stop using a project's config file in its folder, and forget which programs were accepted."""
     screen, file = options.screen, _meant(path)
     if not file.exists() and server.approvals().read(file).folder == "undecided":
-        raise Problem(f"{file} does not exist and was never trusted", "name the project's folder")
+        raise Problem(f"{printable(file)} does not exist and was never trusted", "name the project's folder")
     if not options.dry_run:
         with consent.remembering(file):
             server.approvals().refuse(file)
     if options.as_json:
-        screen.json({"config": str(file), "trusted": False})
+        screen.json({"config": printable(file), "trusted": False})
     elif options.dry_run:
-        screen.text(f"Would no longer trust {file}.")
+        screen.text(f"Would no longer trust {printable(file)}.")
     else:
-        screen.text(f"{file} is not trusted, and is skipped without a notice; search-mcp config trust changes that.")
+        screen.text(
+            f"{printable(file)} is not trusted, and is skipped without a notice; search-mcp config trust changes that."
+        )
         screen.note("Clients that are running keep these servers until they are restarted.")
     return FINE
 
 
 def _meant(path: str) -> Path:
-    """Find the file that a path means: itself, or the one of a project's folder."""
+    """Find the file that a path means: itself, or the one of a project's folder; a link means what it leads to."""
     meant = Path(path).expanduser().absolute()
-    return meant / "config" / FILE_NAME if meant.is_dir() else meant
+    return Path(real_path(meant / "config" / FILE_NAME if meant.is_dir() else meant))
 
 
 @app.command("schema", cls=Command, epilog="search-mcp config schema > mcp-servers.schema.json")
