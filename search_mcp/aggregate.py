@@ -107,10 +107,10 @@ class Aggregate:
         tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
     ) -> None:
         self.tell_front = tell_front
-        self._errands = Errands()
+        self.errands = Errands()
         self._world = surroundings or Surroundings(
-            spawn=Spawner(errands=self._errands),
-            errands=self._errands,
+            spawn=Spawner(errands=self.errands),
+            errands=self.errands,
             max_message_bytes=config.settings.max_message_bytes,
             cache=CatalogCache(cache_folder()),
             trust=TrustStore(trust_folder()),
@@ -144,7 +144,7 @@ class Aggregate:
             finally:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
-        self._errands.finish()
+        self.errands.finish()
 
     def reconfigure(self, config: Config) -> None:
         """Go over to an edited configuration; calls elsewhere are not touched."""

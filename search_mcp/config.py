@@ -211,12 +211,29 @@ def parse(
     return config
 
 
-def candidates(explicit: str | None, variables: Mapping[str, str], cwd: Path, user_dir: Path) -> tuple[Path, ...]:
-    """Name the files to look for, best first; one that was asked for is the only one."""
+def candidates(
+    explicit: str | None, variables: Mapping[str, str], cwd: Path | None, user_dir: Path
+) -> tuple[Path, ...]:
+    """Name the files to look for, best first; one that was asked for is the only one.
+
+    `cwd` is `None` if the current folder was deleted.
+
+    Raises:
+        ConfigError: the one that was asked for cannot be told.
+    """
     if asked_for := explicit or variables.get(FILE_VARIABLE):
         # No shell has expanded what stands in a client's config file.
-        return (cwd / at_home(asked_for, variables.get("HOME") or variables.get("USERPROFILE") or "~"),)
-    return (cwd / "config" / FILE_NAME, user_dir / FILE_NAME)
+        home = variables.get("HOME") or variables.get("USERPROFILE")
+        path = Path(at_home(asked_for, home or "~"))
+        if not home and at_home(asked_for, "/") != asked_for:
+            raise ConfigError(asked_for, "HOME is not set, so ~ means nothing", "write an absolute path")
+        if not path.root and not explicit:  # it would name another file in each folder, a stranger's too
+            raise ConfigError(FILE_VARIABLE, f"{asked_for} is a relative path", "write an absolute one")
+        if cwd is None and not path.root:
+            raise ConfigError(asked_for, "the current folder is gone", "write an absolute path")
+        return (path if cwd is None else cwd / path,)
+    found = () if cwd is None else (cwd / "config" / FILE_NAME,)
+    return (*found, user_dir / FILE_NAME)
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import signal
+import stat
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib import import_module
@@ -19,7 +20,7 @@ import platformdirs
 
 from search_mcp import gate, logs, stdio
 from search_mcp.aggregate import APP, Aggregate, approvals_folder, trust_folder
-from search_mcp.approvals import Approvals, real_path
+from search_mcp.approvals import Approvals, printable, real_path
 from search_mcp.backend.guardian import last_resort
 from search_mcp.backend.process import without_threads
 from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, Settings, camel, candidates, parse, redact
@@ -45,6 +46,7 @@ HURRIED_BYTES_SECONDS = 0.2
 DOOMED_SECONDS = 0.5
 """How long after a signal the servers that ignored SIGTERM are killed: a second after it, all is over."""
 MAX_MESSAGE_BYTES = 64 << 20
+MAX_CONFIG_BYTES = 16 << 20
 NO_CLIENT = (
     "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
     "search-mcp install registers it in a client, which opens both\n"
@@ -74,12 +76,13 @@ def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
     if path is None:
         folder = next((place for place in looked_in if place.is_dir()), None)
         if folder is not None:
-            raise ConfigError(str(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
-        looked = " and ".join(map(str, looked_in))
+            raise ConfigError(printable(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
+        looked = " and ".join(map(printable, looked_in))
         problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
         remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
         if (other := unused(explicit, variables, looked_in[-1])) is not None:
-            remedy = f"{other} is used only if --config names it, or you trust it (search-mcp config trust)"
+            trusts = "" if _is_borrowed(other) else ", or you trust it (search-mcp config trust)"
+            remedy = f"{printable(other)} is used only if --config names it{trusts}"
         raise ConfigError(looked, problem, remedy)
     return path
 
@@ -96,11 +99,35 @@ def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ..
 
     A file found in the current folder counts only in the checkout that search-mcp runs from, or if the user trusted
     it: any other folder may hold programs of a stranger.
+
+    Raises:
+        ConfigError: it is named in a way that leaves open which file is meant.
     """
-    user_dir = Path(platformdirs.user_config_dir(APP, appauthor=False))
-    found = candidates(explicit, variables, Path.cwd(), user_dir)
-    is_used = any(_is_own_checkout(Path.cwd()) or _is_trusted(path) for path in found[:-1])
+    folder = _current_folder()
+    found = candidates(explicit, variables, folder, own_place().parent)
+    if len(found) == 1 or folder is None:
+        return found
+    path = found[0]
+    is_used = not _is_borrowed(path) and (_is_own_checkout(folder) or _is_trusted(path))
     return found if is_used else found[-1:]
+
+
+def _current_folder() -> Path | None:
+    """Name the current folder; `None` if it was deleted or may not be looked into."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def _is_borrowed(path: Path) -> bool:
+    """Tell whether `config/mcp-servers.json` of a folder is reached through a link below that folder.
+
+    With it a folder could have the trust in another one's file, whose programs would run in this folder.
+    """
+    folder = path.parent.parent
+    whole = Path(real_path(folder), *path.relative_to(folder).parts)
+    return os.path.normcase(real_path(path)) != os.path.normcase(whole)
 
 
 def own_place() -> Path:
@@ -115,19 +142,29 @@ def approvals() -> Approvals:
 
 def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Origin:
     """Tell how the configuration file that is used was found."""
-    own = own_place()
-    if real_path(path) == real_path(own):
+    if _itself(path) == _itself(own_place()):
         return Origin.OWN
     is_named = bool(explicit or variables.get(FILE_VARIABLE))
-    return Origin.NAMED if is_named or _is_own_checkout(Path.cwd()) else Origin.FOUND
+    folder = _current_folder()
+    return Origin.NAMED if is_named or (folder is not None and _is_own_checkout(folder)) else Origin.FOUND
+
+
+def _itself(path: Path) -> str:
+    """Resolve the links of a file's folder, but not the file itself: what the user's own links to is not the user's."""
+    return os.path.join(real_path(path.parent), path.name)  # noqa: PTH118  # compared with its like
 
 
 def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) -> str | None:
     """Say that there is a configuration in the current folder that is not used; `None` if the user knows that."""
     path = unused(explicit, variables, used)
-    if path is None or approvals().read(path).folder != "undecided":
+    if path is None or (record := approvals().read(path)).folder == "refused":
         return None
-    return f"{path} is not used, because you have not trusted it: `search-mcp config trust` shows its programs"
+    if _is_borrowed(path):
+        return f"{printable(path)} is not used, because it is a link to another folder's file; --config can name it"
+    if record.folder != "undecided":
+        return None
+    why = f"the record of that cannot be used ({record.fault})" if record.fault else "you have not trusted it"
+    return f"{printable(path)} is not used, because {why}: `search-mcp config trust` shows its programs"
 
 
 def _is_trusted(path: Path) -> bool:
@@ -138,8 +175,11 @@ def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Pa
     """Name the configuration in the current folder, if there is one and another file is used."""
     if explicit or variables.get(FILE_VARIABLE):
         return None
-    path = Path.cwd() / "config" / FILE_NAME
-    return path if path != used and _is_there(path) else None
+    folder = _current_folder()
+    if folder is None:
+        return None
+    path = folder / "config" / FILE_NAME
+    return path if _is_there(path) and real_path(path) != real_path(used) else None
 
 
 def _is_own_checkout(folder: Path) -> bool:
@@ -153,10 +193,20 @@ def read(path: Path, variables: Mapping[str, str]) -> Config:
         ConfigError: it cannot be read, or it is wrong.
     """
     try:
-        text = path.read_bytes()
+        with open(path, "rb", opener=_without_waiting) as file:  # a path's own `open` has no opener
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError(printable(path), "it is no regular file", "put a file there, or a link to one")
+            text = file.read(MAX_CONFIG_BYTES + 1)
     except OSError as exc:
-        raise ConfigError(str(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc
+        raise ConfigError(printable(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc
+    if len(text) > MAX_CONFIG_BYTES:
+        raise ConfigError(printable(path), f"it is larger than {MAX_CONFIG_BYTES >> 20} MiB", "make it smaller")
     return interpret(text, path, variables)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file, without waiting for the other end if it is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:
@@ -167,7 +217,7 @@ def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:
     """
     return parse(
         text,
-        source=str(path),
+        source=printable(path),
         variables=variables,
         home=str(Path.home()),
         config_dir=str(path.resolve().parent),
@@ -283,9 +333,9 @@ async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: 
     """Follow edits of the configuration, and what the user accepts; a broken edit is only reported, once."""
     complaint = ""
 
-    def look() -> None:
+    async def look() -> None:
         nonlocal complaint, current
-        config = _read_again(follow)
+        config = await anyio.to_thread.run_sync(_read_again, follow, abandon_on_cancel=True)
         if isinstance(config, Config) and config == current:
             pass  # it was touched, or it is as it was read first
         elif isinstance(config, Config):
@@ -312,9 +362,9 @@ async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: 
         while True:
             edited.clear()
             await aggregate.look_at_trust()
-            look()  # the first time for what was edited before the watch was in place
+            await look()  # the first time for what was edited before the watch was in place
             if not follow.is_remembered:
-                await anyio.to_thread.run_sync(follow.remember_held)
+                aggregate.errands(follow.remember_held)  # it may wait for another process
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 
@@ -338,7 +388,11 @@ def _changed_start_settings(before: Settings, after: Settings) -> list[str]:
 
 
 def _read_again(follow: Gate) -> Config | ConfigError:
+    """Read the configuration once more; called in a thread, because a file may be large or its disk slow."""
     try:
+        if follow.origin is Origin.FOUND and _is_borrowed(follow.path):
+            problem = "it is now a link to another folder's file"
+            raise ConfigError(printable(follow.path), problem, "put the file itself there")
         return follow.after_edit(read(follow.path, os.environ))
     except ConfigError as exc:
         return exc
@@ -414,7 +468,7 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
         if isinstance(config, ConfigError):
             log.error("%s", config)
         else:
-            log.info("= configuration %s", follow.path)
+            log.info("= configuration %s", printable(follow.path))
             follow.report()
             for warning in config.warnings:
                 log.warning("! %s", warning)

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -280,19 +281,67 @@ def test_a_folder_that_was_moved_is_another_one(place: Place, theirs: Path) -> N
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
-def test_trust_follows_links_to_the_file(place: Place, theirs: Path) -> None:
-    """A link to a trusted file is that file; a link that is turned to another one is not."""
-    linked = Place(place.folder / "linked", place.variables)
-    (linked.folder / "config").mkdir(parents=True)
-    link = linked.folder / "config" / "mcp-servers.json"
-    link.symlink_to(theirs)
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_a_folder_cannot_borrow_the_trust_in_another_one(place: Place, theirs: Path, is_folder: bool) -> None:
+    """Relative programs of the trusted file would be those of the folder with the link."""
+    place.configure({})
     assert place.run("config", "trust").code == 0
-    assert used(linked) == str(link)
-    other = place.folder / "other.json"
-    write(other, {"evil": evil(place)})
-    link.unlink()
-    link.symlink_to(other)
+    linked = Place(place.folder / "linked", place.variables)
+    link = linked.folder / "config" if is_folder else linked.folder / "config" / "mcp-servers.json"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(theirs.parent if is_folder else theirs)
     assert used(linked) == str(place.config)
+    assert "is a link to another folder's file" in " ".join(linked.run("list").err.split())
+    place.config.unlink()
+    assert "is used only if --config names it\n" in " ".join(linked.run("list").err.split()) + "\n"
+    assert linked.run("config", "path", "--config", "config/mcp-servers.json").code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+def test_trust_in_a_link_is_trust_in_the_file_that_it_leads_to(place: Place, theirs: Path) -> None:
+    link = place.folder / "link.json"
+    link.symlink_to(theirs)
+    done = place.run("config", "trust", str(link), "--json")
+    assert done.json["config"] == str(theirs)
+    assert used(place) == str(theirs)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of bytes")
+def test_a_path_need_not_be_unicode(place: Place, theirs: Path) -> None:
+    there = Place(place.folder / os.fsdecode(b"\xff"), place.variables)
+    there.folder.mkdir()
+    theirs.parent.rename(there.folder / "config")
+    done = there.run("config", "trust")
+    assert (done.code, "\\xff/config/mcp-servers.json is trusted." in done.err) == (0, True)
+    assert "?/config/mcp-servers.json" in used(there)
+    assert "Traceback" not in there.run("list").err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be deleted")
+@pytest.mark.parametrize("words", [["list"], ["check"], ["config", "path"], ["config", "validate"], ["serve"]])
+def test_a_current_folder_that_was_deleted_holds_no_file(place: Place, words: list[str]) -> None:
+    place.configure({})
+    gone = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    done = place.run(*words, command=("sh", "-c", gone, "sh", sys.executable, "-P", "-m", "search_mcp"))
+    assert (done.code, "Traceback" in done.err) == (0, False), done.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be deleted")
+def test_a_relative_path_in_a_folder_that_was_deleted_is_refused_in_a_sentence(place: Place) -> None:
+    gone = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    for words in (["list", "--config", "x.json"], ["serve", "--config", "x.json"]):
+        done = place.run(*words, command=("sh", "-c", gone, "sh", sys.executable, "-P", "-m", "search_mcp"))
+        assert (done.code, done.err.count("x.json: the current folder is gone; write an absolute path")) == (2, 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes among the files")
+def test_a_configuration_that_is_a_pipe_or_without_end_is_refused_at_once(place: Place, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), "/dev/zero"):
+        assert "it is no regular file; put a file there" in " ".join(place.run("config", "trust", path).err.split())
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate((16 << 20) + 1)
+    assert "it is larger than 16 MiB" in place.run("config", "trust", str(tmp_path / "large")).err
 
 
 def test_what_cannot_be_remembered_is_said(place: Place, theirs: Path) -> None:

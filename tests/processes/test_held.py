@@ -1,6 +1,9 @@
 """A program that the user has not accepted is run by nothing: DESIGN 11."""
 
 import json
+import os
+import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +11,7 @@ import pytest
 
 from processes.conftest import Serve, write
 from processes.run import Json, Run, server
+from search_mcp.files import locked
 
 GOOD = server("well_behaved")
 REMEDY = "`search-mcp check --accept evil"
@@ -204,14 +208,23 @@ def test_an_edit_of_the_users_own_file_takes_effect_at_once(tmp_path: Path, kind
 
 
 def test_the_users_own_file_may_be_reached_through_a_link(tmp_path: Path) -> None:
-    run = make(tmp_path, tmp_path / "dotfiles" / "servers.json")
+    """Who names the file that it leads to, perhaps one of a repository, names another file."""
+    run = make(tmp_path, tmp_path / "dotfiles" / "servers.json", Unnamed)
+    named = make(tmp_path, tmp_path / "dotfiles" / "servers.json")
+    named.mark = run.mark
     write(run, {}, confirmCommands=None)
     own(tmp_path).parent.mkdir(parents=True)
     own(tmp_path).symlink_to(run.config)
-    with run:
-        run.opens()
+    with named:
+        named.opens()
+        named.logs("= configuration")
         write(run, {"evil": evil(run)}, confirmCommands=None)
-        run.waits_until(lambda: run.states() == {"evil": "ready"})
+        is_held(named)
+        write(run, {}, confirmCommands=None)
+        with run:
+            run.opens()
+            write(run, {"evil": evil(run)}, confirmCommands=None)
+            run.waits_until(lambda: run.states() == {"evil": "ready"})
 
 
 def test_with_confirm_commands_it_is_held_in_the_users_own_file_too_and_after_a_start(tmp_path: Path) -> None:
@@ -273,7 +286,93 @@ def test_in_a_trusted_folder_what_is_added_is_held_also_after_a_start(tmp_path: 
         again.waits_until(lambda: again.states()["evil"] == "ready")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
+def test_an_edit_cannot_borrow_the_trust_in_another_folder(tmp_path: Path) -> None:
+    """A link to a trusted file whose programs mean others here."""
+    run = make(tmp_path, project(tmp_path), Unnamed)
+    write(run, {})
+    trusted = make(tmp_path, project(tmp_path / "trusted"))
+    write(trusted, {"evil": evil(run)})
+    for path in (run.config, trusted.config):
+        assert run.types("config", "trust", str(path)).returncode == 0
+    with run:
+        run.opens()
+        run.logs("= configuration")
+        new = run.config.with_suffix(".link")
+        new.symlink_to(trusted.config)
+        new.replace(run.config)
+        run.logs("it is now a link to another folder's file; put the file itself there; what ran goes on running")
+        assert run.states() == {}
+    assert not mark(run).exists()
+
+
+def test_an_edit_that_removes_confirm_commands_runs_nothing(tmp_path: Path) -> None:
+    run = make(tmp_path, own(tmp_path))
+    write(run, {}, confirmCommands=True)
+    with run:
+        run.opens()
+        run.logs("= configuration")
+        write(run, {"evil": evil(run)}, confirmCommands=None)
+        is_held(run)
+        assert REMEDY in " ".join(run.types("check").stdout.split())
+    with after(run) as again:
+        again.opens()
+        is_held(again)
+        again.logs("confirmCommands was true and still counts, until `search-mcp config trust")
+        assert again.types("config", "trust", str(run.config)).returncode == 0
+        again.waits_until(lambda: again.states()["evil"] == "ready")
+    with after(run) as last:
+        last.opens()
+        write(run, {"evil": evil(run), "two": GOOD}, confirmCommands=None)
+        last.waits_until(lambda: last.states().get("two") == "ready")
+
+
+# A file that is none
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes among the files")
+@pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
+def test_a_configuration_that_becomes_a_pipe_or_endless_freezes_nothing(serve: Serve, kind: str) -> None:
+    with serve({"one": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        os.mkfifo(run.folder / "pipe")
+        new = run.config.with_suffix(".new")
+        new.symlink_to(run.folder / kind)
+        new.replace(run.config)
+        run.logs("it is no regular file; put a file there, or a link to one; what ran goes on running")
+        assert run.calls("one.echo", words="still") == "still"
+
+
 # What cannot be remembered
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names of bytes")
+def test_a_path_that_is_not_unicode_costs_nothing(tmp_path: Path) -> None:
+    run = make(tmp_path, tmp_path / os.fsdecode(b"\xff") / "mcp-servers.json")
+    write(run, {}, confirmCommands=None)
+    with run:
+        run.opens()
+        write(run, {"evil": evil(run)}, confirmCommands=None)
+        is_held(run)
+        assert run.types("config", "trust", str(run.config)).returncode == 0
+        run.waits_until(lambda: run.states() == {"evil": "ready"})
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_signal_waits_for_no_lock(tmp_path: Path) -> None:
+    run = make(tmp_path, tmp_path / "mcp-servers.json")
+    write(run, {}, confirmCommands=None)
+    with run:
+        run.opens()
+        run.logs("= configuration")
+        with locked(tmp_path / "state" / "search-mcp" / "programs.lock", 1):
+            write(run, {"evil": evil(run)}, confirmCommands=None)
+            run.logs("evil: held: ")
+            run.process.send_signal(signal.SIGTERM)
+            assert run.ended() == 128 + signal.SIGTERM
+    assert b"cannot be remembered" not in run.stderr  # as it says when it has waited
 
 
 def test_a_home_that_is_a_file_costs_the_following_of_consent_only(serve: Serve, tmp_path: Path) -> None:
