@@ -20,6 +20,24 @@ PLACEHOLDER = r"""\$?\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
 _IN_URL = rf"(?i)://([^/@\s]+)@|[?&][^=&]*{NAME}[^=&]*=([^&#\s]+)"
 _CREDENTIALS = rf"(?i){SCHEME}(\S+)\s*"
 
+_TOKEN = r"(?a)[\w.~+/=:@-]+"
+"""A value that no program takes for code: no space, no quote, no sign of a shell, and no `%`, which quotes in Ruby."""
+_URL = r"""(?i)(?:[\w-]+=)?[a-z][a-z0-9+.-]*://[^\s'"`\\;|$()<>]+"""
+"""A URL, or an option or a name and a URL."""
+_USER = r"^([^/]*://)[\w.~+=:%-]{4,}(?=@)"
+_HEADER = rf"(?ai)^([\w-]+:\s*{SCHEME}?)[\w.~+/=:@-]{{4,}}$"
+_LAST_PART = (
+    r"(?:key|token|secret|password|passwd|passphrase|(?<![^\W_])(?:pass|pwd|pat|auth|credentials?))$"  # of a name
+)
+_DECISIVE = (
+    r"(?is)ENV|(?:BASH|LD|DYLD|GIT|NPM_CONFIG)_.*|(?:PYTHON|PERL5|RUBY).*"
+    r"|.*(?:_PROXY|REGISTRY.*|INDEX.*|PATH|OPTIONS|OPTS|SHELL|ASKPASS|COMMAND)"
+)
+"""Variables that decide what a command means: which program is found, what is loaded into it, where it downloads."""
+_RANDOM = r"(?a)(?!-)(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{16,}"
+"""A value that is a secret whatever its variable is called."""
+_PEM = r"\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
+
 _ENVIRONMENTS = {"env", "envs", "environment"}
 _HEADERS = {"headers", "http_headers"}
 _OF_ENVIRONMENT = {"-e", "--env"}
@@ -107,6 +125,74 @@ def _can_be_secret(value: object) -> bool:
 def _is_called_secret(name: str) -> bool:
     folded = name.lower()
     return any(map(folded.__contains__, _WORDS)) or "pat" in folded.replace("_", "-").split("-")
+
+
+# Shown to a person who decides whether a program may run: a file must not be able to hide what is run.
+
+
+def shown_arguments(args: Iterable[str]) -> Iterator[str]:
+    """Star the secrets in the arguments of a command: only tokens, and only where their place makes them secret."""
+    option = ""
+    for word in args:
+        name, sign, value = word.partition("=")
+        if not word.startswith("-"):
+            yield _shown_argument(option, word)
+            option = ""
+        else:
+            yield f"{name}={_shown_argument(name, value)}" if sign else word
+            option = "" if sign else word
+
+
+def shown_variable(name: str, value: str) -> str | None:
+    """Give the value of a variable with the secrets of its URLs starred; None if only its name may be shown."""
+    decides = name.upper() in _PLACES or re.fullmatch(_DECISIVE, name)
+    if decides and not (_ends_like_secret(name) and _is_token(value)):
+        return _shown_urls(value)
+    if _is_called_secret(name) or re.fullmatch(_RANDOM, value) or re.fullmatch(_PEM, value):
+        return None
+    return _shown_urls(value)
+
+
+def shown_url(text: str) -> str:
+    """Star the user, the password and the keys of a URL; a text that is no URL is shown in full."""
+    if "://" not in text or not re.fullmatch(_URL, text):
+        return text
+    first, *rest = re.split("([?&#])", text)
+    shown = [re.sub(_USER, r"\1***", first, count=1)]
+    for part in rest:
+        name, sign, value = part.partition("=")
+        shown.append(f"{name}=***" if sign and _is_called_secret(name) and _is_token(value) else part)
+    return "".join(shown)
+
+
+def _shown_urls(text: str) -> str:
+    return re.sub(r"[^\s,|]+", lambda found: shown_url(found[0]), text)
+
+
+def _shown_argument(option: str, text: str) -> str:
+    """Star the secret in a word of a command line, by the option before it."""
+    name, sign, value = text.partition("=")
+    if option in _OF_HEADER:
+        return re.sub(_HEADER, r"\1***", text)
+    if sign and name.isidentifier():
+        is_hidden = shown_variable(name, value) is None if option in _OF_ENVIRONMENT else _is_hidden(name, value)
+        return f"{name}=***" if is_hidden and _is_token(value) else f"{name}={shown_url(value)}"
+    if option.startswith("--") and _ends_like_secret(option) and _is_token(text) and "://" not in text:
+        return "***"
+    return shown_url(text)
+
+
+def _is_hidden(name: str, value: str) -> bool:
+    return _is_called_secret(name) and shown_variable(name, value) is None
+
+
+def _ends_like_secret(name: str) -> bool:
+    """Whether the last part of a name is that of a secret: `--bypass`, `--askpass` and `--always-auth` take none."""
+    return name.lower() != "--always-auth" and re.search(_LAST_PART, name.lower()) is not None
+
+
+def _is_token(value: str) -> bool:
+    return _can_be_secret(value) and re.fullmatch(_TOKEN, value) is not None
 
 
 def _in_variable(name: str, value: object) -> Iterator[str]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from search_mcp.secrecy import find, is_secret, spellings
+from search_mcp.secrecy import find, is_secret, shown_arguments, shown_url, shown_variable, spellings
 
 FOUND = [
     # value of a configuration file, secrets in it
@@ -92,3 +92,80 @@ def test_long_lines_of_a_secret_are_secrets() -> None:
     assert {"MIIEvQIBADANBgkqhkiG9w0"} == {
         each for each in spellings(["--BEGIN--\nMIIEvQIBADANBgkqhkiG9w0\nx\n"]) if each.isalnum()
     }
+
+
+SHOWN_ARGUMENTS = [
+    # arguments, as they are shown
+    (["--api-key", "s3cret", "--token=s4cret", "--dbSecret", "s5cret"], "--api-key *** --token=*** --dbSecret ***"),
+    (["-e", "MINE=abcdefgh12345678", "--env=MY_KEY=s3cret"], "-e MINE=*** --env=MY_KEY=***"),
+    (["A_TOKEN=s3cret", "-H", "X: Bearer s3cret", "--header=A:s4cret"], "A_TOKEN=*** -H X: Bearer *** --header=A:***"),
+    (["--from", "git+https://me:s3cret@x/y?api_key=s4cret&a=b"], "--from git+https://***@x/y?api_key=***&a=b"),
+    (["--url=https://me:s3cret@x"], "--url=https://***@x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("args", "shown"), SHOWN_ARGUMENTS)
+def test_shown_arguments(args: list[str], shown: str) -> None:
+    assert " ".join(shown_arguments(args)) == shown
+
+
+IN_FULL = [
+    ["-c", "TOKEN=1;touch PWNED"],
+    ["-c", "touch PWNED", "x", "--token", "touch PWNED"],
+    ["-c", "evil", "--token", "ev|l", "-H", "A: $(evil)", "-e", "KEY=`evil`", "KEY='evil'", "--key=e(vil)"],
+    ["-c", "curl http://$(evil)@x", "http://e;vil@x", "/tmp/://evil@", "https://x/?token=$(evil)"],
+    ["https://evil/x@y", "--auth-url", "https://evil/x", "--token", "https://evil/x"],
+    ["-pass", "evil.pl", "-auth", "evil.sh"],  # bundles of one-letter options, in Perl and in bash
+    ["-e", "A=%x@/repo/evil@", "TOKEN=%x@/repo/evil@"],  # Ruby runs that
+    ["--always-auth", "evil", "--askpass", "evil", "--bypass", "evil"],
+    ["GIT_ASKPASS=/repo/evil", "--env=PYTHON_KEYRING_BACKEND=evil.Ring"],
+    ["--token", "${TOKEN}", "--key", "abc"],
+]
+
+
+@pytest.mark.parametrize("args", IN_FULL)
+def test_nothing_that_may_be_code_is_starred(args: list[str]) -> None:
+    assert [*shown_arguments(args)] == args
+
+
+def test_a_text_is_starred_in_the_place_of_a_secret_only() -> None:
+    args = ["run-it", "--api-key", "run-it", "run-it"]
+    assert [*shown_arguments(args)] == ["run-it", "--api-key", "***", "run-it"]
+
+
+SHOWN_VARIABLES = [
+    # variable, value, as it is shown
+    ("PATH", "/repo/bin", "/repo/bin"),
+    ("LD_PRELOAD", "/repo/abcdefgh12345678.so", "/repo/abcdefgh12345678.so"),
+    ("NODE_OPTIONS", "--require /repo/evil.js", "--require /repo/evil.js"),
+    ("GIT_CONFIG_KEY_0", "core.sshCommand", "core.sshCommand"),
+    ("PYTHON_KEYRING_BACKEND", "evil.Ring", "evil.Ring"),
+    ("BASH_FUNC_pass%%", "() { evil; }", "() { evil; }"),
+    ("SSH_ASKPASS", "/repo/evil", "/repo/evil"),
+    ("https_proxy", "http://me:s3cret@x", "http://***@x"),
+    ("npm_config_registry", "https://evil", "https://evil"),
+    ("PIP_EXTRA_INDEX_URL", "https://me:s3cret@x https://s4cret@y", "https://***@x https://***@y"),
+    ("MODE", "fast and loose", "fast and loose"),
+    ("DB", "postgres://me:s3cret@x/db", "postgres://***@x/db"),
+    ("API_KEY", "x y", None),
+    ("npm_config__authToken", "s3cret", None),
+    ("GIT_TOKEN", "s3cret", None),
+    ("GIT_TOKEN", "$(evil)", "$(evil)"),
+    ("MINE", "abcdefgh12345678", None),
+    ("MINE", "-----BEGIN RSA X-----\nMIIE\n-----END RSA X-----\n", None),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "shown"), SHOWN_VARIABLES)
+def test_shown_variable(name: str, value: str, shown: str | None) -> None:
+    assert shown_variable(name, value) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["x://" + "a" * 100_000, "://" * 50_000, "https://x?" + "&key" * 50_000, "--" + "key" * 50_000]
+)
+def test_long_texts_take_no_long_time(text: str) -> None:
+    """More than linear work on them would take minutes."""
+    assert shown_url(text) == text
+    assert [*shown_arguments([text, "x"])] in ([text, "x"], [text, "***"])
+    assert shown_variable("A", text) == text
