@@ -3,6 +3,8 @@
 Nothing is started, and whatever is wrong is not said here: somebody is in the middle of a line.
 """
 
+import re
+
 import typer
 
 from search_mcp.cli import session
@@ -10,6 +12,8 @@ from search_mcp.cli.options import configuration
 from search_mcp.config import NOTHING, Config, FaultyFile
 from search_mcp.errors import ConfigError
 from search_mcp.tools import existing
+
+_PLAIN = r"[\w.@/:+][\w.@/:+-]*"
 
 
 def server_names(context: typer.Context, incomplete: str) -> list[str]:
@@ -25,7 +29,8 @@ def tool_names(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def _beginning(incomplete: str, names: list[str]) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+    """Give the names that begin so, but none that a shell or this command takes for something else."""
+    return [name for name in names if name.startswith(incomplete) and re.fullmatch(_PLAIN, name)]
 
 
 def _configuration(context: typer.Context) -> Config:

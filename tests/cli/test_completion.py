@@ -38,6 +38,13 @@ def test_names_are_completed(toolbox: Place, line: str, words: list[str]) -> Non
     assert sorted(completed(toolbox, line)) == sorted(words)
 
 
+def test_names_that_a_shell_would_run_are_not_offered(place: Place) -> None:
+    bad = ["$(touch PWNED)", "a;b", "`id`", "a\nb", "a b", "'a'", "--yes", "\x1b[2J", "a|b", "~", "a\u202eb"]
+    good = ["résumé", "数据", "a.b-c_d", "@scope/pkg:x+y"]
+    place.configure({name: {"command": "x", "prefix": f"p{at}"} for at, name in enumerate([*bad, *good])})
+    assert completed(place, "search-mcp check ") == good
+
+
 def test_completion_starts_nothing(toolbox: Place) -> None:
     assert completed(toolbox, "search-mcp call toolbox.") == []
     assert not list(toolbox.folder.rglob("*.json"))[1:]  # nothing but the configuration: no server was asked
