@@ -17,7 +17,7 @@ from typing import Any
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
-from search_mcp.errors import short_reason
+from search_mcp.errors import for_shell, short_reason
 from search_mcp.jsonrpc import Fields, Struct, altered
 from search_mcp.model import Entry, Freshness, Kind, Page
 
@@ -467,9 +467,8 @@ class Catalog:
         if is_about_changed:
             parts.append("its title or instructions are not what they were when first seen")
         if parts:
-            remedy = (
-                f"`search-mcp check {server}` shows the differences, `search-mcp check --accept {server}` accepts them"
-            )
+            name = for_shell(server)
+            remedy = f"`search-mcp check {name}` shows the differences, `search-mcp check --accept {name}` accepts them"
             withheld = "; withheld until it is accepted" if self.is_pinned(server) else ""
             yield f"{'; '.join(parts)}{withheld}; {remedy}"
 

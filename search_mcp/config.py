@@ -15,7 +15,7 @@ from sys import float_info
 from typing import Annotated, Any, Final, Literal
 
 from search_mcp import jsonc, jsonrpc, secrecy
-from search_mcp.errors import ConfigError
+from search_mcp.errors import ConfigError, for_shell
 from search_mcp.jsonc import Document, KeyPath
 from search_mcp.jsonrpc import Meta, Struct, field
 from search_mcp.placeholders import Complaint, Expansion, Places, at_home
@@ -181,7 +181,9 @@ class FaultyFile(ConfigError):
         first, *others = self.faults
         if not others:
             return str(first)
-        return f'{first} (and {len(others)} more: search-mcp config validate --config "{self.source}" names all)'
+        return (
+            f"{first} (and {len(others)} more: search-mcp config validate --config {for_shell(self.source)} names all)"
+        )
 
 
 def parse(
@@ -244,9 +246,10 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 def command_line(server: ServerConfig) -> str:
-    """Write a server's command as a shell reads it: without secrets, on one line, cut."""
-    words = [redact(word, server.secrets) for word in (server.command, *server.args) if word]
-    line = import_module("shlex").join(words)  # for the few that are held, not for every start
+    """Write a server's command as the file has it and a shell reads it: without secrets, on one line, cut."""
+    entry = jsonrpc.value(server.program) or {}
+    words = [entry.get("command", ""), *secrecy.shown_arguments(entry.get("args", ()))]
+    line = import_module("shlex").join(filter(None, words))  # for the few that are held, not for every start
     line = "".join(each if each.isprintable() else " " for each in line)
     return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 
@@ -422,12 +425,12 @@ def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Comp
     if entry.type.lower() in _WEBSOCKETS or str(entry.url).startswith(("ws:", "wss:")):
         return [((), "it is a WebSocket server, which this version does not reach", "use its https address")]
     if entry.is_remote:
-        remedy = f"`search-mcp enable {name}` makes it run through npx mcp-remote"
+        remedy = f"`search-mcp enable {for_shell(name)}` makes it run through npx mcp-remote"
         if not entry.has_url:
             remedy = 'write its "url"; if it is a program, remove "type"'
         return [((), "it is a remote (HTTP) server, which this version does not reach by itself", remedy)]
     if command.startswith(("http://", "https://")):
-        remedy = f"`search-mcp enable {name}` makes it run through npx mcp-remote"
+        remedy = f"`search-mcp enable {for_shell(name)}` makes it run through npx mcp-remote"
         return [(("command",), "its command is the address of a remote server", remedy)]
     if not command.strip():
         remedy = 'write the program that starts it, such as "command": "npx"'

@@ -6,7 +6,9 @@ from a backend is redacted by whoever makes the error.
 """
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar, Final
 
 from search_mcp.jsonrpc import (
@@ -33,6 +35,14 @@ LONGEST_REASON = 300
 """Characters of a reason in a message: its head and its tail, since a program says last why it ended."""
 LONGEST_SUGGESTIONS = 400
 """Characters of all names that a message suggests."""
+
+
+def for_shell(word: str) -> str:
+    """Quote a word for a command that a person may copy: a name or a path may be a stranger's."""
+    if sys.platform == "win32":
+        return f'"{word}"' if " " in word else word
+    quoted: str = import_module("shlex").quote(word)  # for remedies, not for every start
+    return quoted
 
 
 class SearchMcpError(Exception):
@@ -147,8 +157,8 @@ class Withheld(WireError):
         self.name, self.server = name, server
 
     def __str__(self) -> str:
-        remedy = f"the user reads it with `search-mcp check {self.server}` and accepts it with "
-        remedy += f"`search-mcp check --accept {self.server}`"
+        remedy = f"the user reads it with `search-mcp check {for_shell(self.server)}` and accepts it with "
+        remedy += f"`search-mcp check --accept {for_shell(self.server)}`"
         return f"{self.noun} withheld: {self.name} is not defined as it was when first seen; {remedy}"
 
     def data(self) -> Mapping[str, Any]:
@@ -175,7 +185,7 @@ class NotCompared(WireError):
     def __str__(self) -> str:
         return (
             f"MCP server '{self.server}' did not list its {self.kind}, and \"pinTools\" admits only what can be "
-            f"compared with what was accepted; `search-mcp check {self.server}` shows why"
+            f"compared with what was accepted; `search-mcp check {for_shell(self.server)}` shows why"
         )
 
     def data(self) -> Mapping[str, Any]:
@@ -277,7 +287,7 @@ class NotRunning(WireError):
     @property
     def _remedy(self) -> str:
         if self.state == "disabled":
-            return f"The user can switch it on with `search-mcp enable {self.server}`"
+            return f"The user can switch it on with `search-mcp enable {for_shell(self.server)}`"
         if self.retry_after_seconds is not None:
             return f"It is started again in {max(1, math.ceil(self.retry_after_seconds))} s; call again then"
         if self.state == "failed":

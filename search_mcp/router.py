@@ -31,6 +31,7 @@ from search_mcp.errors import (
     ToolNotFound,
     ToolWithheld,
     WireError,
+    for_shell,
     invalid_params,
     method_not_found,
     short_reason,
@@ -664,7 +665,7 @@ class Router:
                     "! %s: %d more of its definitions are repaired or left out: run `search-mcp check %s`",
                     server,
                     count - MOST_LOGGED,
-                    server,
+                    for_shell(server),
                 )
 
 

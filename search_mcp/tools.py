@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item, fold
-from search_mcp.errors import short_reason
+from search_mcp.errors import for_shell, short_reason
 from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.list_limits import size
 from search_mcp.model import Audience, Kind, ServerFacts, Status
@@ -484,9 +484,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
         text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
     if "withheld" in server:
         text += f"; not as when first seen{' and withheld' if server['withheld'] else ''}: {_changes_text(server)} "
-        text += (
-            f"(`search-mcp check {server['name']}` shows it, `search-mcp check --accept {server['name']}` accepts it)"
-        )
+        name = for_shell(server["name"])
+        text += f"(`search-mcp check {name}` shows it, `search-mcp check --accept {name}` accepts it)"
     if "instructions" in server:
         text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
     return one_line(text)

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from rich.pretty import pretty_repr
 
 from search_mcp import config, diagnosis
-from search_mcp.config import Config, FaultyFile, ServerConfig, Settings
+from search_mcp.config import Config, FaultyFile, ServerConfig, Settings, command_line
 from search_mcp.errors import ConfigError
 from search_mcp.jsonrpc import altered
 
@@ -443,7 +443,7 @@ def test_all_faults_are_found_and_the_rest_is_read() -> None:
         (8, "settings.listing"),
     ]
     assert str(caught.value) == (
-        f'{caught.value.faults[0]} (and 6 more: search-mcp config validate --config "f" names all)'
+        f"{caught.value.faults[0]} (and 6 more: search-mcp config validate --config f names all)"
     )
     rest = caught.value.rest
     assert [server.name for server in rest.servers] == ["b", "off", "d"]
@@ -640,3 +640,10 @@ def test_a_file_that_is_right_does_not_load_pydantic() -> None:
     code = 'import sys, search_mcp.config as c; c.parse(\'{"mcpServers": {"s": {"command": "x"}}}\', '
     code += "source='f', variables={}, home='', config_dir='', python=''); sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_command_line_hides_no_code_and_fills_in_no_placeholder() -> None:
+    args = ["-c", "TOKEN=1;evil", "$" + "{TOKEN}", "--api-key", "s3cret", "s3cret"]
+    text = json.dumps({"mcpServers": {"a": {"command": "sh", "args": args, "env": {"KEY": "TOKEN=1;evil"}}}})
+    (server,) = parse(text).servers
+    assert command_line(server) == "sh -c 'TOKEN=1;evil' '${TOKEN}' --api-key '***' s3cret"

@@ -16,6 +16,7 @@ from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, d
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig
+from search_mcp.errors import for_shell
 from search_mcp.model import Kind, Status
 
 REMEMBERING_SECONDS = 10.0
@@ -104,9 +105,10 @@ def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data:
         terminal.note(f"Held: {status.server}: {status.reason}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
-        terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {' '.join(unknown)}` starts {them}.")
+        names = " ".join(map(for_shell, unknown))
+        terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {names}` starts {them}.")
     if failed:
-        names = failed[0].server if len(failed) == 1 else "NAME"
+        names = for_shell(failed[0].server) if len(failed) == 1 else "NAME"
         why = f" ({short_reason(failed[0].reason or 'it did not start in time')})" if len(failed) == 1 else ""
         listed = ", ".join(status.server for status in failed)
         hint = "" if why else "`search-mcp servers` shows why, "

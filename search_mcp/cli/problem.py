@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from search_mcp.config import ServerConfig
-from search_mcp.errors import BackendToolError, Lost, NotFound, NotRunning, SearchMcpError, WireError
+from search_mcp.errors import BackendToolError, Lost, NotFound, NotRunning, SearchMcpError, WireError, for_shell
 from search_mcp.suggest import nearest
 from search_mcp.views import signature
 
@@ -94,7 +94,7 @@ def disabled(server: ServerConfig) -> Problem:
     what = f"MCP server {server.name!r} is disabled"
     if server.problem is not None:
         return Problem(f"{what}, and cannot be started: {server.problem}")
-    return Problem(what, f"search-mcp enable {server.name} switches it on")
+    return Problem(what, f"search-mcp enable {for_shell(server.name)} switches it on")
 
 
 def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Problem:

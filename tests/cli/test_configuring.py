@@ -181,7 +181,7 @@ def test_other_commands_name_the_first_fault_and_say_where_the_others_are(place:
         ended = place.run(*words, "--config", "broken.json")
         assert (ended.code, ended.out) == (2, "")
         assert f'{path}:3: mcpServers.bad.command: "command" must be a string' in ended.err
-        assert ended.err.endswith(f'(and 1 more: search-mcp config validate --config "{path}" names all)\n')
+        assert ended.err.endswith(f"(and 1 more: search-mcp config validate --config {path} names all)\n")
 
 
 def test_schema(place: Place) -> None:
