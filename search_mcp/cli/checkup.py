@@ -31,6 +31,7 @@ from search_mcp.cli.problem import FINE, WRONG, Problem, short_reason
 from search_mcp.cli.session import Session, only, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig, in_words, redact
+from search_mcp.errors import for_shell
 from search_mcp.model import Kind, Status
 from search_mcp.profiles import CANONICAL, Profile
 from search_mcp.trust import TrustStore
@@ -73,8 +74,10 @@ def check(
     wanted = acceptance.wanted(others, loaded)
     named = [inventory.known_server(loaded, name).name for name in names or []]
     chosen = list(dict.fromkeys([*named, *(each.server.name for each in wanted)])) or [
-        name for name in accept or [] if name not in others
+        each.name for each in loaded.servers if each.name in (accept or []) and each.held is None
     ]
+    if accept and not chosen:
+        return WRONG  # all were refused, which is said already
     checked = only(loaded, chosen) if chosen else loaded
     found = run(checked, judge, Renewed, lambda running: examine(running, judge, screen, chosen))
     accepting = _accepting(wanted, found)
@@ -242,7 +245,11 @@ def _left(finding: Finding, accepted: Sequence[Open]) -> dict[str, Any]:
     """Say what of a server is still not accepted."""
     left = tuple(each for each in finding.differences if each not in accepted)
     name, count = finding.status.server, sum(each.now is not None for each in left)
-    more = (f"{counted(count, 'difference')} not accepted; `search-mcp check {name}` shows them",) if count else ()
+    more = (
+        (f"{counted(count, 'difference')} not accepted; `search-mcp check {for_shell(name)}` shows them",)
+        if count
+        else ()
+    )
     return {"differences": left, "changes": more}
 
 
@@ -321,7 +328,7 @@ def _finding(status: Status, session: Session, problems: tuple[str, ...]) -> Fin
         f"it did not list its {kind.value} in time" for kind in Kind if status.state == "ready" and kind not in known
     )
     refused = tuple(
-        f"listing its {kind.value} failed; see search-mcp logs {status.server}"
+        f"listing its {kind.value} failed; see search-mcp logs {for_shell(status.server)}"
         for kind in known
         if session.catalog.is_unlistable(status.server, kind)
     )
@@ -404,7 +411,9 @@ def _of_others(finding: Finding) -> Iterator[str]:
     """Say what only others were given, and what is gone."""
     name, noted = finding.status.server, finding.differences
     if not finding.changes and (others := sorted({each.name for each in noted if each.is_of_another_client})):
-        remedy = f"`search-mcp check {name}` shows it, `search-mcp check --accept {name}` accepts it"
+        remedy = (
+            f"`search-mcp check {for_shell(name)}` shows it, `search-mcp check --accept {for_shell(name)}` accepts it"
+        )
         yield f"another client was given what is not accepted: {enumerated(others)}; {remedy}"
     if gone := [each.name for each in noted if each.now is None]:
         yield f"gone since it was first seen: {enumerated(gone)}"

@@ -7,7 +7,7 @@ accepts by name, and those that the command itself writes into a file.
 import contextlib
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,18 @@ from search_mcp import jsonrpc, secrecy, server
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import entries
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.storage import File
-from search_mcp.config import NOTHING, Config, FaultyFile, ServerConfig, redact
+from search_mcp.config import NOTHING, Config, FaultyFile, ServerConfig
 from search_mcp.errors import ConfigError
 from search_mcp.gate import Origin
 from search_mcp.jsonrpc import altered
 from search_mcp.visible import escaped
 
 _URLS = ("url", "serverUrl", "httpUrl")
+_PROGRAM = ("command", "args", "env", "cwd", *_URLS, "headers", "inheritEnv")
 _INDENT = "  "
 
 
@@ -41,45 +43,62 @@ def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[s
         say(f"{_INDENT}{line}")
 
 
-def show_added(before: Document, after: Document, screen: Terminal) -> None:
-    """Write every program that an edit will add, and an empty line behind them."""
+def show_added(before: Document, after: Document, screen: Terminal, *, with_switched_on: bool = True) -> None:
+    """Write every program that an edit adds, changes or switches on, and an empty line behind them."""
     present = before.members((ROOT,))
-    added = {name: entry for name, entry in after.members((ROOT,)).items() if name not in present}
-    for name, entry in added.items():
+    shown = {
+        name: entry
+        for name, entry in after.members((ROOT,)).items()
+        if _is_new_program(present.get(name), entry)
+        or (with_switched_on and entries.is_disabled(present.get(name)) and not entries.is_disabled(entry))
+    }
+    for name, entry in shown.items():
         show(name, entry, screen)
-    if added:
+    if shown:
         screen.text("")
+
+
+def _is_new_program(before: object, entry: object) -> bool:
+    if not isinstance(entry, Mapping):
+        return False
+    return not isinstance(before, Mapping) or any(before.get(key) != entry.get(key) for key in _PROGRAM)
 
 
 def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     """Write what is run or reached; longer lines than `width` are broken between words, as a shell reads them.
 
-    Secrets that the arguments hold are starred. Values of `env` are not looked for in the arguments: with a value that
-    repeats the command, a file could hide it.
+    The command itself is never starred; of the rest only tokens are, in the places of secrets: nothing else that the
+    file holds decides what is hidden.
     """
     args = entry.get("args") or ()
-    written = {"args": args, "headers": entry.get("headers") or {}, **{key: entry.get(key) for key in _URLS}}
-    secrets = secrecy.spellings(secrecy.find(written))
-
-    def plain(value: object) -> str:
-        return escaped(redact(str(value), secrets))
-
     if entry.get("command"):
-        words = [entry["command"], *(args if isinstance(args, list | tuple) else [args])]
-        yield from _broken([shlex.quote(plain(word)) for word in words], width)
-    for key in (*_URLS, "cwd"):
+        words = map(str, args if isinstance(args, list | tuple) else [args])
+        shown = [str(entry["command"]), *secrecy.shown_arguments(words)]
+        yield from _broken([shlex.quote(escaped(word)) for word in shown], width)
+    for key in _URLS:
         if entry.get(key):
-            yield f"{key}: {plain(entry[key])}"
-    for key in ("env", "headers"):
-        if isinstance(entry.get(key), Mapping) and entry[key]:
-            yield from _broken([f"{key}:", *(escaped(str(name)) for name in entry[key])], width, mark="")
+            yield f"{key}: {escaped(secrecy.shown_url(str(entry[key])))}"
+    if entry.get("cwd"):
+        yield f"cwd: {escaped(str(entry['cwd']))}"
+    if isinstance(entry.get("env"), Mapping) and entry["env"]:
+        variables = [_variable(str(name), str(value)) for name, value in entry["env"].items()]
+        yield from _broken(["env:", *variables], width, mark="")
+    if isinstance(entry.get("headers"), Mapping) and entry["headers"]:
+        names = [shlex.quote(escaped(str(name))) for name in entry["headers"]]
+        yield from _broken(["headers:", *names], width, mark="")
     if inherited := entry.get("inheritEnv"):
-        names = ["all variables"] if inherited is True else [*map(str, inherited)]
-        yield from _broken(["inherits:", *map(escaped, names)], width, mark="")
+        names = ["all variables"] if inherited is True else [shlex.quote(escaped(str(name))) for name in inherited]
+        yield from _broken(["inherits:", *names], width, mark="")
+
+
+def _variable(name: str, value: str) -> str:
+    """Write a variable as a shell reads it; of a secret its name only."""
+    shown, written = secrecy.shown_variable(name, value), shlex.quote(escaped(name))
+    return written if shown is None else f"{written}={shlex.quote(escaped(shown))}"
 
 
 def as_json(server_: ServerConfig) -> dict[str, Any]:
-    """Write a program for scripts, without the values of variables and headers."""
+    """Write a program for scripts, without the values of secret variables and of headers."""
     entry = program_of(server_)
     lines = {"program": [*program_lines(entry, 1 << 30)]}
     return {"name": server_.name, "enabled": server_.enabled, **lines}
@@ -110,7 +129,7 @@ def accept(
 ) -> tuple[Config, list[str]]:
     """Accept the programs of these servers, where there was a doubt; return the names that mean something else.
 
-    A person at a terminal is asked; of a server whose program is not accepted nothing else is.
+    A person at a terminal is asked; a server whose program is refused is held, and nothing else of it is accepted.
 
     Raises:
         Problem: it cannot be remembered.
@@ -126,18 +145,29 @@ def accept(
         show(each.name, program_of(each), options.screen, say)
     if doubtful and not options.screen.agrees(_question(doubtful), is_sure=is_sure or options.as_json):
         options.screen.note("Nothing was accepted.")
-        return config, [name for name in names if name not in [each.name for each in doubtful]]
+        refused = {each.name for each in doubtful}
+        return _refused(config, refused), [name for name in names if name not in refused]
     with remembering(path):
         server.approvals().accept(path, doubtful)
     for each in doubtful:
-        options.screen.note(f"{each.name}: its command is accepted.")
+        options.screen.note(f"{escaped(each.name)}: its command is accepted.")
     freed = {each.name for each in doubtful if each.held is not None}
     servers = tuple(altered(each, held=None) if each.name in freed else each for each in config.servers)
     return altered(config, servers=servers), [name for name in names if name not in freed]
 
 
+def _refused(config: Config, names: Collection[str]) -> Config:
+    """Hold the servers of these names."""
+    held = [
+        altered(each, held=each.held or "you did not accept its command") if each.name in names else each
+        for each in config.servers
+    ]
+    return altered(config, servers=tuple(held))
+
+
 def _question(servers: Sequence[ServerConfig]) -> str:
-    return f"Accept the {'command' if len(servers) == 1 else 'commands'} of {', '.join(each.name for each in servers)}?"
+    names = ", ".join(escaped(each.name) for each in servers)
+    return f"Accept the {'command' if len(servers) == 1 else 'commands'} of {names}?"
 
 
 def accept_written(file: File, changed: Document, options: Options) -> None:

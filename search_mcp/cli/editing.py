@@ -23,7 +23,7 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
-from search_mcp.errors import ConfigError
+from search_mcp.errors import ConfigError, for_shell
 
 PATIENCE_SECONDS = 10.0
 """How long another command may be at its edit, which takes milliseconds: it was stopped in the midst of it."""
@@ -68,7 +68,9 @@ def own_file(options: Options) -> File:
 def command_to_check(options: Options, path: Path) -> str:
     """Write the command that checks the edited file, with `--config` where commands would read another file."""
     read = next((place for place in server.places(options.config, os.environ) if place.is_file()), path)
-    return "search-mcp check" if read == path and options.config is None else f"search-mcp check --config {path}"
+    if read == path and options.config is None:
+        return "search-mcp check"
+    return f"search-mcp check --config {for_shell(str(path))}"
 
 
 def save(file: File, changed: Document, options: Options) -> None:
@@ -268,6 +270,7 @@ def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) ->
             otherwise = f"there are {', '.join(present)}" if present else f"there are none in {file.path}"
             raise Misuse(f"there is no server {name!r}", did_you_mean(closest(name, present), otherwise))
         changed = change(changed, name, _object(present[name]), _object(before.get(name)))
+    consent.show_added(file.document, changed, screen, with_switched_on=False)
     save(file, changed, options)
     if changed == file.document:
         screen.text(f"{listed} {'is' if len({*names}) == 1 else 'are'} already {verb}d.")

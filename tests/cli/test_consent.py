@@ -14,7 +14,7 @@ import pytest
 
 from cli.conftest import Place, server
 from search_mcp import server as serving
-from search_mcp.cli import configuring, consent
+from search_mcp.cli import checkup, configuring, consent
 from search_mcp.cli.consent import program_lines
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
@@ -142,10 +142,13 @@ def test_trust_shows_every_program_and_a_dry_run_shows_it_only(place: Place, the
 
 
 def test_trust_for_scripts(place: Place, theirs: Path) -> None:
-    write(theirs, {"evil": {"command": "x", "args": ["--token", "s3cret-s3cret"], "env": {"A": "s3cret"}}})
+    write(
+        theirs,
+        {"evil": {"command": "x", "args": ["--token", "s3cret-s3cret"], "env": {"API_KEY": "s3cret", "MODE": "fast"}}},
+    )
     ended = place.run("config", "trust", "--json", "--dry-run", str(theirs))
     (told,) = ended.json["servers"]
-    assert told == {"name": "evil", "enabled": True, "program": ["x --token '***'", "env: A"]}
+    assert told == {"name": "evil", "enabled": True, "program": ["x --token '***'", "env: API_KEY MODE=fast"]}
     assert (ended.json["trusted"], ended.json["config"], "s3cret" in ended.out) == (False, str(theirs), False)
 
 
@@ -380,6 +383,11 @@ def test_a_command_is_shown_whole_and_can_be_read_at_80_columns() -> None:
         ({"command": "x", "args": ["--api-key", "s3cret-s3cret"]}, ["x --api-key '***'"]),
         ({"url": "https://me:s3cret@x/y", "headers": {"A": "s3cret"}}, ["url: https://***@x/y", "headers: A"]),
         ({"command": "sh", "args": ["-c", "rm -rf x"], "env": {"KEY": "rm -rf x"}}, ["sh -c 'rm -rf x'", "env: KEY"]),
+        ({"command": "sh", "args": ["-c", "TOKEN=1;evil"], "headers": {"X": "TOKEN=1;evil"}},
+            ["sh -c 'TOKEN=1;evil'", "headers: X"]),
+        ({"command": "/token=abcdef/x"}, ["/token=abcdef/x"]),
+        ({"command": "x", "env": {"PATH": "/a/bin", "A": "x y", "A B": "", "KEY": "s3cret"}},
+            ["x", "env: PATH=/a/bin A='x y' 'A B'='' KEY"]),
         ({"command": "x", "cwd": "/a", "inheritEnv": True}, ["x", "cwd: /a", "inherits: all variables"]),
         ({"command": "x", "inheritEnv": ["A", "B"]}, ["x", "inherits: A B"]),
     ],
@@ -493,3 +501,52 @@ def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
     ended = place.run("config", "distrust")
     assert ended.code == 1
     assert "does not exist and was never trusted; name the project's folder" in ended.err
+
+
+@pytest.mark.parametrize("names", [None, ["evil"]])
+def test_a_program_that_is_refused_is_not_started(place: Place, theirs: Path, names: list[str] | None) -> None:
+    options = Options(screen=Asked(answer=False), config=str(theirs))
+    assert inspect.unwrap(checkup.check)(options, names, accept=["evil"], yes=False) == 1
+    assert not mark(place).exists()
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_names_are_escaped_where_consent_is_asked_for(
+    theirs: Path, answer: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(theirs, {"x? y\nEverything is accepted.\n\u202e": {"command": "x"}})
+    screen = Asked(answer)
+    loaded, _ = serving.load(str(theirs), {})
+    names = [each.name for each in loaded.servers]
+    consent.accept(names, loaded, theirs, Options(screen=screen, config=str(theirs)), is_sure=False)
+    shown = r"x? y\u{a}Everything is accepted.\u{a}\u{202e}"
+    assert screen.questions == [f"Accept the command of {shown}?"]
+    told = " ".join(capsys.readouterr().err.split())
+    assert told == (f"{shown}: its command is accepted." if answer else "Nothing was accepted.")
+
+
+def test_a_program_that_is_switched_on_or_becomes_another_is_shown(place: Place) -> None:
+    entry = {"command": "npx", "args": ["-y", "pkg"]}
+    place.configure({"old": {**entry, "disabled": True}, "far": {"url": "https://x/mcp"}})
+    write(place.folder / ".mcp.json", {"new": entry})
+    ended = place.run("import", ".mcp.json")
+    assert "enabled as old" in ended.out
+    assert ended.out.startswith("old\n  npx -y pkg\n")
+    ended = place.run("enable", "far", "--dry-run")
+    assert ended.out.startswith("far\n  npx -y mcp-remote https://x/mcp\n")
+    assert place.run("enable", "old").out == "old is already enabled.\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="quotes of POSIX")
+def test_remedies_can_be_copied_whatever_a_name_holds(place: Place) -> None:
+    path = place.folder / "$(touch x)" / "c.json"
+    write(path, {"$(id)": {"url": "https://x"}})
+    ended = place.run("config", "validate", "--config", str(path))
+    assert "`search-mcp enable '$(id)'` makes" in ended.err
+    ended = place.run("enable", "$(id)", "--config", str(path))
+    assert ended.code == 0, ended
+    write(place.folder / ".mcp.json", {"new": {"command": "x"}})
+    ended = place.run("import", ".mcp.json", "--config", str(path))
+    assert f"Next: search-mcp check --config '{path}'\n" in ended.err
+    path.write_text('{"mcpServers": {"a": {"command": 1}, "b": {"command": 2}}}')
+    assert f"search-mcp config validate --config '{path}' names all" in place.run("list", "--config", str(path)).err

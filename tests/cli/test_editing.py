@@ -222,7 +222,8 @@ def test_enable_lets_a_remote_server_run_through_a_bridge(place: Place, config: 
     if not switch:
         assert "`search-mcp enable linear` makes it run through npx mcp-remote" in place.run("config", "validate").err
     ended = place.run("enable", "linear")
-    assert (ended.code, ended.out) == (0, f"Enabled linear in {config}.\n")
+    shown = "linear\n  npx -y mcp-remote https://mcp.linear.app/mcp\n\n"
+    assert (ended.code, ended.out) == (0, f"{shown}Enabled linear in {config}.\n")
     assert ended.err == f"linear: runs {ABOUT_BRIDGES}"
     assert '// mine\n  "tags": ["work"]' in config.read_text()
     (entry,) = jsonc.parse(config.read_bytes(), source="").value["mcpServers"].values()  # type: ignore[index]
