@@ -17,7 +17,7 @@ from typing import Any
 from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
-from search_mcp.errors import for_shell, short_reason
+from search_mcp.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, WireError, short_reason
 from search_mcp.jsonrpc import Fields, Struct, altered
 from search_mcp.model import Entry, Freshness, Kind, Page
 
@@ -337,6 +337,20 @@ class Catalog:
             return frozenset(entry.key for entry in page.entries)
         return page.changed | page.new
 
+    def why_withheld(self, server: str, kind: Kind, key: str, name: str) -> WireError:
+        """Say why a tool or prompt that is withheld cannot be used under this name."""
+        withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
+        return withheld(name, server, *self._servers[server].remedies, is_new=key in self.new(server, kind))
+
+    def why_hidden(self, name: str) -> WireError | None:
+        """Say why a tool that its server has is not shown: it is withheld, or `readOnly` leaves it out."""
+        item = self.withheld_tools().find(name)
+        if item is not None:
+            return self.why_withheld(item.server, Kind.TOOLS, item.key, name)
+        owners, own = self.prefixes.split(name)
+        hiding = [each for each in owners or self._servers if self.is_hidden_by_read_only(each, own)]
+        return HiddenByReadOnly(name, hiding[0]) if len(hiding) == 1 else None
+
     def withheld_tools(self) -> "NamedItems":
         """All of those, for the user to look at."""
         withheld = (
@@ -457,20 +471,28 @@ class Catalog:
         pages = {kind: page for kind in _COMPARED if (page := self._pages.get((server, kind))) is not None}
         is_withheld = "; nothing of it is shown until then" if self.is_pinned(server) else ""
         yield from sorted({page.trouble + is_withheld for page in pages.values() if page.trouble})
-        parts = []
-        for kind, page in pages.items():
-            noun = kind.value.removesuffix("s")
-            if page.changed:
-                parts.append(f"not defined as when first seen: {_named(noun, page.changed)}")
-            if page.new:
-                parts.append(f"new: {_named(noun, page.new)}")
+        nouns = {kind: kind.value.removesuffix("s") for kind in pages}
+        changed = [_named(nouns[kind], page.changed) for kind, page in pages.items() if page.changed]
+        new = [_named(nouns[kind], page.new) for kind, page in pages.items() if page.new]
+        count = sum(len(page.changed) + len(page.new) for page in pages.values())
         if is_about_changed:
-            parts.append("its title or instructions are not what they were when first seen")
-        if parts:
-            name = for_shell(server)
-            remedy = f"`search-mcp check {name}` shows the differences, `search-mcp check --accept {name}` accepts them"
-            withheld = "; withheld until it is accepted" if self.is_pinned(server) else ""
-            yield f"{'; '.join(parts)}{withheld}; {remedy}"
+            changed.append("title or instructions")
+        if changed or new:
+            yield self.sentence_about(server, changed, new, count + 2 * is_about_changed)
+
+    def sentence_about(
+        self, server: str, changed: Sequence[str], new: Sequence[str], count: int, accepting: str = "you accept"
+    ) -> str:
+        """Say what of a server is changed and new, whether that is withheld, and what shows and accepts it."""
+        said = [f"changed: {', '.join(changed)}"] if changed else []
+        said += [f"{'New' if said else 'new'}: {', '.join(new)}"] if new else []
+        show, accept = self._servers[server].remedies
+        them, verb = ("it", "It is") if count == 1 else ("them", "They are")
+        if self.is_pinned(server):
+            said.append(f"{verb} withheld until {accepting} {them}: `{show}` shows {them}, `{accept}` accepts {them}")
+        else:
+            said.append(f"`{show}` shows {them}, `{accept}` accepts {them}")
+        return ". ".join(said)
 
     def _claims(self) -> Mapping[tuple[str, str], str]:
         """Every URI that a server says is its own, and where it says so first."""

@@ -7,11 +7,11 @@ come from: all are passed in. A fault of one server is that server's `problem`, 
 """
 
 import re
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path, PurePath
-from sys import float_info
 from typing import Annotated, Any, Final, Literal
 
 from search_mcp import jsonc, jsonrpc, secrecy
@@ -53,7 +53,7 @@ _SEPARATOR = "^(auto|[._-]{1,4})$"
 
 
 _Strings = tuple[str, ...]
-_Seconds = Annotated[float, Meta(gt=0, le=float_info.max)]
+_Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 _Number = Annotated[int, Meta(gt=0)]
 _NameLength = Annotated[int, Meta(ge=16)]
 _Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
@@ -124,6 +124,18 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """How it is started or reached, as JSON, before placeholders are filled in: this is what a user trusts."""
     held: str | None = None
     """Why it must not be started before the user has accepted its program."""
+    file: str = ""
+    """The configuration file that a command for it has to name; empty for the user's own."""
+
+    def check(self, *options: str) -> str:
+        """Write the command that checks this server, for a person to copy."""
+        named = ("--config", quoted(self.file)) if self.file else ()
+        return " ".join(("search-mcp check", *options, quoted(self.name), *named))
+
+    @property
+    def remedies(self) -> tuple[str, str]:
+        """The commands that show what of it is not accepted, and that accept it."""
+        return self.check(), self.check("--accept")
 
     @property
     def may_run(self) -> bool:
@@ -187,11 +199,19 @@ class FaultyFile(ConfigError):
 
 
 def parse(
-    text: str | bytes, *, source: str, variables: Mapping[str, str], home: str, config_dir: str, python: str
+    text: str | bytes,
+    *,
+    source: str,
+    variables: Mapping[str, str],
+    home: str,
+    config_dir: str,
+    python: str,
+    named: str = "",
 ) -> Config:
     """Read the text of an mcp-servers.json.
 
     `variables` looks names up as the platform does: on Windows `os.environ` itself, which ignores case.
+    `named` is what a command has to name with `--config` to read this file, if it has to.
 
     Raises:
         FaultyFile: it is an object with servers, but wrong in some places.
@@ -204,7 +224,7 @@ def parse(
     servers, problems = [], []
     for name, entry in file.mcp_servers.items():
         server, complaints = _resolve(name, entry, _defaults(entry, words["mcp_servers"][name], file.settings), places)
-        servers.append(server)
+        servers.append(jsonrpc.altered(server, file=named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
     faults += _equal_prefixes(document, servers)
@@ -243,6 +263,14 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
         text = text.replace(secret, "***")
     return text
+
+
+def quoted(word: str) -> str:
+    """Quote a word for a command that a person may copy: a server's name may be any text."""
+    if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
+        return word
+    # For the few names that need it, not for every start.
+    return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
 
 
 def command_line(server: ServerConfig) -> str:

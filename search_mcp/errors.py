@@ -152,14 +152,22 @@ class Withheld(WireError):
     code = INVALID_PARAMS
     noun: ClassVar[str]
 
-    def __init__(self, name: str, server: str) -> None:
-        super().__init__(name, server)
-        self.name, self.server = name, server
+    def __init__(self, name: str, server: str, show: str, accept: str, *, is_new: bool = False) -> None:
+        """`show` and `accept` are the commands for the user."""
+        super().__init__(name, server, show, accept, is_new)
+        self.name, self.server, self.is_new = name, server, is_new
+        self._remedy = f"the user reads it with `{show}` and accepts it with `{accept}`"
 
     def __str__(self) -> str:
-        remedy = f"the user reads it with `search-mcp check {for_shell(self.server)}` and accepts it with "
-        remedy += f"`search-mcp check --accept {for_shell(self.server)}`"
-        return f"{self.noun} withheld: {self.name} is not defined as it was when first seen; {remedy}"
+        return f"{self.what}; {self._remedy}"
+
+    @property
+    def what(self) -> str:
+        new, changed = (
+            "is new since the server was first seen, and not accepted yet",
+            "is not defined as it was when first seen",
+        )
+        return f"{self.noun} withheld: {self.name[:LONGEST_NAME]} {new if self.is_new else changed}"
 
     def data(self) -> Mapping[str, Any]:
         return {"server": self.server}
@@ -178,14 +186,14 @@ class NotCompared(WireError):
 
     code = BACKEND_ERROR
 
-    def __init__(self, server: str, kind: str) -> None:
-        super().__init__(server, kind)
-        self.server, self.kind = server, kind
+    def __init__(self, server: str, kind: str, show: str) -> None:
+        super().__init__(server, kind, show)
+        self.server, self.kind, self.show = server, kind, show
 
     def __str__(self) -> str:
         return (
             f"MCP server '{self.server}' did not list its {self.kind}, and \"pinTools\" admits only what can be "
-            f"compared with what was accepted; `search-mcp check {for_shell(self.server)}` shows why"
+            f"compared with what was accepted; `{self.show}` shows why"
         )
 
     def data(self) -> Mapping[str, Any]:

@@ -24,12 +24,10 @@ from search_mcp.errors import (
     NotReadOnly,
     NotRunning,
     PromptNotFound,
-    PromptWithheld,
     ResourceNotFound,
     SwitchedOff,
     TaskNotFound,
     ToolNotFound,
-    ToolWithheld,
     WireError,
     for_shell,
     invalid_params,
@@ -407,7 +405,7 @@ class Router:
             if status.state in ENDED_STATES and status.state != FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
             if own in self._catalog.withheld(server, kind):
-                raise (ToolWithheld if kind is Kind.TOOLS else PromptWithheld)(call.target, server)
+                raise self._catalog.why_withheld(server, kind, own, call.target)
             if kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
                 continue
             if kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):

@@ -222,6 +222,7 @@ def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:
         home=str(Path.home()),
         config_dir=str(path.resolve().parent),
         python=sys.executable,
+        named="" if real_path(path) == real_path(own_place()) else str(path.absolute()),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item, fold
-from search_mcp.errors import for_shell, short_reason
+from search_mcp.errors import short_reason
 from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.list_limits import size
 from search_mcp.model import Audience, Kind, ServerFacts, Status
@@ -397,8 +397,7 @@ class OwnTools:
             elif own in ours:
                 described.append(ours[own])
             else:
-                near = shown.near(name) if len(unknown) < MOST_SUGGESTED_FOR else []
-                unknown.append({"name": name, "suggestions": near, **self._why_unknown(name)})
+                unknown.append({"name": name, **self._why_unknown(name, shown, len(unknown))})
         body: dict[str, Any] = {"tools": described}
         if unknown:
             body["unknown"] = unknown
@@ -407,8 +406,17 @@ class OwnTools:
             body["leftOut"] = left_out
         return _on_one_line(jsonrpc.encode(body)), body
 
-    def _why_unknown(self, name: str) -> dict[str, Any]:
-        """Say that the server is down whose prefix a name carries, if it is."""
+    def _why_unknown(self, name: str, shown: ShownNames, position: int) -> dict[str, Any]:
+        """Say why a call of it is refused; else suggest others, and say if the server is down whose prefix it carries.
+
+        `position`: how many are unknown before it.
+        """
+        if (refusal := self._catalog.why_hidden(name)) is not None:
+            return {"reason": str(refusal)}
+        near = shown.near(name) if position < MOST_SUGGESTED_FOR else []
+        return {"suggestions": near, **self._why_down(name)}
+
+    def _why_down(self, name: str) -> dict[str, Any]:
         for status in self._statuses():
             if fold(name).startswith(f"{fold(status.server)}_") and (
                 status.state == "disabled" or self._is_down(status)
@@ -420,6 +428,7 @@ class OwnTools:
 
     def _list_servers(self, _arguments: Mapping[str, Any], _shown: ShownNames, _audience: Audience) -> _Answer:
         servers: list[dict[str, Any]] = []
+        lines: list[str] = []
         tools = Counter(item.server for item in self._catalog.tools())
         room = INSTRUCTIONS_LENGTH
         for status in self._statuses():
@@ -435,13 +444,15 @@ class OwnTools:
             if self._facts[status.server].read_only:
                 server["readOnly"] = True
                 server["leftOut"] = len(self._catalog.hidden_by_read_only(status.server))
-            server.update(self._changes(status))
+            changes = self._changes(status)
+            server.update(changes)
             own = _trimmed(status.offer.instructions, min(room, SERVER_INSTRUCTIONS_LENGTH)) if status.offer else ""
             if own:
                 server["instructions"] = own
                 room -= len(own)
             servers.append(server)
-        lines = [_server_text(server) for server in servers] or ["No servers are configured."]
+            lines.append(_server_text(server, self._changes_text(changes, status.server)))
+        lines = lines or ["No servers are configured."]
         if self.configuration_error is None:
             return "\n".join(lines), {"servers": servers}
         broken = f"The last edit of the configuration has no effect: {self.configuration_error}"
@@ -459,6 +470,26 @@ class OwnTools:
             found["changedInstructions"] = True
         return {**found, "withheld": self._catalog.is_pinned(name)} if found else {}
 
+    def _changes_text(self, changes: Mapping[str, Any], server: str) -> str:
+        """Write that as a sentence."""
+        if not changes:
+            return ""
+        changed: list[str] = []
+        new: list[str] = []
+        count = 0
+        for noun in ("Tool", "Prompt"):
+            if keys := changes.get(f"changed{noun}s"):
+                changed.append(
+                    f"{noun.lower()}{'s' if len(keys) > 1 else ''} {', '.join(map(_key, keys[:MOST_NAMED]))}"
+                )
+            if number := changes.get(f"new{noun}s", 0):
+                new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
+            count += len(keys or ()) + number
+        if "changedInstructions" in changes:
+            changed.append("title or instructions")
+            count += 2
+        return self._catalog.sentence_about(server, changed, new, count, "the user accepts")
+
 
 def _trimmed(text: str, length: int) -> str:
     """Cut a server's instructions at a word."""
@@ -469,7 +500,7 @@ def _trimmed(text: str, length: int) -> str:
     return f"{head.rpartition(' ')[0] or head}…" if head else ""
 
 
-def _server_text(server: Mapping[str, Any]) -> str:
+def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
     """Write all that is said of a server in one line, whatever it says itself."""
     text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
     if "description" in server:
@@ -482,10 +513,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
         text += f" ({server['note']})"
     if "readOnly" in server:
         text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
-    if "withheld" in server:
-        text += f"; not as when first seen{' and withheld' if server['withheld'] else ''}: {_changes_text(server)} "
-        name = for_shell(server["name"])
-        text += f"(`search-mcp check {name}` shows it, `search-mcp check --accept {name}` accepts it)"
+    if changes:
+        text += f"; {changes}"
     if "instructions" in server:
         text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
     return one_line(text)
@@ -497,15 +526,6 @@ def _key(tool: str) -> str:
 
 
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_./-]{1,128}")
-
-
-def _changes_text(server: Mapping[str, Any]) -> str:
-    changed = [*server.get("changedTools", ()), *server.get("changedPrompts", ())]
-    parts = [", ".join(map(_key, changed[:MOST_NAMED]))] if changed else []
-    for key, noun in (("newTools", "new tool"), ("newPrompts", "new prompt")):
-        if count := server.get(key):
-            parts.append(f"{count} {noun}{'' if count == 1 else 's'}")
-    return "; ".join([*parts, *(["its instructions"] if "changedInstructions" in server else [])])
 
 
 def _argument(arguments: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from search_mcp import jsonrpc
 from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig
-from search_mcp.errors import for_shell
 from search_mcp.files import locked, write_whole
 
 if TYPE_CHECKING:
@@ -163,7 +162,7 @@ def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
     """Say why nothing can be compared, and the remedy."""
     what = f"the record of its accepted definitions {path}"
     if isinstance(exc, ValueError):
-        remedy = f"`search-mcp check --accept {for_shell(config.name)}` starts a new one"
+        remedy = f"`{config.check('--accept')}` starts a new one"
         why = f"{what} is damaged, or of another version: {exc}; {remedy}"
     else:
         assert isinstance(exc, OSError)

@@ -758,6 +758,32 @@ def test_a_withheld_tool_keeps_its_bare_name_from_others() -> None:
     assert catalog((server("a"), theirs), (server("b"), tools("y"))).tools().find_bare("x") is not None
 
 
+def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
+    """A server's name may hold spaces and what a shell acts on."""
+    page = Page((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
+    odd = server("a; rm x", pin_tools=True, file="/my files/servers.json")
+    merged = catalog((odd, page), (server("b"), Page((tool("x"),), new=frozenset({"x"}))))
+    words = "'a; rm x' --config '/my files/servers.json'"
+    assert dict(merged.changes(["a; rm x"])) == {
+        "a; rm x": "changed: tool send, title or instructions. New: tool drop. "
+        "They are withheld until you accept them: "
+        f"`search-mcp check {words}` shows them, `search-mcp check --accept {words}` accepts them",
+        "b": "new: tool x. `search-mcp check b` shows it, `search-mcp check --accept b` accepts it",
+    }
+
+
+def test_the_reason_why_a_tool_is_not_shown() -> None:
+    page = Page((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
+    merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
+    remedy = "the user reads it with `search-mcp check a` and accepts it with `search-mcp check --accept a`"
+    changed, new, read_only = map(merged.why_hidden, ("a.send", "a__drop", "g.commit"))
+    assert str(changed) == f"Tool withheld: a.send is not defined as it was when first seen; {remedy}"
+    new_text = "is new since the server was first seen, and not accepted yet"
+    assert str(new) == f"Tool withheld: a__drop {new_text}; {remedy}"
+    assert "Tool not known to be read-only: g.commit" in str(read_only)
+    assert merged.why_hidden("a.other") is None
+
+
 def test_a_server_that_is_switched_off_keeps_its_prefix() -> None:
     merged = catalog((server("a"), tools("git_x", "x")))
     assert merged.tools().find_bare("git_x") is not None

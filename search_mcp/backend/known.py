@@ -413,9 +413,10 @@ class Known:
         """Say why a pinned server is not given a call: what it is for is not known to be accepted."""
         page = self._pages.get(kind)
         if page is None:
-            return NotCompared(self._config.name, kind.value)
+            return NotCompared(self._config.name, kind.value, self._config.check())
         if page.trouble or key in page.changed or key in page.new:
-            return (ToolWithheld if kind is Kind.TOOLS else PromptWithheld)(name, self._config.name)
+            withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
+            return withheld(name, self._config.name, *self._config.remedies, is_new=key in page.new)
         if page is not self._keyed.get(kind, (None, ()))[0]:
             self._keyed[kind] = page, frozenset(entry.key for entry in page.entries)
         if key not in self._keyed[kind][1]:

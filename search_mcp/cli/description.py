@@ -146,7 +146,8 @@ class Described:
     server: str | None
     definition: Fields
     input_schema: Mapping[str, Any]
-    is_withheld: bool = False
+    withheld: str = ""
+    """Why it is withheld, if it is."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,9 @@ def described(session: Session, name: str) -> Described | None:
     withheld = session.catalog.withheld_tools().find(name)
     if withheld is not None:  # nobody else is shown it, but whoever is to accept it has to see it
         definition = full_definition(withheld, withheld.name, session.audience)
-        return Described(withheld.name, withheld.server, definition, withheld.input_schema, is_withheld=True)
+        is_new = withheld.key in session.catalog.new(withheld.server)
+        why = "new since the server was first seen" if is_new else "its definition is not accepted"
+        return Described(withheld.name, withheld.server, definition, withheld.input_schema, why)
     return None
 
 
@@ -200,6 +203,8 @@ def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     for status in session.needed_for(name):
         if status.state in ("failed", "held", "starting", "disabled"):
             return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
+    if (refusal := session.catalog.why_hidden(name)) is not None:
+        return of_call(refusal, name, session.config.servers)
     return of_call(ToolNotFound(name, near), name, session.config.servers)
 
 
@@ -235,7 +240,7 @@ def show_definition(tool: Described, terminal: Terminal) -> None:
     fields = [text for key, kind, _, about in (*parameters, *result) for text in (key, kind, about)]
     shown = [heading, description, *fields]
     _show_others(list(other_texts(tool.definition, shown)), terminal)
-    if not tool.is_withheld:
+    if not tool.withheld:
         terminal.text("")
         terminal.command_line(example(tool))
 
@@ -314,8 +319,8 @@ def _hints(tool: Described) -> str:
         parts.insert(0, "destructive")
     if read.get("openWorldHint") is True:
         parts.append("reaches other systems")
-    if tool.is_withheld:
-        parts.append("withheld: its definition has changed since it was first seen")
+    if tool.withheld:
+        parts.append(f"withheld: {tool.withheld}")
     return ", ".join(parts)
 
 

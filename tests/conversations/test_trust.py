@@ -88,6 +88,22 @@ def test_a_pinned_tool_that_changed_is_withheld_until_it_is_accepted(pair: Pair,
     call.gets(text("x"))
 
 
+def test_describe_tools_gives_the_reason_that_a_call_gives(pair: Pair, tmp_path: Path) -> None:
+    pair.alpha.config = {"pin_tools": True}
+    pair.distrusts_in(tmp_path)
+    pair.front.opens()
+    pair.comes_back()
+    pair.alpha.tools = [GREET, POISONED, tool("delete_all")]
+    pair.front.opens()
+    for name, why in [("alpha.echo", "is not defined as it was"), ("alpha.delete_all", "is new since")]:
+        refused = pair.front.calls(name).fails(-32602).body["error"]["message"]
+        assert why in refused
+        (unknown,) = pair.front.calls("describe_tools", names=[name]).result()["structuredContent"]["unknown"]
+        assert unknown == {"name": name, "reason": refused}
+    listed = pair.front.calls("list_servers").result()["content"][0]["text"]
+    assert "changed: tool echo. New: 1 tool. They are withheld until the user accepts them: `search-mcp check" in listed
+
+
 def test_a_pinned_tool_that_changed_while_it_was_listed_goes(pair: Pair, tmp_path: Path) -> None:
     pair.alpha.config = {"pin_tools": True}
     pair.distrusts_in(tmp_path)

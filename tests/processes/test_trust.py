@@ -43,8 +43,9 @@ def test_a_pinned_tool_that_changed_is_withheld_until_the_user_accepts_it(serve:
         assert "Tool withheld: bank.pay" in refused["message"]
 
         checked = check(run)
-        assert "not defined as when first seen: tool pay; withheld until it is accepted" in checked.stdout
-        assert "search-mcp check --accept bank" in checked.stdout
+        assert "changed: tool pay. It is withheld until you accept it: " in checked.stdout
+        assert f"`search-mcp check --accept bank --config {run.config}` accepts it" in " ".join(checked.stdout.split())
+        assert f"search-mcp check --accept bank --config {run.config}`" in refused["message"]
         for words in (["bank"], ["--accept", "bank.pay"]):
             shown = check(run, *words)
             assert "bank.pay (changed tool)" in shown.stdout
