@@ -60,6 +60,8 @@ _Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
 _Name = Annotated[str, Meta(min_length=1)]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
+_PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callTool", "confirmCommands"})
+"""Keys that keep something from being done: a misspelt one is a fault, or all would be done without a word."""
 _SHORT_KEY = 4
 """Characters; in a key this short a transposition is a larger part of it."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds"}
@@ -222,8 +224,14 @@ def parse(
     file, faults = _read(document, words)
     places = Places(variables, home, config_dir, python)
     servers, problems = [], []
+    misspelt = _misspelt(document)
+    faults += [document.error(*each) for each in misspelt if each[0][0] == "settings"]
     for name, entry in file.mcp_servers.items():
-        server, complaints = _resolve(name, entry, _defaults(entry, words["mcp_servers"][name], file.settings), places)
+        said = words["mcp_servers"][name]
+        of_server = [
+            (path[2:], problem, remedy) for path, problem, remedy in misspelt if path[:2] == ("mcpServers", name)
+        ]
+        server, complaints = _resolve(name, entry, _defaults(entry, said, file.settings), places, of_server)
         servers.append(jsonrpc.altered(server, file=named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
@@ -400,7 +408,7 @@ def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[s
 
 
 def _resolve(
-    name: str, entry: Entry, defaults: Mapping[str, Any], places: Places
+    name: str, entry: Entry, defaults: Mapping[str, Any], places: Places, misspelt: Sequence[Complaint] = ()
 ) -> tuple[ServerConfig, Sequence[Complaint]]:
     """Fill in an entry, and say what keeps the server from being started."""
     expansion = Expansion(places)
@@ -408,7 +416,7 @@ def _resolve(
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
-    complaints = _complaints(name, entry, command, expansion.complaints)
+    complaints = [*misspelt, *_complaints(name, entry, command, expansion.complaints)]
     written = {"args": args, "env": env, "headers": entry.headers}
     server = ServerConfig(
         name=name,
@@ -504,16 +512,31 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
 # What deserves a word but stops nothing.
 
 
-def _warnings(document: Document, file: File) -> Iterator[str]:
-    unknown = {
+def _unknown(document: Document) -> Mapping[KeyPath, Collection[str]]:
+    """Find the keys that mean nothing, each with those that do in its place."""
+    return {
         (*path, key): known
         for path, found, known in _objects(document.value)
         if isinstance(found, dict)
         for key in found
         if key not in known
     }
+
+
+def _misspelt(document: Document) -> list[Complaint]:
+    """Find the keys that are most like one that protects."""
+    meant = {path: _meant(str(path[-1]), known) for path, known in _unknown(document).items()}
+    return [
+        (path, f'unknown key "{path[-1]}", most like "{key}"', f'write "{key}", or remove it')
+        for path, key in meant.items()
+        if key in _PROTECTIVE
+    ]
+
+
+def _warnings(document: Document, file: File) -> Iterator[str]:
+    unknown = _unknown(document)
     for path in document.lines if unknown else ():  # in the order of the text
-        if path in unknown:
+        if path in unknown and _meant(str(path[-1]), unknown[path]) not in _PROTECTIVE:
             yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
     if file.settings.listing == "search" and file.settings.call_tool == "off":
         problem = 'with "listing": "search" most clients can call no tool that is not pinned'
@@ -550,11 +573,19 @@ def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:
 def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:
     if key in _KEYS_OF_OTHER_CLIENTS:
         return "a key of other clients, ignored here", f"use {_KEYS_OF_OTHER_CLIENTS[key]}"
+    meant = _meant(key, known)
+    return "unknown key, ignored", "remove it" if meant is None else f'did you mean "{meant}"?'
+
+
+def _meant(key: str, known: Iterable[str]) -> str | None:
+    """Give the key that a misspelt one is most like, if it is like any."""
+    if key in _KEYS_OF_OTHER_CLIENTS:
+        return None
     folded = {_fold(name): name for name in known}
     difflib = import_module("difflib")  # for the first unknown key, not for every start
     cutoff = 0.75 if len(key) > _SHORT_KEY else 0.65  # "evn" is "env" to two thirds
     nearest = difflib.get_close_matches(_fold(key), folded, n=1, cutoff=cutoff)
-    return "unknown key, ignored", f'did you mean "{folded[nearest[0]]}"?' if nearest else "remove it"
+    return folded[nearest[0]] if nearest else None
 
 
 def _fold(key: str) -> str:

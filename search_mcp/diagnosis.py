@@ -7,6 +7,7 @@ Loaded for a file that is wrong, and by commands for people: pydantic takes long
 
 import json
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -60,6 +61,8 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "firstListSeconds": ('"auto" or a positive number', '"auto"'),
 }
 """What the value of a key must be, and what somebody who got it wrong should write; of a choice its type says it."""
+_WITHOUT_EXAMPLE: Final = {"callTool"}
+"""Choices whose default allows most: nobody is advised to write it for a word that was meant to allow less."""
 _BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")
 
 
@@ -76,7 +79,8 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
         if errors[0]["type"] == "json_invalid":  # this parser goes less deep than the one that has read the file
             return [((), "nested too deeply", "simplify the file")], {"mcp_servers": {}}
         paths = [each["loc"] for each in errors]
-        return [_complaint(_in_the_files_words(*path)) for path in paths], _without(decoded, paths)
+        complaints = [_complaint(_in_the_files_words(*path), _at(decoded, path)) for path in paths]
+        return complaints, _without(decoded, paths)
     raise AssertionError("pydantic finds no fault where there is one")
 
 
@@ -137,15 +141,24 @@ def _without(decoded: object, faults: Iterable[KeyPath]) -> dict[str, Any]:
     return {"mcp_servers": {}, **sound}
 
 
-def _complaint(path: KeyPath) -> Complaint:
+def _at(decoded: Any, path: KeyPath) -> object:
+    """Give the value at a path, if there is one."""
+    for key in path:
+        if not isinstance(decoded, dict):
+            return None
+        decoded = decoded.get(key)
+    return decoded
+
+
+def _complaint(path: KeyPath, value: object = None) -> Complaint:
     """Say what must stand at the innermost key on `path` that is one of ours, and what to write."""
     match path:
         case ("mcpServers", "", "[key]"):
             return path, "a server's name must not be empty", 'write a name, such as "files"'
         case ("mcpServers", _, str(key), *_):
-            return path, *_wrong(Entry, key)
+            return path, *_wrong(Entry, key, value)
         case ("settings", str(key), *_):
-            return path, *_wrong(Settings, key)
+            return path, *_wrong(Settings, key, value)
         case ("mcpServers", _):
             return path, "a server must be an object", 'write {"command": "npx", "args": ["-y", "pkg"]}'
         case (str(key),):
@@ -154,8 +167,11 @@ def _complaint(path: KeyPath) -> Complaint:
             return path, "the file must hold one object", 'write {"mcpServers": {}}'
 
 
-def _wrong(model: type[Struct], key: str) -> tuple[str, str]:
+def _wrong(model: type[Struct], key: str, value: object) -> tuple[str, str]:
     must_be, example = form(model, key)
+    if key not in _FORMS:
+        near = get_close_matches(value.lower(), _words(model, key), n=1, cutoff=0.7) if isinstance(value, str) else []
+        example = f'"{near[0]}"' if near else "one of them" if key in _WITHOUT_EXAMPLE else example
     return f'"{key}" must be {must_be}', f"write {example}"
 
 
@@ -166,5 +182,11 @@ def form(model: type[Struct], key: str) -> tuple[str, str]:
 
 def _choice(model: type[Struct], key: str) -> tuple[str, str]:
     (member,) = (each for each in declared(model) if each.name == keys(model)[key])
-    *words, last = (f'"{word}"' for word in get_args(member.type))
+    *words, last = (f'"{word}"' for word in _words(model, key))
     return f"{', '.join(words)} or {last}", f'"{member.default}"'
+
+
+def _words(model: type[Struct], key: str) -> tuple[str, ...]:
+    (member,) = (each for each in declared(model) if each.name == keys(model)[key])
+    words: tuple[str, ...] = get_args(member.type)
+    return words

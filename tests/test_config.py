@@ -398,7 +398,10 @@ WRONG_SETTINGS = [
     ("firstListSeconds", -1, '"auto" or a positive number', '"auto"'),
     ("startup", 1, '"auto", "eager" or "lazy"', '"auto"'),
     ("readOnly", "true", "true or false", "true without quotes"),
-    ("callTool", True, '"all", "read-only" or "off"', '"all"'),
+    ("callTool", True, '"all", "read-only" or "off"', "one of them"),
+    ("callTool", "none", '"all", "read-only" or "off"', "one of them"),
+    ("callTool", "raed-only", '"all", "read-only" or "off"', '"read-only"'),
+    ("callTool", "readOnly", '"all", "read-only" or "off"', '"read-only"'),
 ]
 
 
@@ -496,7 +499,6 @@ WARNINGS = [
         'mcpServers.s.call_timeout_seconds: unknown key, ignored; did you mean "callTimeoutSeconds"?',
     ),
     ('"zebra": 1', "mcpServers.s.zebra: unknown key, ignored; remove it"),
-    ('"tools": {"alow": []}', 'mcpServers.s.tools.alow: unknown key, ignored; did you mean "allow"?'),
     (
         '"autoApprove": ["x"]',
         "mcpServers.s.autoApprove: a key of other clients, ignored here; use the client's own approval",
@@ -515,6 +517,38 @@ def test_warnings(keys: str, warning: str) -> None:
     got = parse('{"mcpServers": {"s": {"command": "c",\n' + keys + "}}}")
     assert got.warnings == (f"f:2: {warning}",)
     assert [altered(each, program=b"") for each in got.servers] == [PLAIN]
+
+
+MISSPELT = [
+    # more keys of the server, path of the wrong one, the right one
+    ({"readonly": True}, "readonly", "readOnly"),
+    ({"pinTool": True}, "pinTool", "pinTools"),
+    ({"tool": {"deny": ["x"]}}, "tool", "tools"),
+    ({"tools": {"denny": ["x"]}}, "tools.denny", "deny"),
+    ({"tools": {"alow": []}}, "tools.alow", "allow"),
+]
+
+
+@pytest.mark.parametrize(("keys", "path", "meant"), MISSPELT)
+def test_a_server_with_a_misspelt_key_that_protects_is_not_started(
+    keys: dict[str, object], path: str, meant: str
+) -> None:
+    """It would run without the protection that was meant."""
+    got = parse(json.dumps({"mcpServers": {"s": {"command": "c", **keys}}}))
+    wrong = f'unknown key "{path.split(".")[-1]}", most like "{meant}"; write "{meant}", or remove it'
+    assert [each.problem for each in got.servers] == [wrong]
+    assert [str(problem) for problem in got.problems] == [f"f:1: mcpServers.s.{path}: {wrong}"]
+    assert got.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"), [("readonly", "readOnly"), ("CallTool", "callTool"), ("confirmCommand", "confirmCommands")]
+)
+def test_a_misspelt_key_that_protects_is_an_error_in_the_settings(key: str, meant: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(json.dumps({"mcpServers": {}, "settings": {key: True}}))
+    wrong = f'unknown key "{key}", most like "{meant}"; write "{meant}", or remove it'
+    assert str(caught.value) == f"f:1: settings.{key}: {wrong}"
 
 
 @pytest.mark.parametrize(
