@@ -131,8 +131,8 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
 
     def check(self, *options: str) -> str:
         """Write the command that checks this server, for a person to copy."""
-        named = ("--config", quoted(self.file)) if self.file else ()
-        return " ".join(("search-mcp check", *options, quoted(self.name), *named))
+        named = ("--config", for_shell(self.file)) if self.file else ()
+        return " ".join(("search-mcp check", *options, for_shell(self.name), *named))
 
     @property
     def remedies(self) -> tuple[str, str]:
@@ -271,14 +271,6 @@ def redact(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
         text = text.replace(secret, "***")
     return text
-
-
-def quoted(word: str) -> str:
-    """Quote a word for a command that a person may copy: a server's name may be any text."""
-    if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
-        return word
-    # For the few names that need it, not for every start.
-    return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
 
 
 def command_line(server: ServerConfig) -> str:

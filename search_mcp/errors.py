@@ -6,6 +6,7 @@ from a backend is redacted by whoever makes the error.
 """
 
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -39,10 +40,10 @@ LONGEST_SUGGESTIONS = 400
 
 def for_shell(word: str) -> str:
     """Quote a word for a command that a person may copy: a name or a path may be a stranger's."""
-    if sys.platform == "win32":
-        return f'"{word}"' if " " in word else word
-    quoted: str = import_module("shlex").quote(word)  # for remedies, not for every start
-    return quoted
+    if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
+        return word
+    # Loaded for the few words that need it, not for every start.
+    return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
 
 
 class SearchMcpError(Exception):

@@ -16,13 +16,12 @@ Switches, filters and settings are never held.
 
 import enum
 import logging
-import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 
 from search_mcp.approvals import Approvals, Record, printable, real_path, texts
 from search_mcp.config import Config, ServerConfig, command_line
+from search_mcp.errors import for_shell
 from search_mcp.jsonrpc import altered
 
 log = logging.getLogger(__name__)
@@ -136,7 +135,7 @@ def _about_removed(config: Config, record: Record, path: Path, origin: Origin) -
     if origin is Origin.FOUND or not record.confirms or config.settings.confirm_commands is True:
         return ""
     file = printable(path)
-    return f"{file}: confirmCommands was true and still counts, until `search-mcp config trust {_quoted(file)}`"
+    return f"{file}: confirmCommands was true and still counts, until `search-mcp config trust {for_shell(file)}`"
 
 
 def _at_start(config: Config, path: Path, origin: Origin, record: Record, approvals: Approvals) -> Record:
@@ -164,17 +163,9 @@ def _marked(
 def _reason(server: ServerConfig, path: Path, origin: Origin, fault: str) -> str:
     file = printable(path)
     if fault:
-        remedy = f"`search-mcp config trust {_quoted(file)}` makes a new one"
+        remedy = f"`search-mcp config trust {for_shell(file)}` makes a new one"
         return f"the record of the commands that you accepted cannot be used ({fault}); {remedy}"
-    named = "" if origin is Origin.OWN else f" --config {_quoted(file)}"
-    remedy = f"`search-mcp check --accept {_quoted(server.name)}{named}` shows and accepts it"
+    named = "" if origin is Origin.OWN else f" --config {for_shell(file)}"
+    remedy = f"`search-mcp check --accept {for_shell(server.name)}{named}` shows and accepts it"
     what = "its command, or a text about it," if origin is Origin.FOUND else "its command"
     return f"{what} is new or was changed in {file}; {remedy}"
-
-
-def _quoted(word: str) -> str:
-    """Quote a word for a command that a person may copy: the name of the server is the file's."""
-    if sys.platform == "win32":
-        return f'"{word}"' if " " in word else word
-    quoted: str = import_module("shlex").quote(word)  # for the few that are held, not for every start
-    return quoted

@@ -135,15 +135,14 @@ def accept(
         Problem: it cannot be remembered.
     """
     chosen = [each for each in config.servers if each.name in names]
-    origin = server.origin(path, options.config, os.environ)
-    if not chosen or (origin is Origin.OWN and not any(each.held for each in chosen)):
-        return config, [*names]
     record = server.approvals().read(path)  # another process may hold what this one does not
-    doubtful = [each for each in chosen if each.held is not None or not record.accepts(each)]
+    doubtful = [each for each in chosen if each.held is not None or record.holds(each)]
+    if not doubtful:
+        return config, [*names]
     say = options.screen.note if options.as_json else options.screen.text
     for each in doubtful:
         show(each.name, program_of(each), options.screen, say)
-    if doubtful and not options.screen.agrees(_question(doubtful), is_sure=is_sure or options.as_json):
+    if not options.screen.agrees(_question(doubtful), is_sure=is_sure or options.as_json):
         options.screen.note("Nothing was accepted.")
         refused = {each.name for each in doubtful}
         return _refused(config, refused), [name for name in names if name not in refused]
