@@ -505,6 +505,8 @@ def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
 
 @pytest.mark.parametrize("names", [None, ["evil"]])
 def test_a_program_that_is_refused_is_not_started(place: Place, theirs: Path, names: list[str] | None) -> None:
+    loaded, _ = serving.load(str(theirs), {})
+    serving.approvals().note_held(theirs, loaded.servers)
     options = Options(screen=Asked(answer=False), config=str(theirs))
     assert inspect.unwrap(checkup.check)(options, names, accept=["evil"], yes=False) == 1
     assert not mark(place).exists()
@@ -517,6 +519,7 @@ def test_names_are_escaped_where_consent_is_asked_for(
     write(theirs, {"x? y\nEverything is accepted.\n\u202e": {"command": "x"}})
     screen = Asked(answer)
     loaded, _ = serving.load(str(theirs), {})
+    serving.approvals().note_held(theirs, loaded.servers)
     names = [each.name for each in loaded.servers]
     consent.accept(names, loaded, theirs, Options(screen=screen, config=str(theirs)), is_sure=False)
     shown = r"x? y\u{a}Everything is accepted.\u{a}\u{202e}"
