@@ -13,7 +13,7 @@ from collections.abc import Callable
 from search_mcp import jsonrpc
 from search_mcp.dialects import names
 from search_mcp.errors import BACKEND_ERROR, MisbehavedError, ProtocolError, WireError, invalid_request
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, altered
+from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, UnsetType, altered
 from search_mcp.model import NOTHING, Ask, Cancel, InputRequired, Later, Question, Reason, Result
 from search_mcp.visible import INVISIBLE
 
@@ -27,7 +27,7 @@ MOST_OPEN = 4
 MOST_AT_ONCE = 16
 """Questions of one unfinished answer, or of one task: those to the client itself, which nobody sees, as well."""
 MOST_COLONS = 100_000
-"""Of the text of all questions of an answer: it has no more members than that, and takes a few milliseconds to open."""
+"""Of the text of a question, or of all of an answer: it has no more members, and takes some milliseconds to open."""
 LARGEST_ERROR_DATA = 1 << 16
 """Bytes of what an error says of the URLs that are to be opened."""
 FORGOTTEN_SECONDS = 60.0
@@ -104,6 +104,16 @@ class OpenQuestions:
         return close
 
 
+def require_few_members(questions: Raw | UnsetType) -> None:
+    """Raise if the text of a question, or of several, has too many members to be opened.
+
+    Raises:
+        ValueError: it has.
+    """
+    if questions is not UNSET and bytes(questions).count(b":") > MOST_COLONS:
+        raise ValueError("it is longer than a person would read")
+
+
 def admitted(server: str, ask: Ask, params: Fields) -> Fields:
     """Write a question as the user may be asked it: an elicitation says who asks, a sampling shares no context.
 
@@ -126,8 +136,7 @@ def admitted_requests(server: str, raw: Raw) -> Fields:
     Raises:
         ValueError: one of them may not be asked, or there are too many.
     """
-    if bytes(raw).count(b":") > MOST_COLONS:
-        raise ValueError("they are longer than a person would read")
+    require_few_members(raw)
     requests = jsonrpc.fields(raw) if _is_object(raw) else {}
     if len(requests) > MOST_AT_ONCE:
         raise ValueError(f"these are more than {MOST_AT_ONCE} questions at once")

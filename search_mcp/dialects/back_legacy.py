@@ -242,6 +242,10 @@ class BackLegacy:
         ask = (names.ASKS_OF_TASKS if asks_of_task else names.ASKS).get(request.method)
         if ask is None:
             raise method_not_found(request.method)
+        try:
+            asking.require_few_members(request.params)
+        except ValueError as exc:
+            raise invalid_params(f"Invalid params: {exc}") from exc
         params, meta = read_params(request.params)
         token = jsonrpc.request_id(meta.pop(names.PROGRESS_TOKEN, None))
         if asks_of_task and jsonrpc.string(params.get("taskId")) not in self._tasks:

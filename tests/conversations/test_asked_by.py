@@ -16,7 +16,7 @@ from conversations.eras import (
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, roots, sample, sampled, text
-from search_mcp.dialects.asking import FORGOTTEN_SECONDS, MOST_OPEN
+from search_mcp.dialects.asking import FORGOTTEN_SECONDS, MOST_COLONS, MOST_OPEN
 
 CAN_ALL: Json = {"elicitation": {"form": {}, "url": {}}, "sampling": {"context": {}}, "roots": {}}
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -125,6 +125,14 @@ def test_a_message_that_cannot_be_read_is_not_shown(pair: Pair, message: bytes) 
     else:
         pair.alpha.says_line(b'{"jsonrpc":"2.0","id":"who",%b' % question[1:])
     is_refused(pair, call, served, "who", "message must be a string")
+
+
+def test_a_question_with_very_many_members_is_not_opened(pair: Pair) -> None:
+    call, served = opens(pair)
+    question = elicit("Token?")
+    question["params"].update({f"k{each}": 1 for each in range(MOST_COLONS)})
+    served.asks(who=question)
+    is_refused(pair, call, served, "who", "it is longer than a person would read")
 
 
 def test_a_name_cannot_end_its_own_brackets(pair: Pair) -> None:

@@ -212,6 +212,9 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
     "cancellation with 650,000 members": lambda: Hostile(
         notifications=[{"method": "notifications/cancelled", "params": {"requestId": 1, **_members(650_000)}}]
     ),
+    "question with 330,000 members": lambda: Hostile(
+        notifications=[{"id": 1, "method": "elicitation/create", "params": {"message": "a", **_members(330_000)}}]
+    ),
     "news of a task with 650,000 questions": lambda: Hostile(
         notifications=[
             {"method": "notifications/tasks/status", "params": {"taskId": "a", "inputRequests": _members(650_000)}}

@@ -86,7 +86,7 @@ class _Process:
 
     def _hear(self, data: bytes) -> None:
         request = json.loads(data)
-        if "id" not in request:
+        if "id" not in request or "method" not in request:
             return
         if request["method"] == "tools/call" and self._says.last_words:
             self._ended = True
