@@ -14,7 +14,7 @@ from search_mcp.config import ServerConfig, redact
 _Judge = Callable[[str], str | None]
 """Gives the pinned form of a package without an exact version; None for any other."""
 
-EXAMPLE = "1.2.3"
+VERSION = "VERSION"
 COMMIT = "COMMIT"
 _NPM_VALUES = {"-c", "--call", "-w", "--workspace", "--registry", "--prefix", "--cache", "--userconfig", "--loglevel"}
 _UV_VALUES = {
@@ -130,7 +130,7 @@ def _npm(package: str) -> str | None:
         return None if "#" in package or re.search(r"\.t(ar\.)?gz$", package) else f"{_place(package)}#{COMMIT}"
     name, _, version = package[1:].partition("@")
     name = package[:1] + name
-    return None if not name or re.fullmatch(r"v?\d+\.\d+\.\d+([-+].*)?", version) else f"{name}@{EXAMPLE}"
+    return None if not name or re.fullmatch(r"v?\d+\.\d+\.\d+([-+].*)?", version) else f"{name}@{VERSION}"
 
 
 def _pypi(package: str) -> str | None:
@@ -143,7 +143,7 @@ def _pypi(package: str) -> str | None:
     wanted = package[name.end() :].strip() if name is not None else ""
     if name is None or not name[0] or re.fullmatch(r"(===?\s*v?|@)\d[^*,<>~!]*", wanted):
         return None
-    return f"{name[0]}=={EXAMPLE}"
+    return f"{name[0]}=={VERSION}"
 
 
 def _git(address: str) -> str | None:
@@ -163,8 +163,8 @@ def _image(image: str) -> str | None:
     if "@sha256:" in image or re.fullmatch(r"[0-9a-f]{12,64}", image):
         return None
     if not repository or "/" in tag:
-        return f"{image}:{EXAMPLE}"
-    return f"{repository}:{EXAMPLE}" if tag == "latest" else None
+        return f"{image}:{VERSION}"
+    return f"{repository}:{VERSION}" if tag == "latest" else None
 
 
 _PACKAGE = ("-p", "--package")

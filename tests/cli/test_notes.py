@@ -19,7 +19,7 @@ def test_a_package_without_a_version_is_no_fault(place: Place) -> None:
     place.configure({"loose": loose, "fixed": fixed, "off": {**loose, "enabled": False}})
     checked = place.run("check")
     assert (checked.code, checked.err) == (0, "")
-    note = "No exact version: loose; a start may run newer code. Write one, as in: npx -y @a/b@1.2.3"
+    note = "No exact version: loose; a start may run newer code. Write one, as in: npx -y @a/b@VERSION"
     assert note in " ".join(checked.out.split())
     assert "hunter22" not in checked.out
     assert place.run("check", "--json").json["notes"] == [note]
