@@ -517,12 +517,19 @@ class Catalog:
             self._repaired[server, kind] = [(Entry(key, fields), remarks) for key, fields, remarks in fitted]
         return self._repaired[server, kind]
 
-    def _admitted(self, kind: Kind) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
+    def admissible(self, server: str, kind: Kind) -> frozenset[str]:
+        """The tools or prompts of a server that only their being withheld leaves out."""
+        admitted = self._admitted(kind, is_withheld=True)
+        return frozenset(key for config, key, _, _ in admitted if config.name == server)
+
+    def _admitted(self, kind: Kind, *, is_withheld: bool = False) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
         """What the filters and the repair let through: server, the backend's name, ours, the definition."""
         for config in self._servers.values():
             withheld = self.withheld(config.name, kind)
             for entry, remarks in self._entries(config.name, kind):
-                if entry.key in withheld or (kind is Kind.TOOLS and not is_allowed(config, entry.key)):
+                if (entry.key in withheld) is not is_withheld:
+                    continue
+                if kind is Kind.TOOLS and not is_allowed(config, entry.key):
                     continue
                 if LEFT_OUT in remarks:
                     continue

@@ -93,5 +93,5 @@ def accept(server: ServerConfig, shown: Sequence[Open], trust: TrustStore, scree
         what = f"{server.name}: what is accepted cannot be remembered in {trust.folder} ({exc.strerror})"
         raise Problem(what, "check that you may write there") from exc
     names = list(dict.fromkeys(each.name for each in shown))
-    what = f"accepted {', '.join(names)}" if names else "all is as it was accepted"
+    what = f"accepted {', '.join(names)}" if names else "nothing to accept."
     screen.note(f"{server.name}: {what}")

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
@@ -139,6 +139,8 @@ class Finding:
     """What is not as it was accepted, in sentences."""
     differences: tuple[Open, ...] = ()
     """The same, one by one; also of what other clients were given, and what is gone."""
+    admissible: Mapping[Kind, frozenset[str]] = field(default_factory=dict)
+    """The tools and prompts that count as soon as they are accepted."""
 
     @property
     def milliseconds(self) -> int | None:
@@ -245,12 +247,14 @@ def _left(finding: Finding, accepted: Sequence[Open]) -> dict[str, Any]:
     """Say what of a server is still not accepted."""
     left = tuple(each for each in finding.differences if each not in accepted)
     name, count = finding.status.server, sum(each.now is not None for each in left)
-    more = (
-        (f"{counted(count, 'difference')} not accepted; `search-mcp check {for_shell(name)}` shows them",)
-        if count
-        else ()
-    )
-    return {"differences": left, "changes": more}
+    shows = f"`search-mcp check {for_shell(name)}` shows them"
+    more = (f"{counted(count, 'difference')} not accepted; {shows}",) if count else ()
+    counts = {
+        kind: count + len(finding.admissible.get(kind, frozenset()) & names)
+        for kind, count in finding.counts.items()
+        for names in [{each.name for each in accepted if each.section == kind.value and not each.is_of_another_client}]
+    }
+    return {"differences": left, "changes": more, "counts": counts}
 
 
 async def examine(
@@ -290,6 +294,7 @@ async def examine(
             _finding(status, session, tuple(text for name, text in problems if name == status.server)),
             changes=tuple(text for name, text in changes if name == status.server),
             differences=tuple(open_ones.get(status.server, ())),
+            admissible={kind: session.catalog.admissible(status.server, kind) for kind in (Kind.TOOLS, Kind.PROMPTS)},
         )
         for status in statuses()
     ]

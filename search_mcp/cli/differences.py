@@ -58,10 +58,15 @@ def lines(each: Open) -> Iterator[Line]:
     before, now = _members(each.before), _members(each.now)
     for path in sorted(before.keys() | now.keys(), key=_order):
         was, becomes = before.get(path), now.get(path)
-        if was == becomes or path == "name":
+        if was == becomes or path == "name" or (each.before is None and _says_nothing(path, becomes)):
             continue
         yield "", path
         yield from _changed(was, becomes)
+
+
+def _says_nothing(path: str, value: str | None) -> bool:
+    """Whether a member of a new definition is there because nearly every definition has it."""
+    return value in ("{}", "[]") or (path, value) == ("inputSchema.type", "object")
 
 
 def as_json(each: Open) -> dict[str, Any]:

@@ -138,6 +138,12 @@ def test_a_new_definition_is_shown_whole_but_for_very_long_texts() -> None:
     assert "+ The file." in lines
 
 
+def test_of_a_new_definition_only_what_says_something_is_shown() -> None:
+    now = {"name": "drop", "description": "Drop all.", "inputSchema": {"type": "object", "properties": {}}}
+    assert shown(None, now) == ["description", "+ Drop all."]
+    assert shown({"name": "drop", "description": "Drop all."}, now)[-2:] == ["inputSchema.type", "+ object"]
+
+
 def test_a_definition_too_deep_to_be_taken_apart_is_shown_as_it_is() -> None:
     deep = b'{"a":' * 5000 + b"1" + b"}" * 5000
     lines = list(differences.lines(Open(TOOLS, "x", b"{}", deep)))
