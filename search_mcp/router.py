@@ -29,7 +29,6 @@ from search_mcp.errors import (
     TaskNotFound,
     ToolNotFound,
     WireError,
-    for_shell,
     invalid_params,
     method_not_found,
     short_reason,
@@ -660,10 +659,10 @@ class Router:
         for server, count in told.items():
             if count > MOST_LOGGED:
                 log.warning(
-                    "! %s: %d more of its definitions are repaired or left out: run `search-mcp check %s`",
+                    "! %s: %d more of its definitions are repaired or left out: run `%s`",
                     server,
                     count - MOST_LOGGED,
-                    for_shell(server),
+                    self._configs[server].check(),
                 )
 
 

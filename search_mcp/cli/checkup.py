@@ -85,18 +85,19 @@ def check(
         screen.json({"config": str(path), **found.as_json(), "warnings": loaded.warnings})
     elif chosen:
         _show_differences(found, accepting if wanted else None, screen)
-    if wanted and (options.as_json or acceptance.confirmed(accepting, screen, is_sure=yes)):
+    is_refused = bool(wanted) and not acceptance.confirmed(accepting, screen, is_sure=yes or options.as_json)
+    if is_refused:
+        screen.note("Nothing was accepted.")
+    elif wanted:
         for name, differences in accepting.items():
             acceptance.accept(inventory.known_server(loaded, name), differences, TrustStore(trust_folder()), screen)
         found = found.without(accepting)
-    elif wanted:
-        screen.note("Nothing was accepted.")
     if not options.as_json:
         warnings = [
             text for text in loaded.warnings if not chosen or any(f"mcpServers.{each}." in text for each in chosen)
         ]
         report(found, warnings, path, screen, is_detailed=bool(chosen))
-    return found.exit_code
+    return WRONG if is_refused else found.exit_code
 
 
 def _accepting(wanted: Sequence[Wanted], found: "Examination") -> dict[str, list[Open]]:

@@ -65,7 +65,9 @@ def _is_new_program(before: object, entry: object) -> bool:
 
 
 def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Write what is run or reached; longer lines than `width` are broken between words, as a shell reads them.
+    """Write what is run or reached, and what a model is told of it.
+
+    Lines longer than `width` are broken between words, as a shell reads them.
 
     The command itself is never starred; of the rest only tokens are, in the places of secrets: nothing else that the
     file holds decides what is hidden.
@@ -89,6 +91,11 @@ def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     if inherited := entry.get("inheritEnv"):
         names = ["all variables"] if inherited is True else [shlex.quote(escaped(str(name))) for name in inherited]
         yield from _broken(["inherits:", *names], width, mark="")
+    if entry.get("description"):
+        yield f"description: {escaped(str(entry['description']))}"
+    for key in ("rename", "describe"):
+        if isinstance(entry.get(key), Mapping):
+            yield from (f"{key} {escaped(str(tool))}: {escaped(str(text))}" for tool, text in entry[key].items())
 
 
 def _variable(name: str, value: str) -> str:
@@ -105,9 +112,9 @@ def as_json(server_: ServerConfig) -> dict[str, Any]:
 
 
 def program_of(server_: ServerConfig) -> Mapping[str, Any]:
-    """Give a server's program as its entry has it."""
-    program: Mapping[str, Any] = jsonrpc.value(server_.program)
-    return program
+    """Give a server's program as its entry has it, and the texts about it that a model reads."""
+    texts = {"description": server_.description, "rename": server_.rename, "describe": server_.describe}
+    return {**jsonrpc.value(server_.program), **texts}
 
 
 def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str]:
@@ -173,7 +180,8 @@ def accept_written(file: File, changed: Document, options: Options) -> None:
     """Accept the programs that an edit by a command writes: the user has asked for it, so that nothing holds them."""
     after = _read(changed.data, file.path)
     origin = server.origin(file.path, options.config, os.environ)
-    if origin is Origin.OWN and after.settings.confirm_commands is not True:
+    confirms = after.settings.confirm_commands is True or server.approvals().read(file.path).confirms
+    if origin is Origin.OWN and not confirms:
         return
     before = {each.name: each.program for each in _read(file.before or b"{}", file.path).servers}
     written = [each for each in after.servers if before.get(each.name) != each.program]
