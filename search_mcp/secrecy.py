@@ -145,6 +145,8 @@ def shown_arguments(args: Iterable[str]) -> Iterator[str]:
 
 def shown_variable(name: str, value: str) -> str | None:
     """Give the value of a variable with the secrets of its URLs starred; None if only its name may be shown."""
+    if name.startswith("HEADER_"):  # holds the value of a header, see `clients.bridge`
+        return None
     decides = name.upper() in _PLACES or re.fullmatch(_DECISIVE, name)
     if decides and not (_ends_like_secret(name) and _is_token(value)):
         return _shown_urls(value)
