@@ -213,7 +213,8 @@ def test_import_switches_on_what_is_on_elsewhere(home: Place) -> None:
     ended = home.run("import", "--no-start", "two.json", "--dry-run")
     assert '+      "enabled": true' in ended.out
     ended = home.run("import", "--no-start", "two.json")
-    assert ended.out.splitlines()[1].endswith("enabled as one")
+    assert ended.out.startswith("one\n  x\n")
+    assert "enabled as one" in ended.out
     assert own_servers(home) == {"one": {"command": "x", "enabled": True}}
 
 

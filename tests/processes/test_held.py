@@ -168,7 +168,8 @@ def test_two_processes_hold_it_and_one_consent_is_enough(serve: Serve) -> None:
         for each in (run, other):
             each.opens()
             each.logs("= configuration")
-        write(run, {"evil": evil(run)}, confirmCommands=None)
+        # Eager: else the second process may leave it to the first call, because the first has learnt its tools.
+        write(run, {"evil": {**evil(run), "startup": "eager"}}, confirmCommands=None)
         is_held(run)
         is_held(other)
         assert run.types("check", "--accept", "evil", "--config", str(run.config)).returncode == 0
