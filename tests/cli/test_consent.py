@@ -503,12 +503,11 @@ def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
     assert "does not exist and was never trusted; name the project's folder" in ended.err
 
 
-@pytest.mark.parametrize("names", [None, ["evil"]])
-def test_a_program_that_is_refused_is_not_started(place: Place, theirs: Path, names: list[str] | None) -> None:
+def test_a_program_that_is_refused_is_not_started(place: Place, theirs: Path) -> None:
     loaded, _ = serving.load(str(theirs), {})
     serving.approvals().note_held(theirs, loaded.servers)
     options = Options(screen=Asked(answer=False), config=str(theirs))
-    assert inspect.unwrap(checkup.check)(options, names, accept=["evil"], yes=False) == 1
+    assert inspect.unwrap(checkup.check)(options, None, accept=["evil"], yes=False) == 1
     assert not mark(place).exists()
 
 
