@@ -17,7 +17,7 @@ from search_mcp import diagnosis, profiles
 from search_mcp.cli import app, schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import Entry, ServerDefaults, Settings, ToolFilter, camel
-from search_mcp.jsonrpc import Struct, declared
+from search_mcp.wire.structs import Struct, declared
 
 PAGES = Path(__file__).parent
 _BLOCK = re.compile(r"<!-- BEGIN (?P<name>.*?) -->\n.*?<!-- END -->", re.DOTALL)

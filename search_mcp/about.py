@@ -10,7 +10,7 @@ from itertools import islice
 
 from search_mcp.catalog import Item
 from search_mcp.config import ServerConfig
-from search_mcp.model import Offer
+from search_mcp.model.servers import Offer
 from search_mcp.views import brief
 
 LONGEST_READ = 4000

@@ -22,7 +22,7 @@ from search_mcp.cache import CatalogCache
 from search_mcp.config import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.errands import Errands
-from search_mcp.model import News
+from search_mcp.model.servers import News
 from search_mcp.profiles import Profile
 from search_mcp.router import Router
 from search_mcp.trust import TrustStore

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
-from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import locked, write_whole
-from search_mcp.jsonrpc import Struct, altered, field
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct, altered, field
 
 MOST_PROGRAMS = 8
 """Accepted programs that are kept of one server, the newest: a change of branch and back asks nothing."""
@@ -73,7 +73,7 @@ class Approvals:
         real = real_path(config)
         path = self._path(real)
         try:
-            record = jsonrpc.typed(path.read_bytes(), Record)
+            record = payload.typed(path.read_bytes(), Record)
         except (FileNotFoundError, NotADirectoryError):
             return _lost(real, f"{path} is a broken link") if path.is_symlink() else _nothing(real)
         except OSError as exc:
@@ -147,7 +147,7 @@ class Approvals:
             before = self.read(config)
             after = altered(change(before), fault="")
             if after != before:
-                write_whole(self._path(real), jsonrpc.encode_bytes(after))
+                write_whole(self._path(real), payload.encode_bytes(after))
         return after
 
 
@@ -193,10 +193,10 @@ def _digest_with_texts(salt: str, server: ServerConfig) -> str:
 
 def texts(server: ServerConfig) -> bytes:
     """Write down the texts about a server that a model reads, which its file may set."""
-    return jsonrpc.encode_bytes(
+    return payload.encode_bytes(
         [server.description, dict(sorted(server.rename.items())), dict(sorted(server.describe.items()))]
     )
 
 
 def _hash(*parts: str) -> str:
-    return hashlib.sha256(jsonrpc.encode_bytes(parts)).hexdigest()
+    return hashlib.sha256(payload.encode_bytes(parts)).hexdigest()

@@ -6,19 +6,15 @@ refuses its arguments. Pure.
 
 import re
 
-from search_mcp import jsonrpc, schemas
+from search_mcp import schemas
 from search_mcp.catalog import OWN_NAMES, Item
 from search_mcp.config import redact
-from search_mcp.errors import (
-    ACTED_ON_BY_CLIENTS,
-    BackendAnswered,
-    BackendToolError,
-    WireError,
-    invalid_params,
-)
-from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw, altered
-from search_mcp.model import Call, Result
+from search_mcp.model.calls import Call, Result
+from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.views import signature
+from search_mcp.wire import payload
+from search_mcp.wire.errors import BackendAnswered, WireError, invalid_params
+from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, altered
 
 LARGEST_REFUSAL = 1 << 16
 """Bytes of a result that may say that arguments are wrong; a larger one is not searched for it."""
@@ -41,11 +37,11 @@ def with_object(call: Call) -> Fields:
         wrapped = _unwrapped(call.target, raw)
         return call.params if wrapped is None else {**call.params, "arguments": wrapped}
     if first == ord("n"):  # null: some clients write what they mean to leave out
-        return jsonrpc.without(call.params, "arguments")
-    text = jsonrpc.string(raw)
+        return payload.without(call.params, "arguments")
+    text = payload.string(raw)
     if text is not None:
         inner = Raw(text.strip().encode("utf-8", "replace"))
-        if isinstance(jsonrpc.value(inner), dict):
+        if isinstance(payload.value(inner), dict):
             return {**call.params, "arguments": inner}
     raise invalid_params("Invalid params: arguments must be an object")
 
@@ -58,8 +54,8 @@ def _unwrapped(target: str, raw: Raw) -> Raw | None:
     """The inner arguments of `{"name": the tool's own, "arguments": {...}}`, which says the same twice."""
     if target in OWN_NAMES:
         return None
-    wrapped = jsonrpc.object_or_empty(raw)
-    if wrapped.keys() == {"name", "arguments"} and jsonrpc.string(wrapped["name"]) == target:
+    wrapped = payload.object_or_empty(raw)
+    if wrapped.keys() == {"name", "arguments"} and payload.string(wrapped["name"]) == target:
         return wrapped["arguments"]
     return None
 
@@ -68,12 +64,12 @@ def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
     """Drop arguments that a client adds to every call on its own, unless the tool knows them."""
     if "arguments" not in call.params:
         return call.params
-    arguments = jsonrpc.object_or_empty(call.params["arguments"])
+    arguments = payload.object_or_empty(call.params["arguments"])
     properties = item.input_schema.get("properties")
     unknown = (added & arguments.keys()) - (properties.keys() if isinstance(properties, dict) else set())
     if not unknown:
         return call.params
-    return {**call.params, "arguments": jsonrpc.encode(jsonrpc.without(arguments, *unknown))}
+    return {**call.params, "arguments": payload.encode(payload.without(arguments, *unknown))}
 
 
 def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> WireError:
@@ -90,14 +86,14 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
     if not _may_be_error(result) or _fit(params, item):
         return result
     body = result.fields()
-    if jsonrpc.value(body.get("isError", EMPTY)) is not True:
+    if payload.value(body.get("isError", EMPTY)) is not True:
         return result
     try:
-        blocks = jsonrpc.items(body.get("content", Raw(b"[]")))
+        blocks = payload.items(body.get("content", Raw(b"[]")))
     except ValueError:
         return result
-    hint = jsonrpc.encode({"type": "text", "text": _hint(name, item)})
-    return altered(result, body={**body, "content": jsonrpc.encode([*blocks, hint])})
+    hint = payload.encode({"type": "text", "text": _hint(name, item)})
+    return altered(result, body={**body, "content": payload.encode([*blocks, hint])})
 
 
 def _may_be_error(result: Result) -> bool:
@@ -111,7 +107,7 @@ _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 
 def _fit(params: Fields, item: Item) -> bool:
-    arguments = jsonrpc.value(params.get("arguments", EMPTY))
+    arguments = payload.value(params.get("arguments", EMPTY))
     return arguments is None or schemas.fits(arguments, item.input_schema)  # what is nested too deeply is not judged
 
 
@@ -134,8 +130,8 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
         clean = redact(text, secrets)
         if clean != text:
             blotted = Raw(clean.encode())
-            is_json = jsonrpc.value(blotted) is not None  # else a number was a secret
-            data = blotted if is_json else jsonrpc.encode(_blotted(jsonrpc.value(data), secrets))
+            is_json = payload.value(blotted) is not None  # else a number was a secret
+            data = blotted if is_json else payload.encode(_blotted(payload.value(data), secrets))
     return ErrorObject(error.code, redact(error.message, secrets), data)
 
 
@@ -155,6 +151,6 @@ def _blotted(value: object, secrets: frozenset[str]) -> object:
         return {redact(key, secrets): _blotted(inner, secrets) for key, inner in value.items()}
     if isinstance(value, list):
         return [_blotted(inner, secrets) for inner in value]
-    text = value if isinstance(value, str) else bytes(jsonrpc.encode(value)).decode()
+    text = value if isinstance(value, str) else bytes(payload.encode(value)).decode()
     clean = redact(text, secrets)
     return value if clean == text else clean

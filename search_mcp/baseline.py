@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal
 
-from search_mcp import jsonrpc
-from search_mcp.jsonrpc import Fields, Raw, Struct, altered, field
-from search_mcp.model import Kind, Offer, Page
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Offer, Page
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields, Raw, Struct, altered, field
 
 TOOLS: Final = Kind.TOOLS.value
 PROMPTS: Final = Kind.PROMPTS.value
@@ -98,7 +99,7 @@ def seen(listed: Listed) -> Seen:
             found[section] = {entry.key: canonical(entry.fields) for entry in page.entries}
     if listed.offer is not None:
         about = {"instructions": listed.offer.instructions, "title": listed.offer.title}
-        found[ABOUT] = {ABOUT: jsonrpc.encode_bytes(about)}
+        found[ABOUT] = {ABOUT: payload.encode_bytes(about)}
     return found
 
 
@@ -106,10 +107,10 @@ def canonical(definition: Fields) -> bytes:
     """Write a definition as all that mean the same are written, without what is not compared."""
     compared = {key: definition[key] for key in sorted(definition) if key != "_meta"}
     if meta := _compared_meta(definition.get("_meta")):
-        compared["_meta"] = jsonrpc.encode(meta)
+        compared["_meta"] = payload.encode(meta)
     if sum(len(memoryview(raw)) for raw in compared.values()) <= CANONICAL_BYTES:
-        compared = {key: Raw(jsonrpc.canonical(raw)) for key, raw in compared.items()}
-    return jsonrpc.encode_bytes(compared)
+        compared = {key: Raw(payload.canonical(raw)) for key, raw in compared.items()}
+    return payload.encode_bytes(compared)
 
 
 def _compared_meta(raw: Raw | None) -> Fields:
@@ -117,7 +118,7 @@ def _compared_meta(raw: Raw | None) -> Fields:
 
     "prefixes are used to differentiate": a key without one means something to its server only, and may be a clock.
     """
-    meta = jsonrpc.object_or_empty(raw)
+    meta = payload.object_or_empty(raw)
     return {key: meta[key] for key in sorted(meta) if "/" in key or key == "ui"}
 
 
@@ -138,7 +139,7 @@ _CAREFUL_WITHOUT: Final = {
 
 
 def _is_part(definition: bytes, whole: bytes) -> bool:
-    part, every = jsonrpc.object_or_empty(Raw(definition)), jsonrpc.object_or_empty(Raw(whole))
+    part, every = payload.object_or_empty(Raw(definition)), payload.object_or_empty(Raw(whole))
     return part.keys() <= every.keys() and all(_may_become(key, every[key], part.get(key)) for key in every)
 
 
@@ -155,7 +156,7 @@ def _may_become(key: str, before: Raw, now: Raw | None) -> bool:
 
 def _may_lose_members(before: Raw, now: Raw | None, is_leavable: Callable[[str, Raw], bool]) -> bool:
     try:
-        every, part = jsonrpc.fields(before), jsonrpc.fields(now) if now is not None else {}
+        every, part = payload.fields(before), payload.fields(now) if now is not None else {}
     except ValueError:
         return False
     return part.keys() <= every.keys() and all(
@@ -169,8 +170,8 @@ def _is_careful_without(annotation: str, raw: Raw) -> bool:
 
 def _is_meta_leavable(key: str, raw: Raw) -> bool:
     """Whether a client without MCP Apps may be given a tool without this: never one that models are not to see."""
-    visibility = jsonrpc.object_or_empty(raw).get("visibility") if key == "ui" else None
-    is_for_models = visibility is None or "model" in (jsonrpc.value(visibility) or ())
+    visibility = payload.object_or_empty(raw).get("visibility") if key == "ui" else None
+    is_for_models = visibility is None or "model" in (payload.value(visibility) or ())
     return key == "ui/resourceUri" or (key == "ui" and is_for_models)
 
 
@@ -178,8 +179,8 @@ def digest(definition: Fields) -> str:
     """Sum up a definition as version 1 of the format did, whatever the order of its keys, without `_meta`."""
     summed = hashlib.sha256()
     for key in sorted(definition.keys() - {"_meta"}):
-        summed.update(jsonrpc.encode_bytes(key))
-        summed.update(jsonrpc.canonical(definition[key]))
+        summed.update(payload.encode_bytes(key))
+        summed.update(payload.canonical(definition[key]))
     return summed.hexdigest()
 
 
@@ -210,8 +211,8 @@ def about(record: Record) -> tuple[str, str] | None:
     accepted = record.accepted.get(ABOUT, {}).get(ABOUT, ())
     if not accepted:
         return None
-    said = jsonrpc.object_or_empty(Raw(accepted[-1]))
-    return jsonrpc.string(said.get("title")) or "", jsonrpc.string(said.get("instructions")) or ""
+    said = payload.object_or_empty(Raw(accepted[-1]))
+    return payload.string(said.get("title")) or "", payload.string(said.get("instructions")) or ""
 
 
 def _was_there(record: Record, section: str, name: str) -> bool:
@@ -259,7 +260,7 @@ def _with_digests_met(record: Record, section: str, definitions: Mapping[str, by
     digests = dict(record.digests)
     for name in definitions.keys() & digests.keys():
         if definitions[name] not in record.accepted.get(TOOLS, {}).get(name, ()):
-            summed = digest(jsonrpc.object_or_empty(Raw(definitions[name])))
+            summed = digest(payload.object_or_empty(Raw(definitions[name])))
             if summed in digests[name]:
                 met[name], digests[name] = definitions[name], digests[name] - {summed}
     if not met:
@@ -372,10 +373,10 @@ class _Version1(Struct, frozen=True):
 
 def written(record: Record) -> bytes:
     """Write a record."""
-    lines = [jsonrpc.encode_bytes(line) for line in _lines(record)]
+    lines = [payload.encode_bytes(line) for line in _lines(record)]
     said = [Raw(each) for each in record.accepted.get(ABOUT, {}).get(ABOUT, ())]
     header = _Header(2, len(lines), sorted(record.sections), said)
-    return b"\n".join([jsonrpc.encode_bytes(header), *lines, b""])
+    return b"\n".join([payload.encode_bytes(header), *lines, b""])
 
 
 def _lines(record: Record) -> Iterator[_Line]:
@@ -409,7 +410,7 @@ def read(lines: Iterable[bytes]) -> Record:
         ValueError: it is damaged, or of another version.
     """
     rest = iter(lines)
-    header = jsonrpc.typed(next(rest, b""), _Header)
+    header = payload.typed(next(rest, b""), _Header)
     accepted: dict[str, dict[str, tuple[bytes, ...]]] = {section: {} for section in header.sections}
     if header.about:
         accepted[ABOUT] = {ABOUT: tuple(map(bytes, header.about))}
@@ -418,7 +419,7 @@ def read(lines: Iterable[bytes]) -> Record:
     digests: dict[str, frozenset[str]] = {}
     texts = list(rest)
     for text in texts:
-        line = jsonrpc.typed(text, _Line)
+        line = payload.typed(text, _Line)
         if line.accepted:
             accepted.setdefault(line.section, {})[line.name] = tuple(map(bytes, line.accepted))
         if line.absent:
@@ -439,7 +440,7 @@ def read_about(line: bytes) -> tuple[str, str] | None:
     Raises:
         ValueError: it is damaged, or of another version.
     """
-    accepted = tuple(map(bytes, jsonrpc.typed(line, _Header).about))
+    accepted = tuple(map(bytes, payload.typed(line, _Header).about))
     return about(Record(accepted={ABOUT: {ABOUT: accepted}}))
 
 
@@ -449,7 +450,7 @@ def read_version_1(data: bytes) -> Record:
     Raises:
         ValueError: it is damaged, or of another version.
     """
-    before = jsonrpc.typed(data, _Version1)
+    before = payload.typed(data, _Version1)
     digests = {
         name: (frozenset(variants.values()) - frozenset(before.changed.get(name, {}).values())) or frozenset({""})
         for name, variants in before.accepted.items()

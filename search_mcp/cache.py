@@ -14,11 +14,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.files import write_whole
-from search_mcp.jsonrpc import Raw, Struct, field
-from search_mcp.model import Entry, Era, Kind, Offer, Opening, Page
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Entry, Offer, Opening, Page
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw, Struct, field
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ _NOT_OF_THE_START = frozenset({"enabled", "startup", "secrets", "program", "held
 
 
 def _digest(value: object) -> str:
-    return hashlib.sha256(jsonrpc.encode_bytes(value)).hexdigest()
+    return hashlib.sha256(payload.encode_bytes(value)).hexdigest()
 
 
 class CatalogCache:
@@ -138,7 +139,7 @@ class CatalogCache:
 
     def _read(self, path: Path) -> Record | None:
         try:
-            written = jsonrpc.typed(path.read_bytes(), _Written)
+            written = payload.typed(path.read_bytes(), _Written)
             pages = {Kind(name): Page(page.entries, rejected=page.rejected) for name, page in written.pages.items()}
             return Record(written.offer, pages)
         except FileNotFoundError:
@@ -157,29 +158,29 @@ class CatalogCache:
     def store(self, key: Key, record: Record) -> None:
         """Write a record; a folder that cannot be written costs the cache and nothing else."""
         pages = {kind.value: _WrittenPage(page.entries, page.rejected) for kind, page in record.pages.items()}
-        written = _Unread(record.offer, jsonrpc.encode(pages))
+        written = _Unread(record.offer, payload.encode(pages))
         path = self._path(key)
         with contextlib.suppress(OSError, ValueError):
             # The lists are compared as bytes: to decode long ones would hold up the whole process, threads or not.
-            if jsonrpc.typed(path.read_bytes(), _Unread) == written:
+            if payload.typed(path.read_bytes(), _Unread) == written:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
                     path.touch()  # it was confirmed just now
                 return
-        self._write(path, jsonrpc.encode_bytes(written))
+        self._write(path, payload.encode_bytes(written))
 
     # Failures
 
     def load_failure(self, key: Key, config: ServerConfig) -> Failure | None:
         """Read how the last start of this very entry failed; `None` if it did not, or the entry was edited since."""
         try:
-            failure = jsonrpc.typed(self._failure_path(key).read_bytes(), Failure)
+            failure = payload.typed(self._failure_path(key).read_bytes(), Failure)
         except (OSError, ValueError):
             return None
         return failure if failure.entry == _entry_digest(config, failure.salt) else None
 
     def store_failure(self, key: Key, failure: Failure) -> None:
         """Remember that a start failed."""
-        self._write(self._failure_path(key), jsonrpc.encode_bytes(failure))
+        self._write(self._failure_path(key), payload.encode_bytes(failure))
 
     def clear_failure(self, key: Key) -> None:
         """Forget the last failure: the backend has answered."""

@@ -14,12 +14,14 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
-from search_mcp.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, WireError, short_reason
-from search_mcp.jsonrpc import Fields, Struct, altered
-from search_mcp.model import Entry, Freshness, Kind, Page
+from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, short_reason
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Freshness, Page
+from search_mcp.wire import payload
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.structs import Fields, Struct, altered
 
 OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers")
 """What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
@@ -50,7 +52,7 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def description(self) -> str:
-        return jsonrpc.string(self.fields.get("description")) or jsonrpc.string(self.fields.get("title")) or ""
+        return payload.string(self.fields.get("description")) or payload.string(self.fields.get("title")) or ""
 
     @cached_property
     def is_for_models(self) -> bool:
@@ -75,15 +77,15 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def _visibility(self) -> Sequence[Any] | None:
-        app = jsonrpc.picked(jsonrpc.picked(self.fields.get("_meta"), "ui").get("ui"), "visibility")
-        visibility = jsonrpc.value(app["visibility"]) if "visibility" in app else None
+        app = payload.picked(payload.picked(self.fields.get("_meta"), "ui").get("ui"), "visibility")
+        visibility = payload.value(app["visibility"]) if "visibility" in app else None
         return visibility if isinstance(visibility, list) else None
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
         """The hints that are read here."""
-        hints = jsonrpc.picked(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
-        return {name: jsonrpc.value(raw) for name, raw in hints.items()}
+        hints = payload.picked(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
+        return {name: payload.value(raw) for name, raw in hints.items()}
 
     @cached_property
     def is_read_only(self) -> bool:
@@ -100,16 +102,16 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def input_schema(self) -> Mapping[str, Any]:
-        schema = jsonrpc.value(self.fields.get("inputSchema", OPEN_SCHEMA))
+        schema = payload.value(self.fields.get("inputSchema", OPEN_SCHEMA))
         return schema if isinstance(schema, dict) else {}
 
 
 def app_uris(shown: Fields) -> Sequence[str]:
     """Read which MCP App shows a tool, or a result: the URI of its page, in either spelling of the extension."""
-    meta = jsonrpc.picked(shown.get("_meta"), "ui", "ui/resourceUri")
+    meta = payload.picked(shown.get("_meta"), "ui", "ui/resourceUri")
     # "The flat `_meta["ui/resourceUri"]` format is deprecated. Use `_meta.ui.resourceUri` instead."
-    spellings = (jsonrpc.picked(meta.get("ui"), "resourceUri").get("resourceUri"), meta.get("ui/resourceUri"))
-    return [uri for uri in map(jsonrpc.string, spellings) if uri is not None]
+    spellings = (payload.picked(meta.get("ui"), "resourceUri").get("resourceUri"), meta.get("ui/resourceUri"))
+    return [uri for uri in map(payload.string, spellings) if uri is not None]
 
 
 APP_SCHEME = "ui:"
@@ -537,7 +539,7 @@ class Catalog:
                 if kind is Kind.TOOLS and config.read_only and not declares_read_only(fields):
                     continue
                 if kind is Kind.TOOLS and entry.key in config.describe:
-                    fields = {**fields, "description": jsonrpc.encode(config.describe[entry.key])}
+                    fields = {**fields, "description": payload.encode(config.describe[entry.key])}
                 shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key
                 yield config, entry.key, shown, fields
 

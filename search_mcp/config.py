@@ -14,11 +14,12 @@ from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Final, Literal
 
-from search_mcp import jsonc, jsonrpc, secrecy
-from search_mcp.errors import ConfigError, for_shell
+from search_mcp import jsonc, secrecy
 from search_mcp.jsonc import Document, KeyPath
-from search_mcp.jsonrpc import Meta, Struct, field
+from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.placeholders import Complaint, Expansion, Places, at_home
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Meta, Struct, field
 
 FILE_NAME = "mcp-servers.json"
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
@@ -232,7 +233,7 @@ def parse(
             (path[2:], problem, remedy) for path, problem, remedy in misspelt if path[:2] == ("mcpServers", name)
         ]
         server, complaints = _resolve(name, entry, _defaults(entry, said, file.settings), places, of_server)
-        servers.append(jsonrpc.altered(server, file=named) if named else server)
+        servers.append(structs.altered(server, file=named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
     faults += _equal_prefixes(document, servers)
@@ -275,7 +276,7 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 def command_line(server: ServerConfig) -> str:
     """Write a server's command as the file has it and a shell reads it: without secrets, on one line, cut."""
-    entry = jsonrpc.value(server.program) or {}
+    entry = payload.value(server.program) or {}
     words = [entry.get("command", ""), *secrecy.shown_arguments(entry.get("args", ()))]
     line = import_module("shlex").join(filter(None, words))  # for the few that are held, not for every start
     line = "".join(each if each.isprintable() else " " for each in line)
@@ -334,12 +335,12 @@ class File(Struct, frozen=True, kw_only=True):
 def _read(document: Document, words: object) -> tuple[File, list[ConfigError]]:
     """Read a file; where it is wrong in places, the rest of it, and what is wrong."""
     try:
-        return jsonrpc.convert(words, File), []
+        return payload.convert(words, File), []
     except ValueError:
         # Pydantic knows where the faults are; it takes longer to load than all the rest, so only a wrong file pays.
         complaints, rest = import_module("search_mcp.diagnosis").examine(words)
         faults = [document.error(*complaint) for complaint in complaints]
-        return jsonrpc.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
+        return payload.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
 
 
 def _in_our_words(document: Document) -> Any:
@@ -446,7 +447,7 @@ def _program(entry: Entry, inherit_env: bool | _Strings) -> bytes:
         "headers": dict(sorted(entry.headers.items())),
         "inheritEnv": inherit_env,
     }
-    return jsonrpc.encode_bytes({key: value for key, value in program.items() if value})
+    return payload.encode_bytes({key: value for key, value in program.items() if value})
 
 
 def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
@@ -472,7 +473,7 @@ def in_words(command: str) -> str | None:
     if not args or re.search(r"[/\\$]", program):  # a path may have spaces, a placeholder too
         return None
     secrets = secrecy.spellings(secrecy.find({"args": args, "env": {}, "headers": {}}))
-    written = ", ".join(redact(jsonrpc.encode_bytes(arg).decode(), secrets) for arg in args)
+    written = ", ".join(redact(payload.encode_bytes(arg).decode(), secrets) for arg in args)
     return f'write "command": "{program}", "args": [{written}]'
 
 

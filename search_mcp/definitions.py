@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
-from search_mcp import jsonrpc
-from search_mcp.jsonrpc import Fields, Raw, Struct, field
-from search_mcp.model import Entry, Kind
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Fields, Raw, Struct, field
 
 OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
 """Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
@@ -54,8 +55,8 @@ _TASK_SUPPORT: Final = ("required", "optional", "forbidden")
 def declares_read_only(fields: Fields) -> bool:
     """Whether a tool's server declares that a call of it changes nothing; without a declaration it may."""
     # "`readOnlyHint`: If true, the tool does not modify its environment. Default: false"
-    annotations = jsonrpc.object_or_empty(fields.get("annotations"))
-    return "readOnlyHint" in annotations and jsonrpc.value(annotations["readOnlyHint"]) is True
+    annotations = payload.object_or_empty(fields.get("annotations"))
+    return "readOnlyHint" in annotations and payload.value(annotations["readOnlyHint"]) is True
 
 
 def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
@@ -80,7 +81,7 @@ def _repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
     if kind is Kind.TOOLS:
         fields = _with_object_schema(fields, remarks)
     elif kind in (Kind.RESOURCES, Kind.TEMPLATES) and "name" not in fields:
-        fields = {**fields, "name": jsonrpc.encode(entry.key)}
+        fields = {**fields, "name": payload.encode(entry.key)}
         remarks.append("it has no name; its URI stands in")
     return fields, tuple(remarks)
 
@@ -94,36 +95,36 @@ def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: li
             continue
         first = memoryview(raw)[0]
         if first not in (shape if isinstance(shape, bytes) else _OBJECT):
-            fitted = jsonrpc.without(fitted, key)
+            fitted = payload.without(fitted, key)
             remarks.append(f"{where}{key} has the wrong type and is left out")
         elif not isinstance(shape, bytes):
-            inside = jsonrpc.picked(raw, *shape)  # one that is too deep to be read is let through
+            inside = payload.picked(raw, *shape)  # one that is too deep to be read is let through
             inside_fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
             if inside_fitted is not inside:
-                whole = jsonrpc.object_or_empty(raw)
-                kept = jsonrpc.without(whole, *(inside.keys() - inside_fitted.keys()))
-                fitted = {**fitted, key: jsonrpc.encode(kept)}
+                whole = payload.object_or_empty(raw)
+                kept = payload.without(whole, *(inside.keys() - inside_fitted.keys()))
+                fitted = {**fitted, key: payload.encode(kept)}
     return fitted
 
 
 def _without(fields: Fields, key: str, why: str, remarks: list[str]) -> Fields:
     remarks.append(f"its {key} {why} and is left out")
-    return jsonrpc.without(fields, key)
+    return payload.without(fields, key)
 
 
 def _all_have(member: str, raw: Raw) -> bool:
     try:
-        return all(_has_text(item, member) for item in jsonrpc.items(raw))
+        return all(_has_text(item, member) for item in payload.items(raw))
     except ValueError:  # nested too deeply
         return False
 
 
 def _has_text(raw: Raw, key: str) -> bool:
-    return jsonrpc.string(jsonrpc.picked(raw, key).get(key)) is not None
+    return payload.string(payload.picked(raw, key).get(key)) is not None
 
 
 def _task_support(execution: Raw) -> str | None:
-    return jsonrpc.string(jsonrpc.picked(execution, "taskSupport").get("taskSupport"))
+    return payload.string(payload.picked(execution, "taskSupport").get("taskSupport"))
 
 
 class _SoundSchema(Struct):
@@ -135,28 +136,28 @@ class _SoundSchema(Struct):
 
 
 def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
-    if jsonrpc.fits(fields.get("inputSchema"), _SoundSchema):
+    if payload.fits(fields.get("inputSchema"), _SoundSchema):
         return fields
-    schema = jsonrpc.object_or_empty(fields.get("inputSchema"))
+    schema = payload.object_or_empty(fields.get("inputSchema"))
     if not schema:
         remarks.append("it has no inputSchema; any arguments are let through")
         return {**fields, "inputSchema": OPEN_SCHEMA}
     mended = schema
     if "type" not in schema:
         remarks.append('its inputSchema has no type; "object" is filled in')
-        mended = {"type": jsonrpc.encode("object"), **schema}
-    elif jsonrpc.string(schema["type"]) != "object":
+        mended = {"type": payload.encode("object"), **schema}
+    elif payload.string(schema["type"]) != "object":
         remarks.append(LEFT_OUT)
         return fields
     mended = _fitted(mended, {"properties": _OBJECT, "required": _LIST}, "its inputSchema.", remarks)
-    properties = jsonrpc.object_or_empty(mended.get("properties"))
+    properties = payload.object_or_empty(mended.get("properties"))
     vague = {key: None for key, raw in properties.items() if memoryview(raw)[0] != ord("{")}
     if vague:
         # `true` is a schema, and means the same; no client reads it.
         remarks.append(f"its inputSchema.properties {_enumerated(vague)} are no objects; anything is let through there")
-        properties = {key: jsonrpc.EMPTY if key in vague else raw for key, raw in properties.items()}
-        mended = {**mended, "properties": jsonrpc.encode(properties)}
-    return fields if mended is schema else {**fields, "inputSchema": jsonrpc.encode(mended)}
+        properties = {key: structs.EMPTY if key in vague else raw for key, raw in properties.items()}
+        mended = {**mended, "properties": payload.encode(properties)}
+    return fields if mended is schema else {**fields, "inputSchema": payload.encode(mended)}
 
 
 def _enumerated(names: Mapping[str, object]) -> str:

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from search_mcp.config import Entry, File, Settings, camel, keys
 from search_mcp.jsonc import KeyPath
-from search_mcp.jsonrpc import NODEFAULT, Declared, Meta, Struct, declared
 from search_mcp.placeholders import Complaint
+from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
 _STRINGS = ("a list of strings", '["one", "two"]')
 _ADDRESS = ("a string", '"https://example.com/mcp"')

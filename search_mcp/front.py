@@ -10,11 +10,14 @@ from search_mcp.dialects import CatalogChanged, Gateway, detect
 from search_mcp.dialects.front_legacy import FrontLegacy
 from search_mcp.dialects.front_modern import FrontModern
 from search_mcp.dialects.params import read_params
-from search_mcp.errors import WireError
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
-from search_mcp.model import Era, News
-from search_mcp.peer import Peer
+from search_mcp.model.names import Era
+from search_mcp.model.servers import News
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.framing import Line
+from search_mcp.wire.inflight import Request
+from search_mcp.wire.messages import Invalid
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import ErrorObject, Raw, UnsetType
 
 
 class Front:

@@ -21,8 +21,8 @@ from pathlib import Path
 
 from search_mcp.approvals import Approvals, Record, printable, real_path, texts
 from search_mcp.config import Config, ServerConfig, command_line
-from search_mcp.errors import for_shell
-from search_mcp.jsonrpc import altered
+from search_mcp.model.errors import for_shell
+from search_mcp.wire.structs import altered
 
 log = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from search_mcp.errors import ConfigError
-from search_mcp.jsonrpc import Struct
+from search_mcp.model.errors import ConfigError
+from search_mcp.wire.structs import Struct
 
 KeyPath = tuple[str | int, ...]
 """Object keys and array indexes from the root down to a value."""

@@ -6,8 +6,9 @@ server's order. So what is taken does not depend on which list was read first. P
 
 from collections.abc import Mapping
 
-from search_mcp.jsonrpc import Fields, altered
-from search_mcp.model import Kind, Page
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Page
+from search_mcp.wire.structs import Fields, altered
 
 MOST_ENTRIES = 5_000
 """Definitions that are taken of one server, all lists together."""

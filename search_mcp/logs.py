@@ -37,7 +37,7 @@ class _Clean(logging.Formatter):
         message = redact(record.message, self._secrets())  # while what they hold of controls is unescaped
         if not (message.isascii() and message.isprintable()):
             message = re.sub(_CONTROLS, lambda found: repr(found[0])[1:-1], message)
-            message = str(import_module("search_mcp.visible").visible(message))  # for few lines, not at the start
+            message = str(import_module("search_mcp.model.visible").visible(message))  # for few lines, not at the start
         record.message = message
         return super().formatMessage(record)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from search_mcp.jsonc import KeyPath
-from search_mcp.jsonrpc import Struct
 from search_mcp.secrecy import is_secret
+from search_mcp.wire.structs import Struct
 
 Complaint: TypeAlias = tuple[KeyPath, str, str]
 """Where in a server's entry, what is wrong there, and what to do about it."""

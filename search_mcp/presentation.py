@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 
 from search_mcp import profiles, tools
 from search_mcp.config import Settings
-from search_mcp.jsonrpc import EMPTY, Raw
-from search_mcp.model import Audience, Kind, Viewer
-from search_mcp.profiles import CallTool, Profile
+from search_mcp.model.calls import Viewer
+from search_mcp.model.names import Kind
+from search_mcp.profiles import Audience, CallTool, Profile
 from search_mcp.views import Spellings, light_definition, prompt_list, resource_list, tool_list
+from search_mcp.wire.structs import EMPTY, Raw
 
 INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""

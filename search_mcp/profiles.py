@@ -7,7 +7,7 @@ called, only what is shown.
 import re
 from typing import Final, Literal, TypeAlias
 
-from search_mcp.jsonrpc import Struct, altered
+from search_mcp.wire.structs import Struct, altered
 
 Listing: TypeAlias = Literal["light", "full", "search"]
 CallTool: TypeAlias = Literal["all", "read-only", "off"]
@@ -141,3 +141,11 @@ def adjusted(
         listing=profile.listing if listing is None else listing,
         call_tool=call_tool,
     )
+
+
+class Audience(Struct, frozen=True):
+    """For whom a list is made: the client's profile, whether output schemas must be objects, whether apps are shown."""
+
+    profile: Profile
+    object_output_only: bool
+    shows_apps: bool = False

@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from search_mcp.catalog import Catalog, app_uris, has_literal_scheme, literal_beginning
-from search_mcp.jsonrpc import UNSET, Fields, Raw, Struct, UnsetType, picked, string, typed
-from search_mcp.model import Entry, Kind, Newest
+from search_mcp.model.calls import Newest
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry
+from search_mcp.wire.payload import picked, string, typed
+from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType
 
 SEEN_URIS = 4_000
 """How many URIs of one server's results are remembered: 16 MiB of the longest; the oldest go first."""

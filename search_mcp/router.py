@@ -10,17 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from search_mcp import arguments, jsonrpc, profiles, tools
+from search_mcp import arguments, profiles, tools
 from search_mcp.about import about
 from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item
 from search_mcp.config import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
-from search_mcp.errors import (
-    BackendAnswered,
+from search_mcp.model.calls import Call, Later, Outcome, Result, Viewer
+from search_mcp.model.errors import (
     HiddenByReadOnly,
-    InternalError,
     NotReadOnly,
     NotRunning,
     PromptNotFound,
@@ -28,42 +27,32 @@ from search_mcp.errors import (
     SwitchedOff,
     TaskNotFound,
     ToolNotFound,
-    WireError,
-    invalid_params,
-    method_not_found,
     short_reason,
 )
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw
-from search_mcp.model import (
-    NOTHING,
-    Action,
-    Audience,
+from search_mcp.model.names import Action, Kind
+from search_mcp.model.servers import (
     Backend,
-    Call,
-    Cancel,
     ElicitationComplete,
     Freshness,
-    Kind,
-    Later,
     ListChanged,
     News,
     Offer,
     Opening,
-    Outcome,
-    Reason,
     ResourceUpdated,
-    Result,
     ServerFacts,
     StateChanged,
     Status,
-    Viewer,
 )
 from search_mcp.presentation import LINE_LENGTH, Presentation, instructions
-from search_mcp.profiles import PARTIAL_SECONDS, CallTool, Patience, Profile, first_list_patience
+from search_mcp.profiles import PARTIAL_SECONDS, Audience, CallTool, Patience, Profile, first_list_patience
 from search_mcp.resources import ResourceMap
 from search_mcp.suggest import nearest
 from search_mcp.tasks import IdMap, TaskLists, TaskMap
 from search_mcp.views import ShownNames, Spellings
+from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import BackendAnswered, InternalError, WireError, invalid_params, method_not_found
+from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw
 
 log = logging.getLogger(__name__)
 
@@ -323,7 +312,7 @@ class Router:
     def _call_own(self, call: Call) -> Cancel:
         if call.target in (tools.CALL, tools.CALL_READ_ONLY):
             return self._call_by_name(call)
-        given = jsonrpc.value(call.params.get("arguments", EMPTY))
+        given = payload.value(call.params.get("arguments", EMPTY))
         if not isinstance(given, dict):
             raise invalid_params("Invalid params: arguments must be an object")
 
@@ -358,16 +347,16 @@ class Router:
         allowed = self._call_tool_setting(call)
         if call.target not in tools.CALLING[allowed]:
             raise _switched_off(call.target, allowed)
-        wrapped = jsonrpc.fields(call.params.get("arguments", EMPTY))
-        name = jsonrpc.string(wrapped.get("name"))
+        wrapped = payload.fields(call.params.get("arguments", EMPTY))
+        name = payload.string(wrapped.get("name"))
         if not name or not {name, profiles.without_registration(name)}.isdisjoint((tools.CALL, tools.CALL_READ_ONLY)):
             raise invalid_params(f"Invalid params: {call.target} needs arguments.name, the name of a tool")
-        params = jsonrpc.without(call.params, "arguments")
+        params = payload.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
         refusal = NotReadOnly(name, tools.how_to_call(allowed)) if call.target == tools.CALL_READ_ONLY else None
         return self._call_tool(
-            jsonrpc.altered(call, target=name, params=params, by_name=True, unless_read_only=refusal)
+            structs.altered(call, target=name, params=params, by_name=True, unless_read_only=refusal)
         )
 
     def _call_tool_setting(self, call: Call) -> CallTool:
@@ -394,7 +383,7 @@ class Router:
             return call
         if any(own != call.target for _, own in self._prefixed(call.target, kind)):  # a server may be called so
             return call
-        return jsonrpc.altered(call, target=rest)
+        return structs.altered(call, target=rest)
 
     def _call_unlisted(self, call: Call, kind: Kind, not_found: Callable[[str, Sequence[str]], WireError]) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running."""
@@ -595,10 +584,10 @@ class Router:
                 log.debug("! %s: the end of an elicitation that it did not begin is not passed on", server)
             case ElicitationComplete(server, params):
                 known = renamed(params, partial(self.elicitation_id_for_client, server))
-                self._tell_front(jsonrpc.altered(news, params=self._tasks.translate(server, known)))
+                self._tell_front(structs.altered(news, params=self._tasks.translate(server, known)))
             case _:
                 params = self._tasks.translate(news.server, news.params)
-                self._tell_front(news if params is news.params else jsonrpc.altered(news, params=params))
+                self._tell_front(news if params is news.params else structs.altered(news, params=params))
 
     def _may_tell_of(self, server: str, uri: str) -> bool:
         """Whether a resource is a server's own, or what the client subscribed to there, or a part of that."""

@@ -24,10 +24,11 @@ from search_mcp.approvals import Approvals, printable, real_path
 from search_mcp.backend.guardian import last_resort
 from search_mcp.backend.process import without_threads
 from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, Settings, camel, candidates, parse, redact
-from search_mcp.errors import BACKEND_ERROR, ConfigError, ProtocolError
 from search_mcp.front import Front, Refusing
 from search_mcp.gate import Gate, Origin
+from search_mcp.model.errors import ConfigError
 from search_mcp.profiles import Profile
+from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
 
 log = logging.getLogger(__name__)
 

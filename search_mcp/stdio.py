@@ -15,7 +15,7 @@ from collections import deque
 from importlib import import_module
 from typing import BinaryIO, Protocol
 
-from search_mcp.outlet import Outlet
+from search_mcp.wire.write_buffer import WriteBuffer
 
 READ_CHUNK = 1 << 16
 """How much is read at once: what a pipe holds. Making room for asyncio's 256 KiB takes longer than the read."""
@@ -156,7 +156,7 @@ def _is_over(descriptor: int) -> bool:
 class _PipeWriter(asyncio.BaseProtocol):
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
-        self._outlet: Outlet | None = None
+        self._outlet: WriteBuffer | None = None
 
     @classmethod
     async def connect(cls, descriptor: int, listener: Listener) -> "_PipeWriter":
@@ -167,7 +167,7 @@ class _PipeWriter(asyncio.BaseProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
-        self._outlet = Outlet(transport)
+        self._outlet = WriteBuffer(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listener.on_gone()

@@ -11,10 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from search_mcp import jsonrpc
 from search_mcp.dialects.task_ids import renamed
-from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Backend, Call, Cancel, Newest, Outcome, Reason, Result
+from search_mcp.model.calls import Call, Newest, Outcome, Result
+from search_mcp.model.servers import Backend
+from search_mcp.wire import payload, structs
+from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.structs import Fields, Raw
 
 log = logging.getLogger(__name__)
 
@@ -80,12 +82,12 @@ class TaskMap(IdMap):
             return outcome
         body = outcome.fields()
         translated = self.translate(server, body)
-        return outcome if translated is body else jsonrpc.altered(outcome, body=translated)
+        return outcome if translated is body else structs.altered(outcome, body=translated)
 
     def translate_call(self, server: str, call: Call) -> Call:
         """Have all that comes of a call name the server's tasks as the client knows them."""
         reply, report = call.reply, call.report
-        return jsonrpc.altered(
+        return structs.altered(
             call,
             reply=lambda outcome: reply(self.translate_outcome(server, outcome)),
             report=None if report is None else lambda progress: report(self.translate(server, progress)),
@@ -112,7 +114,7 @@ class TaskLists:
 
     def _ask(self, backend: Backend, params: Fields) -> None:
         self._pages[backend.name] += 1
-        page = jsonrpc.altered(
+        page = structs.altered(
             self._call, params=params, report=None, reply=lambda outcome: self._take(backend, outcome)
         )
         self._cancels[backend.name] = backend.submit(page, "")
@@ -120,13 +122,13 @@ class TaskLists:
     def _take(self, backend: Backend, outcome: Outcome) -> None:
         page = outcome.fields() if isinstance(outcome, Result) else {}
         try:
-            tasks = jsonrpc.items(page["tasks"])
+            tasks = payload.items(page["tasks"])
         except (KeyError, ValueError):
             log.warning("! %s: its list of tasks cannot be had: %s", backend.name, outcome)
             tasks, page = [], {}
         self._tasks[backend.name] += [self._translated(backend.name, task) for task in tasks]
         cursor = page.get("nextCursor")
-        if cursor is not None and jsonrpc.value(cursor) is not None and self._pages[backend.name] < MAX_PAGES:
+        if cursor is not None and payload.value(cursor) is not None and self._pages[backend.name] < MAX_PAGES:
             self._ask(backend, {"cursor": cursor})
             return
         self._open.discard(backend.name)
@@ -134,13 +136,13 @@ class TaskLists:
             self._reply()
 
     def _translated(self, server: str, task: Raw) -> Raw:
-        fields = jsonrpc.object_or_empty(task)
+        fields = payload.object_or_empty(task)
         translated = self._translate(server, fields)
-        return task if translated is fields else jsonrpc.encode(translated)
+        return task if translated is fields else payload.encode(translated)
 
     def _reply(self) -> None:
         tasks = [task for each in self._tasks.values() for task in each]
-        self._call.reply(Result({"tasks": jsonrpc.encode(tasks)}))
+        self._call.reply(Result({"tasks": payload.encode(tasks)}))
 
     def _cancel(self, reason: Reason) -> None:
         for name in self._open:

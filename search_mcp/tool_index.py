@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from search_mcp.catalog import Catalog, Item
-from search_mcp.jsonrpc import Struct
-from search_mcp.model import ServerFacts, Status
+from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index
+from search_mcp.wire.structs import Struct
 
 SLICE_SECONDS = 0.005
 """How long tools are indexed before calls have their turn."""

@@ -12,16 +12,17 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Item, fold
-from search_mcp.errors import short_reason
-from search_mcp.jsonrpc import Fields, Raw, Struct
 from search_mcp.list_limits import size
-from search_mcp.model import Audience, Kind, ServerFacts, Status
-from search_mcp.profiles import CallTool, Listing, without_registration
+from search_mcp.model.errors import short_reason
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import ServerFacts, Status
+from search_mcp.model.visible import indented, one_line, quoted, visible_json
+from search_mcp.profiles import Audience, CallTool, Listing, without_registration
 from search_mcp.suggest import nearest
 from search_mcp.views import ShownNames, Spellings, brief, compact_definition, full_definition, signature
-from search_mcp.visible import indented, one_line, quoted, visible_json
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Fields, Raw, Struct
 
 if TYPE_CHECKING:
     from search_mcp.search import Explanation
@@ -79,7 +80,7 @@ def _definition(
     if required:
         schema["required"] = required
     body = {"name": name, "description": description, "inputSchema": schema, "annotations": annotations}
-    return {key: jsonrpc.encode(value) for key, value in body.items()}
+    return {key: payload.encode(value) for key, value in body.items()}
 
 
 _NAME_AND_ARGUMENTS = {
@@ -261,8 +262,8 @@ class OwnTools:
         try:
             text, structured = self._tools[name](arguments, shown, audience)
         except ArgumentError as exc:
-            return jsonrpc.encode({"content": [{"type": "text", "text": str(exc)}], "isError": True})
-        return jsonrpc.encode({"content": [{"type": "text", "text": text}], "structuredContent": structured})
+            return payload.encode({"content": [{"type": "text", "text": str(exc)}], "isError": True})
+        return payload.encode({"content": [{"type": "text", "text": text}], "structuredContent": structured})
 
     # search_tools
 
@@ -319,7 +320,7 @@ class OwnTools:
         """Write tools one by one; where their schemas are too long to be read all, the last without parameters."""
         room = SCHEMA_BYTES
         for item in found:
-            room -= len(memoryview(item.fields.get("inputSchema", jsonrpc.EMPTY)))
+            room -= len(memoryview(item.fields.get("inputSchema", structs.EMPTY)))
             if room < 0 and detail != "name":
                 yield _Result(f"{shown[item]}(…)", item.hint, brief(item.description, self._description_length))
             else:
@@ -404,7 +405,7 @@ class OwnTools:
         left_out += names[MOST_DESCRIBED:]
         if left_out:
             body["leftOut"] = left_out
-        return _on_one_line(jsonrpc.encode(body)), body
+        return _on_one_line(payload.encode(body)), body
 
     def _why_unknown(self, name: str, shown: ShownNames, position: int) -> dict[str, Any]:
         """Say why a call of it is refused; else suggest others, and say if the server is down whose prefix it carries.
@@ -574,7 +575,7 @@ def _within(results: Iterable[_Result], count: int) -> tuple[list[_Result], int]
     kept: list[_Result] = []
     length = 0
     for result in results:
-        length += len(jsonrpc.encode_bytes(result.data()))
+        length += len(payload.encode_bytes(result.data()))
         if kept and length > ANSWER_LENGTH:
             break
         kept.append(result)

@@ -12,10 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import fold
 from search_mcp.config import ServerConfig
 from search_mcp.files import locked, write_whole
+from search_mcp.wire import payload
 
 if TYPE_CHECKING:
     from search_mcp.baseline import Listed, Open, Record, Verdict
@@ -109,7 +109,7 @@ class TrustStore:
         self._revise(config, lambda record: rules.with_all_accepted(record, accepted), is_damage_final=False)
 
     def _path(self, config: ServerConfig, suffix: str = "jsonl") -> Path:
-        identity = jsonrpc.encode_bytes([config.name, config.command, config.args, config.cwd])
+        identity = payload.encode_bytes([config.name, config.command, config.args, config.cwd])
         return self.folder / f"{fold(config.name)[:40]}-{hashlib.sha256(identity).hexdigest()[:16]}.{suffix}"
 
     def _load(self, config: ServerConfig) -> "Record":

@@ -9,14 +9,15 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from search_mcp import jsonrpc, schemas
+from search_mcp import schemas
 from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, stable_suffix, without_separators
 from search_mcp.definitions import OPEN_SCHEMA
-from search_mcp.jsonrpc import Fields, Raw, Struct, field
-from search_mcp.model import Audience, Kind
-from search_mcp.profiles import Profile, without_registration
+from search_mcp.model.names import Kind
+from search_mcp.model.visible import one_line, quoted
+from search_mcp.profiles import Audience, Profile, without_registration
 from search_mcp.suggest import nearest
-from search_mcp.visible import one_line, quoted
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Fields, Raw, Struct, field
 
 LONGEST_BEFORE = 1_000
 """Characters of white space that a description may begin with."""
@@ -159,8 +160,8 @@ def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], d
     shown = [item for item in spellings.catalog.tools() if mode != "search" or item.pinned]
     servers = {item.server for item in shown if item.is_of_app} if audience.shows_apps else set()
     if not servers:
-        return jsonrpc.encode([*(define(item, names[item]) for item in shown), *own])
-    return jsonrpc.encode(_with_apps(shown, servers, names, define, own))
+        return payload.encode([*(define(item, names[item]) for item in shown), *own])
+    return payload.encode(_with_apps(shown, servers, names, define, own))
 
 
 def _with_apps(
@@ -191,31 +192,31 @@ def _with_apps(
 
 
 def _visible_to(whom: str, definition: Fields) -> Fields:
-    meta = jsonrpc.object_or_empty(definition.get("_meta"))
-    app = {**jsonrpc.object_or_empty(meta.get("ui")), "visibility": jsonrpc.encode([whom])}
-    return {**definition, "_meta": jsonrpc.encode({**meta, "ui": app})}
+    meta = payload.object_or_empty(definition.get("_meta"))
+    app = {**payload.object_or_empty(meta.get("ui")), "visibility": payload.encode([whom])}
+    return {**definition, "_meta": payload.encode({**meta, "ui": app})}
 
 
 def prompt_list(spellings: Spellings, audience: Audience) -> Raw:
     """Write the prompts a client is shown, renamed: a JSON array."""
     names = spellings.of(Kind.PROMPTS, audience.profile)
     prompts = spellings.catalog.prompts()
-    return jsonrpc.encode([{**item.fields, "name": jsonrpc.encode(names[item])} for item in prompts])
+    return payload.encode([{**item.fields, "name": payload.encode(names[item])} for item in prompts])
 
 
 def resource_list(catalog: Catalog, kind: Kind) -> Raw:
     """Write the resources or templates there are, unchanged: a JSON array."""
-    return jsonrpc.encode([entry.fields for _, entry in catalog.by_uri(kind).values()])
+    return payload.encode([entry.fields for _, entry in catalog.by_uri(kind).values()])
 
 
 def full_definition(item: Item, name: str, audience: Audience) -> Fields:
     """A tool as its backend defines it, only renamed."""
-    fields = {**item.fields, "name": jsonrpc.encode(name)}
+    fields = {**item.fields, "name": payload.encode(name)}
     if audience.object_output_only and "outputSchema" in fields:
         # Legacy revisions know output schemas of objects only, and clients drop the list over another.
-        output = jsonrpc.object_or_empty(fields["outputSchema"])
-        if jsonrpc.string(output.get("type")) != "object":
-            return jsonrpc.without(fields, "outputSchema")
+        output = payload.object_or_empty(fields["outputSchema"])
+        if payload.string(output.get("type")) != "object":
+            return payload.without(fields, "outputSchema")
     return fields
 
 
@@ -224,10 +225,10 @@ def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
     full = full_definition(item, name, audience)
     fields: Fields = {key: full[key] for key in ("name", "description", "inputSchema", "annotations") if key in full}
     if "description" not in fields and item.description:
-        fields["description"] = jsonrpc.encode(item.description)
+        fields["description"] = payload.encode(item.description)
     # One that is longer would take too long to shorten; an empty one is nested too deeply to be read.
-    if len(memoryview(fields.get("inputSchema", jsonrpc.EMPTY))) <= LARGEST_COMPACTED and item.input_schema:
-        fields["inputSchema"] = jsonrpc.encode(schemas.compact(item.input_schema))
+    if len(memoryview(fields.get("inputSchema", structs.EMPTY))) <= LARGEST_COMPACTED and item.input_schema:
+        fields["inputSchema"] = payload.encode(schemas.compact(item.input_schema))
     return fields
 
 
@@ -241,7 +242,7 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
     if known[:2] == (name, description_length):
         return known[2]
     about = with_required(brief(item.description, description_length), item.fields.get("inputSchema"))
-    fields = {"name": jsonrpc.encode(name), "description": jsonrpc.encode(about)}
+    fields = {"name": payload.encode(name), "description": payload.encode(about)}
     fields["inputSchema"] = OPEN_SCHEMA
     for key in ("annotations", "execution", "_meta"):
         if key in item.fields:
@@ -285,7 +286,7 @@ class _Requirement(Struct):
 def with_required(description: str, schema: Raw | None) -> str:
     """Append the names of the required parameters, as in `Edit a file (path, edits)`."""
     try:
-        required = jsonrpc.typed(schema, _Requirement).required if schema is not None else []
+        required = payload.typed(schema, _Requirement).required if schema is not None else []
     except ValueError:
         return description
     names = [each for each in required if isinstance(each, str)]
@@ -412,7 +413,7 @@ def _type_name(kind: object) -> str:
 def _literal(value: object) -> str:
     if isinstance(value, str):
         return quoted(value, LONGEST_PARAMETER)
-    written = bytes(jsonrpc.encode(value)).decode()
+    written = bytes(payload.encode(value)).decode()
     return (
         written if len(written) <= LONGEST_PARAMETER and written.isprintable() else quoted(written, LONGEST_PARAMETER)
     )

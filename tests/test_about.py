@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from search_mcp.about import about, first_sentence
 from search_mcp.catalog import Item
 from search_mcp.config import ServerConfig
-from search_mcp.model import Era, Offer
+from search_mcp.model.names import Era
+from search_mcp.model.servers import Offer
 
 TOOLS = [Item("s", name, "s", name, {}) for name in ("read", "write", "list", "move")]
 MARKDOWN = """\

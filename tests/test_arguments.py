@@ -6,11 +6,15 @@ from typing import Any
 
 import pytest
 
-from search_mcp import arguments, jsonrpc
+from search_mcp import arguments
 from search_mcp.catalog import Item
-from search_mcp.errors import BackendAnswered, BackendToolError, ProtocolError
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw
-from search_mcp.model import NOTHING, Action, Call, Question, Result, Viewer
+from search_mcp.model.calls import Call, Question, Result, Viewer
+from search_mcp.model.errors import BackendToolError
+from search_mcp.model.names import Action
+from search_mcp.wire import payload
+from search_mcp.wire.errors import BackendAnswered, ProtocolError
+from search_mcp.wire.inflight import NOTHING
+from search_mcp.wire.structs import ErrorObject, Fields, Raw
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
@@ -31,7 +35,7 @@ def call(given: str | None, target: str = "s.t") -> Call:
 
 
 def item(schema: object) -> Item:
-    return Item("s", "t", "s", "t", {"inputSchema": jsonrpc.encode(schema)})
+    return Item("s", "t", "s", "t", {"inputSchema": payload.encode(schema)})
 
 
 MEANT = [
@@ -122,7 +126,7 @@ def test_an_error_result_gets_the_signature_when_arguments_do_not_fit(
         return
     fields = after.fields()
     assert bytes(fields.pop("content")) == then
-    assert fields == jsonrpc.without(before.fields(), "content")
+    assert fields == payload.without(before.fields(), "content")
 
 
 def test_so_does_one_that_a_hop_took_its_own_keys_out_of() -> None:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import baseline, jsonrpc
+from search_mcp import baseline
 from search_mcp.baseline import ABOUT, PROMPTS, TOOLS, Open, Record, Verdict, canonical, digest, is_known, judge
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields, Raw
 
 TOOL = {
     "name": "status",
@@ -24,7 +25,7 @@ TOOL = {
 
 
 def fields(definition: dict[str, Any]) -> Fields:
-    return {key: jsonrpc.encode(value) for key, value in definition.items()}
+    return {key: payload.encode(value) for key, value in definition.items()}
 
 
 def without(definition: dict[str, Any], *keys: str) -> dict[str, Any]:
@@ -279,7 +280,7 @@ def version_1(accepted: dict[str, dict[str, str]], changed: dict[str, dict[str, 
 
 
 def summed(text: str) -> str:
-    return digest(jsonrpc.object_or_empty(Raw(listing(f"a={text}")[TOOLS]["a"])))
+    return digest(payload.object_or_empty(Raw(listing(f"a={text}")[TOOLS]["a"])))
 
 
 def test_a_digest_that_matches_counts_as_accepted_and_its_definition_is_kept() -> None:

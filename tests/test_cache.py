@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from search_mcp import jsonrpc
 from search_mcp.cache import KEPT_SECONDS, VERSION, CatalogCache, Key, Record, failure, fingerprint
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import Raw, altered
-from search_mcp.model import Entry, Era, Freshness, Kind, Offer, Opening, Page
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Entry, Freshness, Offer, Opening, Page
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw, altered
 
 RECORD = Record(Offer("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS})))
 FULL_KEY, ONE_KEY = Key("full", "x"), Key("one", "x")
-TOOL = Entry("echo", jsonrpc.fields(Raw(b'{"name":"echo","description":"caf\xc3\xa9 \\u00e9","_meta":{"b":1,"a":2}}')))
+TOOL = Entry("echo", payload.fields(Raw(b'{"name":"echo","description":"caf\xc3\xa9 \\u00e9","_meta":{"b":1,"a":2}}')))
 TOOLS = Page((TOOL,), rejected=("a tool without a name",))
 FULL = Record(
     Offer(

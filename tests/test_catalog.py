@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, is_allowed, stable_suffix
 from search_mcp.config import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
-from search_mcp.jsonrpc import Raw, altered
-from search_mcp.model import Entry, Freshness, Kind, Page
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Freshness, Page
 from search_mcp.profiles import CANONICAL, PROFILES, Profile
 from search_mcp.views import ShownNames
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw, altered
 
 OBJECT = {"type": "object"}
 
@@ -27,7 +28,7 @@ def server(name: str, **settings: Any) -> ServerConfig:
 
 
 def entry(key: str, **members: object) -> Entry:
-    return Entry(key, {name: jsonrpc.encode(member) for name, member in members.items()})
+    return Entry(key, {name: payload.encode(member) for name, member in members.items()})
 
 
 def tool(name: str, **members: object) -> Entry:
@@ -55,7 +56,7 @@ def names(items: NamedItems) -> list[str]:
 
 
 def shape(item: Item) -> Any:
-    return json.loads(jsonrpc.encode_bytes(item.fields))
+    return json.loads(payload.encode_bytes(item.fields))
 
 
 # Names
@@ -523,7 +524,7 @@ WRONG: list[tuple[str, object]] = [
 def test_a_member_of_the_wrong_type_is_left_out(key: str, value: object) -> None:
     given_ = tool("a", zeta=1, **{key: value})
     fields, said = repaired(Kind.TOOLS, given_)
-    assert fields == jsonrpc.without(given_.fields, key)
+    assert fields == payload.without(given_.fields, key)
     assert said == (f"its {key} has the wrong type and is left out",)
 
 
@@ -535,7 +536,7 @@ def test_what_is_sound_or_unknown_stays_as_it_is() -> None:
 @pytest.mark.parametrize("kind", [Kind.RESOURCES, Kind.TEMPLATES])
 def test_a_resource_without_a_name_is_named_by_its_uri(kind: Kind) -> None:
     fields, said = repaired(kind, entry("x://{é}", uri="x://{é}"))
-    assert jsonrpc.string(fields["name"]) == "x://{é}"
+    assert payload.string(fields["name"]) == "x://{é}"
     assert said == ("it has no name; its URI stands in",)
     named = entry("x://y", uri="x://y", name="n")
     assert repaired(kind, named) == (named.fields, ())

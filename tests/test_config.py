@@ -18,8 +18,8 @@ from rich.pretty import pretty_repr
 
 from search_mcp import config, diagnosis
 from search_mcp.config import Config, FaultyFile, ServerConfig, Settings, command_line
-from search_mcp.errors import ConfigError
-from search_mcp.jsonrpc import altered
+from search_mcp.model.errors import ConfigError
+from search_mcp.wire.structs import altered
 
 SHIPPED = Path(__file__).parent.parent / "config" / "mcp-servers.json"
 VARIABLES = {"HOME": "/home/ada", "TOKEN": "s3cret-token"}

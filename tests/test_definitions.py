@@ -5,20 +5,21 @@ from typing import Any
 
 import pytest
 
-from search_mcp import jsonrpc
 from search_mcp.definitions import LEFT_OUT, declares_read_only, repaired
-from search_mcp.jsonrpc import Raw
-from search_mcp.model import Entry, Kind
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
-NAME = jsonrpc.encode("x")
+NAME = payload.encode("x")
 EMPTY = {"type": "object"}
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
 
 def mend(kind: Kind, definition: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    fields, remarks = repaired(kind, Entry("x", jsonrpc.fields(jsonrpc.encode(definition))))
-    return json.loads(bytes(jsonrpc.encode(fields))), remarks
+    fields, remarks = repaired(kind, Entry("x", payload.fields(payload.encode(definition))))
+    return json.loads(bytes(payload.encode(fields))), remarks
 
 
 TOOLS = [
@@ -70,7 +71,7 @@ def test_what_is_well_keeps_its_bytes() -> None:
     written = (
         b'{"inputSchema":{ "type":"object", "properties":{"a":{"maximum":1.0}} },"x":[ 1 ],"annotations":{"new":null}}'
     )
-    fields = jsonrpc.fields(Raw(written))
+    fields = payload.fields(Raw(written))
     assert repaired(Kind.TOOLS, Entry("x", fields)) == (fields, ())
 
 
@@ -89,7 +90,7 @@ def test_a_resource_without_a_name_is_called_by_its_uri() -> None:
 def test_what_is_nested_too_deeply_to_be_looked_into_costs_no_other_part(key: str) -> None:
     start, end = (b"[{", b"}]") if key in ("icons", "arguments") else (b'{"properties":{', b"}}")
     deep = Raw(start + b'"a":[' + b"[" * 100_000 + b"]" * 100_000 + b"]" + end)
-    fields, remarks = repaired(Kind.TOOLS, Entry("x", {"inputSchema": jsonrpc.encode(SCHEMA), key: deep, "name": NAME}))
+    fields, remarks = repaired(Kind.TOOLS, Entry("x", {"inputSchema": payload.encode(SCHEMA), key: deep, "name": NAME}))
     assert fields["name"] == NAME
     assert LEFT_OUT not in remarks
 
@@ -116,4 +117,4 @@ def test_what_is_nested_too_deeply_to_be_looked_into_costs_no_other_part(key: st
     ],
 )
 def test_only_a_plain_true_declares_a_tool_read_only(definition: bytes, then: bool) -> None:
-    assert declares_read_only(jsonrpc.fields(Raw(definition))) is then
+    assert declares_read_only(payload.fields(Raw(definition))) is then

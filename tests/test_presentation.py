@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig, Settings
-from search_mcp.model import Entry, Kind, Page, Viewer
+from search_mcp.model.calls import Viewer
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Page
 from search_mcp.presentation import INSTRUCTIONS_LENGTH, Presentation, instructions
 from search_mcp.profiles import BY_NAME, CANONICAL, Profile
 from search_mcp.views import Spellings
+from search_mcp.wire import payload
 
 SOMEBODY, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
 SERVER = ServerConfig(name="s", command="x")
@@ -21,7 +23,7 @@ SERVER = ServerConfig(name="s", command="x")
 def tools(*names: str, description: str = "Does it. Well.") -> Page:
     about = {"description": description, "inputSchema": {"type": "object"}}
     return Page(
-        tuple(Entry(name, jsonrpc.fields(jsonrpc.encode({"name": name, **about}))) for name in names),
+        tuple(Entry(name, payload.fields(payload.encode({"name": name, **about}))) for name in names),
     )
 
 
@@ -74,7 +76,7 @@ CHANGES: list[Any] = [
         id="nothing of what is shown",
     ),
     pytest.param(
-        lambda catalog: catalog.put("s", Kind.RESOURCES, Page((Entry("x:y", {"uri": jsonrpc.encode("x:y")}),))),
+        lambda catalog: catalog.put("s", Kind.RESOURCES, Page((Entry("x:y", {"uri": payload.encode("x:y")}),))),
         set(),
         id="a list nobody was shown",
     ),

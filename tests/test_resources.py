@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Entry, Kind, Page
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Page
 from search_mcp.resources import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields, Raw
 
 
 def entry(key: str) -> Entry:
-    return Entry(key, {"name": jsonrpc.encode(key)})
+    return Entry(key, {"name": payload.encode(key)})
 
 
 def catalog(resources: dict[str, list[str]], templates: dict[str, list[str]]) -> Catalog:
@@ -28,7 +29,7 @@ def catalog(resources: dict[str, list[str]], templates: dict[str, list[str]]) ->
 
 
 def content(*blocks: object) -> Fields:
-    return {"content": jsonrpc.encode(blocks)}
+    return {"content": payload.encode(blocks)}
 
 
 def link(uri: object) -> dict[str, object]:
@@ -91,7 +92,7 @@ UI_SERVERS = [
 @pytest.mark.parametrize(("listing", "calling", "then"), UI_SERVERS)
 def test_an_app_need_not_be_listed_to_have_more_pages(listing: str, calling: str, then: str | None) -> None:
     merged = catalog({name: ["ui://1"] if name in listing else [] for name in "ab"}, {})
-    visibility = Entry("t", {"name": jsonrpc.encode("t"), "_meta": jsonrpc.encode({"ui": {"visibility": ["app"]}})})
+    visibility = Entry("t", {"name": payload.encode("t"), "_meta": payload.encode({"ui": {"visibility": ["app"]}})})
     for name in calling:
         merged.put(name, Kind.TOOLS, Page((visibility,)))
     assert ResourceMap(merged).owner("ui://2") == then
@@ -111,7 +112,7 @@ MENTIONS = [
     pytest.param(content({"type": "text", "uri": "x://1"}), False, id="of another type"),
     pytest.param(content({"type": "text", "uri": "x://1"}, link("x://0")), False, id="of another type, beside a link"),
     pytest.param(content({"type": "text", "text": "", "resource": {"uri": "x://1"}}), False, id="inside of a text"),
-    pytest.param({"structuredContent": jsonrpc.encode([link("x://1")])}, False, id="in structured content"),
+    pytest.param({"structuredContent": payload.encode([link("x://1")])}, False, id="in structured content"),
     pytest.param(
         content(link(5), link(None), {"type": "resource"}, {"type": "resource", "resource": 5}, 5), False, id="odd"
     ),
@@ -131,8 +132,8 @@ def test_mentions(result: Raw | Fields, then: bool) -> None:
 
 APPS = [
     # a result, as its fields or whole; whether it makes `ui://1` the server's
-    pytest.param({"_meta": jsonrpc.encode({"ui": {"resourceUri": "ui://1"}})}, True, id="as it is spelt now"),
-    pytest.param({"_meta": jsonrpc.encode({"ui/resourceUri": "ui://1"})}, True, id="as it was"),
+    pytest.param({"_meta": payload.encode({"ui": {"resourceUri": "ui://1"}})}, True, id="as it is spelt now"),
+    pytest.param({"_meta": payload.encode({"ui/resourceUri": "ui://1"})}, True, id="as it was"),
     pytest.param(Raw(b'{"content":[],"_meta":{"ui" : {"resourceUri" : "ui:\\/\\/1"}}}'), True, id="whole"),
     pytest.param(Raw(b'{"structuredContent":{"resourceUri":"ui://1"}}'), False, id="elsewhere"),
     pytest.param(Raw(b'{"_meta":{"ui":{"resourceUri":5}}}'), False, id="odd"),
@@ -151,7 +152,7 @@ def test_apps_of_results(result: Raw | Fields, then: bool) -> None:
 @pytest.mark.parametrize(("length", "then"), [(LONGEST_URI, "a"), (LONGEST_URI + 1, None)])
 def test_a_uri_that_is_too_long_is_not_remembered(length: int, then: str | None) -> None:
     routes, uri = ResourceMap(catalog({"a": []}, {})), "ui://".ljust(length, "x")
-    routes.note_app("a", {"_meta": jsonrpc.encode({"ui": {"resourceUri": uri}})})
+    routes.note_app("a", {"_meta": payload.encode({"ui": {"resourceUri": uri}})})
     assert routes.owner(uri) == then
 
 
@@ -190,7 +191,7 @@ def test_a_tool_that_names_a_uri_as_its_app_takes_none_but_pages() -> None:
     merged = catalog({"b": ["ui://listed", "file:///listed"]}, {"b": ["file:///{+path}"]})
     names = ["ui://listed", "ui://own", "file:///listed", "file:///covered", "data:own"]
     shown = [
-        Entry(uri, {"name": jsonrpc.encode(uri), "_meta": jsonrpc.encode({"ui": {"resourceUri": uri}})})
+        Entry(uri, {"name": payload.encode(uri), "_meta": payload.encode({"ui": {"resourceUri": uri}})})
         for uri in names
     ]
     merged.configure([ServerConfig(name=name, command="x") for name in ("a", "b")], ())
@@ -307,10 +308,10 @@ def test_a_template_matches_what_a_regular_expression_would(template: str, uri: 
 def test_a_result_of_very_many_blocks_is_not_searched_for_uris() -> None:
     links = [{"type": "resource_link", "uri": f"x://{number}"} for number in range(MOST_BLOCKS + 1)]
     resources = ResourceMap(Catalog([ServerConfig(name="a", command="x")]))
-    resources.note("a", jsonrpc.encode({"content": links}))
+    resources.note("a", payload.encode({"content": links}))
     assert resources.owner("x://0") is None
     text = {"type": "text", "text": '{"a": 1}' * MOST_BLOCKS}  # no objects, but a text with many braces
-    resources.note("a", jsonrpc.encode({"content": [links[0], text]}))
+    resources.note("a", payload.encode({"content": [links[0], text]}))
     assert resources.owner("x://0") == "a"
 
 

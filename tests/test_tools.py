@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import altered
-from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, ServerFacts, Status
-from search_mcp.profiles import BY_NAME, CANONICAL
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Entry, Offer, Page, ServerFacts, Status
+from search_mcp.profiles import BY_NAME, CANONICAL, Audience
 from search_mcp.tools import (
     ANSWER_LENGTH,
     DEFAULT_LIMIT,
@@ -29,6 +28,8 @@ from search_mcp.tools import (
     definitions,
 )
 from search_mcp.views import Spellings
+from search_mcp.wire import payload
+from search_mcp.wire.structs import altered
 
 HERE = Audience(CANONICAL, False)
 TEXT = {"type": "string"}
@@ -37,7 +38,7 @@ TEXT = {"type": "string"}
 def entry(name: str, description: str = "", properties: Mapping[str, object] | None = None, **more: object) -> Entry:
     schema: dict[str, object] = {"type": "object", "properties": properties or {}}
     body: dict[str, object] = {"name": name, "description": description, "inputSchema": schema} | more
-    return Entry(name, {key: jsonrpc.encode(value) for key, value in body.items()})
+    return Entry(name, {key: payload.encode(value) for key, value in body.items()})
 
 
 FILES = [
@@ -62,7 +63,7 @@ class Bench:
     def answer(self, tool: str, arguments: Mapping[str, object], audience: Audience = HERE) -> dict[str, Any]:
         """The whole result, which the official types must accept."""
         given_: dict[str, Any] = json.loads(json.dumps(arguments))
-        result: dict[str, Any] = json.loads(jsonrpc.encode_bytes(self.own.run(tool, given_, audience)))
+        result: dict[str, Any] = json.loads(payload.encode_bytes(self.own.run(tool, given_, audience)))
         mcp_types.CallToolResult.model_validate(result)
         return result
 
@@ -599,7 +600,7 @@ COPIED = [
 def test_of_copied_tools_those_of_the_first_server_come_first(
     query: str, limit: int, declares: dict[str, bool], copy: str
 ) -> None:
-    copies = [Entry(each.key, {**each.fields, "annotations": jsonrpc.encode(declares)}) for each in COPIED]
+    copies = [Entry(each.key, {**each.fields, "annotations": payload.encode(declares)}) for each in COPIED]
     lists = {"github": COPIED, copy: copies}
     for servers in (["github", copy], [copy, "github"]):
         bench = Bench(**{server: lists[server] for server in servers}, files=FILES)
@@ -643,7 +644,7 @@ def test_a_query_that_names_the_server_prefers_it_to_a_copy(query: str, prefix: 
     ],
 )
 def test_definitions(listing: Any, then: list[str]) -> None:
-    written = [json.loads(jsonrpc.encode_bytes(fields)) for fields in definitions(listing)]
+    written = [json.loads(payload.encode_bytes(fields)) for fields in definitions(listing)]
     assert [each["name"] for each in written] == then
     for each in written:
         mcp_types.Tool.model_validate(each)
@@ -654,7 +655,7 @@ def test_definitions(listing: Any, then: list[str]) -> None:
 
 def test_our_tools_declare_what_they_do() -> None:
     """A plan mode admits what is read-only; what other tools do behind `call_tool` may be anything."""
-    declared = {name: jsonrpc.value(fields["annotations"]) for name, fields in DEFINITIONS.items()}
+    declared = {name: payload.value(fields["annotations"]) for name, fields in DEFINITIONS.items()}
     looks = {"readOnlyHint": True, "openWorldHint": False}
     assert declared == {
         "search_tools": looks,

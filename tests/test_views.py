@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog, NamedItems, fold
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import Raw, altered
-from search_mcp.model import Audience, Entry, Kind, Page
-from search_mcp.profiles import BY_NAME, CANONICAL, Listing, Profile
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Page
+from search_mcp.model.visible import one_line
+from search_mcp.profiles import BY_NAME, CANONICAL, Audience, Listing, Profile
 from search_mcp.tools import definitions
 from search_mcp.views import (
     SIGNATURE_LENGTH,
@@ -27,13 +27,14 @@ from search_mcp.views import (
     tool_list,
     with_required,
 )
-from search_mcp.visible import one_line
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw, altered
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
 
 def entry(key: str, **members: object) -> Entry:
-    return Entry(key, {name: jsonrpc.encode(member) for name, member in members.items()})
+    return Entry(key, {name: payload.encode(member) for name, member in members.items()})
 
 
 def tool(name: str, **members: object) -> Entry:
@@ -316,11 +317,11 @@ REQUIRED = [
 @pytest.mark.parametrize(("description", "required", "then"), REQUIRED)
 def test_the_light_list_names_what_is_required(description: str, required: object, then: str) -> None:
     body = {"type": "object"} if required is None else {"type": "object", "required": required}
-    assert with_required(description, jsonrpc.encode(body)) == then
+    assert with_required(description, payload.encode(body)) == then
 
 
 def test_many_required_parameters_are_counted_and_not_written() -> None:
-    body = jsonrpc.encode({"type": "object", "required": [f"parameter_{number}" for number in range(100_000)]})
+    body = payload.encode({"type": "object", "required": [f"parameter_{number}" for number in range(100_000)]})
     assert len(with_required("Does it.", body)) < 200
 
 

@@ -22,14 +22,15 @@ from typing import Any
 
 from engines import ENGINES, Build, Searcher, Tool
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Kind, Page, ServerFacts, Status
-from search_mcp.profiles import CANONICAL
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Page, ServerFacts, Status
+from search_mcp.profiles import CANONICAL, Audience
 from search_mcp.search import Document, Index
 from search_mcp.tools import OwnTools
 from search_mcp.views import Spellings
+from search_mcp.wire import payload
 
 HERE = Path(__file__).parent
 METRICS = ("nDCG@10", "recall@5", "hit@5")
@@ -198,7 +199,7 @@ def own_tools(tools: Sequence[Tool]) -> OwnTools:
     pages: dict[str, list[Entry]] = {}
     for tool in tools:
         schema = {"type": "object", **(tool.get("inputSchema") or {})}
-        fields = {"description": jsonrpc.encode(tool["description"]), "inputSchema": jsonrpc.encode(schema)}
+        fields = {"description": payload.encode(tool["description"]), "inputSchema": payload.encode(schema)}
         pages.setdefault(tool["server"], []).append(Entry(tool["tool"], fields))
     catalog = Catalog([ServerConfig(name=server, command="x") for server in pages])
     for server, entries in pages.items():

@@ -31,19 +31,13 @@ from search_mcp.config import ServerConfig, redact
 from search_mcp.definitions import declares_read_only
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.params import extensions
-from search_mcp.errors import (
-    BackendAnswered,
-    NotCompared,
-    PromptNotFound,
-    PromptWithheld,
-    ToolNotFound,
-    ToolWithheld,
-    WireError,
-)
-from search_mcp.jsonrpc import UNSET, altered
-from search_mcp.model import Era, Kind, ListChanged, News, Offer, Opening, Page
-from search_mcp.peer import ConnectionEndedError
+from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld, ToolNotFound, ToolWithheld
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import ListChanged, News, Offer, Opening, Page
 from search_mcp.trust import TrustStore
+from search_mcp.wire.errors import BackendAnswered, WireError
+from search_mcp.wire.peer import ConnectionEndedError
+from search_mcp.wire.structs import UNSET, altered
 
 if TYPE_CHECKING:
     from search_mcp.baseline import Listed, Open, Verdict

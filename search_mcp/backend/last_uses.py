@@ -12,9 +12,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from search_mcp import jsonrpc
 from search_mcp.config import ServerConfig
 from search_mcp.errands import at_once
+from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)
 
@@ -55,5 +55,5 @@ class LastUses:
         return False
 
     def _path(self, config: ServerConfig) -> Path:
-        started = jsonrpc.encode_bytes([config.command, config.args, config.cwd])
+        started = payload.encode_bytes([config.command, config.args, config.cwd])
         return self._folder / hashlib.sha256(started).hexdigest()[:32]

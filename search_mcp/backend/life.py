@@ -13,10 +13,12 @@ from search_mcp.backend.process import Child, Command
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
-from search_mcp.errors import BACKEND_ERROR, ProtocolError
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Invalid, Line, Raw, UnsetType
-from search_mcp.peer import Peer
+from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
+from search_mcp.wire.framing import Line
+from search_mcp.wire.inflight import Request
+from search_mcp.wire.messages import Invalid
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import ErrorObject, Raw, UnsetType
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ new state. A pair that is not in the table is a bug and raises.
 
 import enum
 
-from search_mcp.jsonrpc import Struct
+from search_mcp.wire.structs import Struct
 
 
 class State(enum.Enum):

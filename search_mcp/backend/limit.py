@@ -5,9 +5,11 @@ Decides when its time is up; the time a server waits for the user, in the middle
 
 from collections.abc import Callable
 
-from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, altered, encode
-from search_mcp.model import NOTHING, Call, Cancel, Later, Outcome, Reason
+from search_mcp.model.calls import Call, Later, Outcome
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.payload import encode
+from search_mcp.wire.structs import Fields, altered
 
 
 class Limited:

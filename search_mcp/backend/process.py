@@ -22,8 +22,8 @@ from search_mcp.backend.environment import batch_line
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
 from search_mcp.errands import at_once
-from search_mcp.jsonrpc import Struct
-from search_mcp.outlet import Outlet
+from search_mcp.wire.structs import Struct
+from search_mcp.wire.write_buffer import WriteBuffer
 
 log = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         assert isinstance(stdin, asyncio.WriteTransport)
         assert isinstance(stdout, asyncio.ReadTransport)
         stdin.set_write_buffer_limits(WRITE_LIMIT_BYTES, WRITE_LIMIT_BYTES)
-        self._stdin = Outlet(stdin)
+        self._stdin = WriteBuffer(stdin)
         self._stdout: Any = stdout
         self._stdout.set_protocol(_Straight(self._on_output, stdout.get_protocol()))
         self._trees.watch(self.pid)

@@ -26,25 +26,14 @@ from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config import ServerConfig, redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
-from search_mcp.errors import HiddenByReadOnly, Lost, NotRunning, WireError
-from search_mcp.inflight import SENT_REQUESTS
-from search_mcp.jsonrpc import Struct, altered
-from search_mcp.model import (
-    NOTHING,
-    Action,
-    Call,
-    Cancel,
-    Era,
-    Kind,
-    Later,
-    News,
-    Offer,
-    Opening,
-    Reason,
-    StateChanged,
-    Status,
-)
-from search_mcp.peer import ConnectionEndedError
+from search_mcp.model.calls import Call, Later
+from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
+from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.servers import News, Offer, Opening, StateChanged, Status
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.inflight import NOTHING, SENT_REQUESTS, Cancel, Reason
+from search_mcp.wire.peer import ConnectionEndedError
+from search_mcp.wire.structs import Struct, altered
 
 if TYPE_CHECKING:
     from search_mcp.baseline import Open

@@ -17,8 +17,8 @@ from search_mcp.backend.lifecycle import Backoff
 from search_mcp.backend.process import Spawn, Spawner
 from search_mcp.cache import CatalogCache
 from search_mcp.errands import at_once
-from search_mcp.jsonrpc import Struct, field
 from search_mcp.trust import TrustStore
+from search_mcp.wire.structs import Struct, field
 
 PROBE_SECONDS = 3.0
 """How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what

@@ -18,7 +18,7 @@ from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
 from search_mcp.cli.terminal import Terminal, is_of_closed_pipe
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 NAME = "search-mcp"
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"

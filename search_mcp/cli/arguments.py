@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from search_mcp import jsonrpc
 from search_mcp.cli.problem import Misuse
-from search_mcp.jsonrpc import Fields, Raw
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields, Raw
 
 _WORD = re.compile(r"(?P<key>[^=]+?)(?P<json>:)?=(?P<text>.*)", re.DOTALL)
 _NEWLINES = str.maketrans("\r\n", "  ")
@@ -65,7 +65,7 @@ def _read_words(words: Sequence[str]) -> list[Word]:
 def _read_object(text: str, source: str) -> Fields:
     if not isinstance(_check_json(text, source), dict):
         raise Misuse(f"{source} is no JSON object", """write '{"key": "value"}'""")
-    return jsonrpc.fields(_raw(text))
+    return payload.fields(_raw(text))
 
 
 def _check_json(text: str, what: str) -> Any:
@@ -113,16 +113,16 @@ def _converted(word: Word, types: set[str], usage: str) -> Raw:
     if _is_json_of(word.text, types):
         return _raw(word.text)
     if not types or "string" in types:
-        return jsonrpc.encode(word.text)
+        return payload.encode(word.text)
     text = word.text.strip()
     if "integer" in types | _if_number(types) and _INTEGER.fullmatch(text):
-        return jsonrpc.encode(int(text)) if len(text) < 19 else _raw(str(int(text)))
+        return payload.encode(int(text)) if len(text) < 19 else _raw(str(int(text)))
     if "number" in types and (number := _number(text)) is not None:
-        return jsonrpc.encode(number)
+        return payload.encode(number)
     if "boolean" in types and text.lower() in ("true", "false"):
-        return jsonrpc.encode(text.lower() == "true")
+        return payload.encode(text.lower() == "true")
     if "null" in types and text == "null":
-        return jsonrpc.encode(None)
+        return payload.encode(None)
     raise _misfit(word, types, usage)
 
 

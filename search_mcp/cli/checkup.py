@@ -31,8 +31,9 @@ from search_mcp.cli.problem import FINE, WRONG, Problem, short_reason
 from search_mcp.cli.session import Session, only, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig, in_words, redact
-from search_mcp.errors import for_shell
-from search_mcp.model import Kind, Status
+from search_mcp.model.errors import for_shell
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Status
 from search_mcp.profiles import CANONICAL, Profile
 from search_mcp.trust import TrustStore
 

@@ -10,7 +10,7 @@ import typer
 from search_mcp.cli import session
 from search_mcp.cli.options import configuration
 from search_mcp.config import NOTHING, Config, FaultyFile
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 from search_mcp.tools import existing
 
 _PLAIN = r"[\w.@/:+][\w.@/:+-]*"

@@ -17,7 +17,7 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import FILE_NAME, NOTHING, Config, FaultyFile
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 app = typer.Typer(cls=Group, help="Locate, validate and describe the config file.", invoke_without_command=True)
 

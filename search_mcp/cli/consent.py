@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from search_mcp import jsonrpc, secrecy, server
+from search_mcp import secrecy, server
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
@@ -20,10 +20,11 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.storage import File
 from search_mcp.config import NOTHING, Config, FaultyFile, ServerConfig
-from search_mcp.errors import ConfigError
 from search_mcp.gate import Origin
-from search_mcp.jsonrpc import altered
-from search_mcp.visible import escaped
+from search_mcp.model.errors import ConfigError
+from search_mcp.model.visible import escaped
+from search_mcp.wire import payload
+from search_mcp.wire.structs import altered
 
 _URLS = ("url", "serverUrl", "httpUrl")
 _PROGRAM = ("command", "args", "env", "cwd", *_URLS, "headers", "inheritEnv")
@@ -114,7 +115,7 @@ def as_json(server_: ServerConfig) -> dict[str, Any]:
 def program_of(server_: ServerConfig) -> Mapping[str, Any]:
     """Give a server's program as its entry has it, and the texts about it that a model reads."""
     texts = {"description": server_.description, "rename": server_.rename, "describe": server_.describe}
-    return {**jsonrpc.value(server_.program), **texts}
+    return {**payload.value(server_.program), **texts}
 
 
 def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str]:

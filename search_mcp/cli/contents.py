@@ -10,16 +10,17 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Item
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
-from search_mcp.jsonrpc import Fields
-from search_mcp.model import Kind, Status
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Status
 from search_mcp.views import brief
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields
 
 Row = Mapping[str, str]
 """One of them: `name`, `uri` or `uriTemplate`, `server`, `description` and, where a tool declares it, `hint`."""
@@ -109,7 +110,7 @@ def _named(item: Item, length: int) -> Row:
 
 
 def _about(fields: Fields, length: int) -> str:
-    texts = (jsonrpc.string(fields.get(key)) for key in ("description", "title", "name"))
+    texts = (payload.string(fields.get(key)) for key in ("description", "title", "name"))
     return brief(next(filter(None, texts), ""), length)
 
 

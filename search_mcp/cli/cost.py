@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Item
 from search_mcp.cli.session import Session
 from search_mcp.cli.tokenizer import Tokenizer
-from search_mcp.jsonrpc import Fields
 from search_mcp.profiles import Listing
 from search_mcp.search.analysis import words
 from search_mcp.tools import SEARCH, definitions
 from search_mcp.views import full_definition, light_definition
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields
 
 MODES: Final[Sequence[Listing]] = ("full", "light", "search")
 assert {*MODES} == {*get_args(Listing)}
@@ -119,8 +119,8 @@ def _count(tokenizer: Tokenizer, tools: Iterable[Fields]) -> int:
     return sum(tokenizer.count(_text({key: tool[key] for key in _READ_BY_MODELS if key in tool})) for tool in tools)
 
 
-def _text(payload: object) -> str:
-    return jsonrpc.encode_bytes(payload).decode()
+def _text(given: object) -> str:
+    return payload.encode_bytes(given).decode()
 
 
 def _of_search(session: Session, tokenizer: Tokenizer) -> int:
@@ -131,6 +131,6 @@ def _of_search(session: Session, tokenizer: Tokenizer) -> int:
 
 
 def _of_query(session: Session, tokenizer: Tokenizer, query: str) -> int:
-    answer = jsonrpc.value(session.own_tools.run(SEARCH, {"query": query}, session.audience))
+    answer = payload.value(session.own_tools.run(SEARCH, {"query": query}, session.audience))
     call = {"name": SEARCH, "arguments": {"query": query}}
     return tokenizer.count(_text(call)) + tokenizer.count(answer["content"][0]["text"])

@@ -28,8 +28,8 @@ from search_mcp.cli.session import alone, interruptible
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
 from search_mcp.dialects.names import MODERN
-from search_mcp.jsonrpc import INVALID_PARAMS
 from search_mcp.views import signature
+from search_mcp.wire.messages import INVALID_PARAMS
 
 TIME: Final = "time.get_current_time"
 ZONE: Final = {"timezone": "Asia/Tokyo"}

@@ -11,18 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import jsonrpc
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.differences import leaves, written
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
-from search_mcp.errors import NotRunning, ToolNotFound
-from search_mcp.jsonrpc import Fields
+from search_mcp.model.errors import NotRunning, ToolNotFound
+from search_mcp.model.visible import one_line, visible, wholly_visible
 from search_mcp.tools import existing
 from search_mcp.views import full_definition, signature
-from search_mcp.visible import one_line, visible, wholly_visible
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Fields
 
 _MOST_OTHERS = 1000
 """Other texts of one tool that are shown."""
@@ -174,7 +174,7 @@ def described(session: Session, name: str) -> Described | None:
     ours = existing(session.audience.profile.call_tool)
     if name in ours:
         definition = ours[name]
-        return Described(name, None, definition, jsonrpc.value(definition["inputSchema"]))
+        return Described(name, None, definition, payload.value(definition["inputSchema"]))
     withheld = session.catalog.withheld_tools().find(name)
     if withheld is not None:  # nobody else is shown it, but whoever is to accept it has to see it
         definition = full_definition(withheld, withheld.name, session.audience)
@@ -229,12 +229,12 @@ def show_definition(tool: Described, terminal: Terminal) -> None:
     hints = _hints(tool)
     if hints:
         terminal.paragraph(hints, indent=2, style="dim")
-    description = (jsonrpc.string(tool.definition.get("description")) or "").strip()
+    description = (payload.string(tool.definition.get("description")) or "").strip()
     if description:
         terminal.text("")
         terminal.paragraph(description, indent=2)
     parameters = _parameters(tool.input_schema)
-    result = _parameters(jsonrpc.value(tool.definition.get("outputSchema", jsonrpc.EMPTY)) or {})
+    result = _parameters(payload.value(tool.definition.get("outputSchema", structs.EMPTY)) or {})
     _show_fields("Parameters", parameters, terminal)
     _show_fields("Result", result, terminal)
     fields = [text for key, kind, _, about in (*parameters, *result) for text in (key, kind, about)]
@@ -276,7 +276,7 @@ def other_texts(definition: Fields, shown: Sequence[str]) -> Iterator[tuple[str,
     seen = {" ".join(text.split()) for text in shown if wholly_visible(text) == visible(text)}
     everything = "\n".join(seen)
     for member, raw in definition.items():
-        value = jsonrpc.value(raw)
+        value = payload.value(raw)
         if value is None and bytes(raw) != b"null":  # nested too deeply to be taken apart
             yield member, wholly_visible(bytes(raw).decode("utf-8", "replace"))
             continue
@@ -310,7 +310,7 @@ def example(tool: Described) -> str:
 
 
 def _hints(tool: Described) -> str:
-    annotations = jsonrpc.value(tool.definition.get("annotations", jsonrpc.EMPTY))
+    annotations = payload.value(tool.definition.get("annotations", structs.EMPTY))
     read = annotations if isinstance(annotations, dict) else {}
     parts = [f"server {tool.server}" if tool.server is not None else "search-mcp's own tool"]
     if read.get("readOnlyHint") is True:
@@ -349,5 +349,5 @@ def _about(schema: Any) -> str:
     description = schema.get("description")
     parts = [description.strip()] if isinstance(description, str) and description.strip() else []
     if "default" in schema:
-        parts.append(f"(default: {bytes(jsonrpc.encode(schema['default'])).decode()})")
+        parts.append(f"(default: {bytes(payload.encode(schema['default'])).decode()})")
     return " ".join(parts)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from search_mcp import jsonrpc
 from search_mcp.baseline import ABOUT, Open
 from search_mcp.cli.terminal import Terminal
-from search_mcp.jsonrpc import Raw
-from search_mcp.visible import wholly_visible
+from search_mcp.model.visible import wholly_visible
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw
 
 MOST_CHARACTERS = 4000
 """Characters of one text that are shown."""
@@ -101,7 +101,7 @@ def written(value: object) -> str:
 def _members(definition: bytes | None) -> dict[str, str]:
     if definition is None:
         return {}
-    value = jsonrpc.value(definition)
+    value = payload.value(definition)
     if value is None:  # nested too deeply to be taken apart
         return {"definition": wholly_visible(definition.decode("utf-8", "replace"))}
     return {path: _told_apart(member) for path, member in leaves(value) if path}

@@ -23,7 +23,7 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
-from search_mcp.errors import ConfigError, for_shell
+from search_mcp.model.errors import ConfigError, for_shell
 
 PATIENCE_SECONDS = 10.0
 """How long another command may be at its edit, which takes milliseconds: it was stopped in the midst of it."""

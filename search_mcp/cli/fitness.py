@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Status
-from search_mcp.profiles import Profile
+from search_mcp.model.servers import Status
+from search_mcp.profiles import Audience, Profile
 from search_mcp.tools import definitions
 from search_mcp.views import ShownNames
 

@@ -18,7 +18,7 @@ from search_mcp.clients import difference, found, merging, storage
 from search_mcp.clients.found import Server
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client, Machine
 from search_mcp.clients.merging import Merged
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 
 @takes("config", "no_start", "dry_run", "as_json", "debug")

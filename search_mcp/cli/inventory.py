@@ -16,8 +16,9 @@ from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, d
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import Config, ServerConfig
-from search_mcp.errors import for_shell
-from search_mcp.model import Kind, Status
+from search_mcp.model.errors import for_shell
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Status
 
 REMEMBERING_SECONDS = 10.0
 """How long a command waits for lists it does not need, so that the next one need not start the server."""

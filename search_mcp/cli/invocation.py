@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import jsonrpc
 from search_mcp.cli import completion, output
 from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
 from search_mcp.cli.description import described
@@ -22,10 +21,12 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners, run
 from search_mcp.cli.terminal import Terminal, one_line
-from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import InputRequired, Kind, Outcome
+from search_mcp.model.calls import InputRequired, Outcome
+from search_mcp.model.names import Kind
 from search_mcp.views import signature
+from search_mcp.wire import payload
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.structs import Fields, Raw
 
 
 @takes("config", "client", "as_json", "debug")
@@ -66,7 +67,7 @@ def call(
         raise of_call(outcome, name, loaded.servers)
     if isinstance(outcome, InputRequired):
         raise Problem(f"{name} asks for something that can only be answered in an AI client", "call it from there")
-    body = jsonrpc.encode(outcome.body)
+    body = payload.encode(outcome.body)
     if not options.as_json:
         return show(body, target, screen)
     screen.raw_json(body)
@@ -91,7 +92,7 @@ async def _invoke(session: Session, name: str, given: Fields, words: Sequence[Wo
     latest = [f"calling {name}"]
 
     def report(progress: Fields) -> None:
-        latest.append(f"{name}: {_progress({key: jsonrpc.value(raw) for key, raw in progress.items()})}")
+        latest.append(f"{name}: {_progress({key: payload.value(raw) for key, raw in progress.items()})}")
         del latest[:-1]
 
     with terminal.progress(lambda: latest[-1]):
@@ -114,7 +115,7 @@ class Content:
 
 def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
     """Show a result to a person, or save what it holds; return the exit code."""
-    fields = jsonrpc.object_or_empty(body)
+    fields = payload.object_or_empty(body)
     parts = _contents(fields)
     if is_error(body):
         terminal.error("\n".join(part.text for part in parts) or "the tool failed and does not say why")
@@ -133,7 +134,7 @@ def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
 
 
 def is_error(body: Raw) -> bool:
-    return jsonrpc.value(jsonrpc.object_or_empty(body).get("isError", Raw(b"false"))) is True
+    return payload.value(payload.object_or_empty(body).get("isError", Raw(b"false"))) is True
 
 
 def save(body: Raw, target: Path, terminal: Terminal) -> None:
@@ -142,7 +143,7 @@ def save(body: Raw, target: Path, terminal: Terminal) -> None:
     Raises:
         Problem: a file cannot be written.
     """
-    fields = jsonrpc.object_or_empty(body)
+    fields = payload.object_or_empty(body)
     parts = _contents(fields)
     text = "\n".join(part.text for part in parts).encode("utf-8", "replace")
     pieces = _bytes_in(parts) or [text if parts else bytes(fields.get("structuredContent", b""))]
@@ -157,7 +158,7 @@ def _bytes_in(parts: Sequence[Content]) -> list[bytes]:
 
 
 def _contents(result: Fields) -> list[Content]:
-    blocks = jsonrpc.value(result.get("content", Raw(b"[]")))
+    blocks = payload.value(result.get("content", Raw(b"[]")))
     return [_content(block) for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
 
 
@@ -173,7 +174,7 @@ def _content(block: Mapping[str, Any]) -> Content:
             return _binary(f"resource {resource.get('uri', '')}", resource.get("mimeType"), data)
         case {"type": "resource_link", "uri": uri}:
             return Content(f"[resource {uri}{_in_brackets(block.get('title') or block.get('name'))}]")
-    return Content(bytes(jsonrpc.encode(block)).decode())
+    return Content(bytes(payload.encode(block)).decode())
 
 
 def _binary(what: str, mime_type: object, data: str) -> Content:

@@ -13,8 +13,9 @@ from typing import ClassVar, Literal
 
 from search_mcp.cache import CatalogCache, Failure, Key, Record
 from search_mcp.config import ServerConfig
-from search_mcp.jsonrpc import altered
-from search_mcp.model import Kind, Page
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Page
+from search_mcp.wire.structs import altered
 
 _NO_PAGES: Mapping[Kind, Page] = MappingProxyType({})
 

@@ -13,7 +13,8 @@ from search_mcp.cli.problem import FINE, short_reason
 from search_mcp.cli.session import Session, recall
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig, redact
-from search_mcp.model import Kind, Status
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Status
 
 _HEADINGS = ("Server", "State", "Tools", "Runs")
 

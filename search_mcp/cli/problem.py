@@ -8,9 +8,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from search_mcp.config import ServerConfig
-from search_mcp.errors import BackendToolError, Lost, NotFound, NotRunning, SearchMcpError, WireError, for_shell
+from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, for_shell
 from search_mcp.suggest import nearest
 from search_mcp.views import signature
+from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2
 LONGEST_REASON = 200

@@ -28,7 +28,7 @@ from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Memory, Moved, digest
 from search_mcp.clients.storage import File
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 _Clients = Annotated[
     list[str] | None,

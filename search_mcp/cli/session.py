@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio.abc import TaskStatus
 
-from search_mcp import jsonrpc, profiles
+from search_mcp import profiles
 from search_mcp.aggregate import Aggregate, cache_folder, trust_folder
 from search_mcp.backend.process import without_threads
 from search_mcp.backend.surroundings import Surroundings, in_thread
@@ -26,26 +26,17 @@ from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.problem import InterruptionError
 from search_mcp.config import Config, ServerConfig
 from search_mcp.dialects import names
-from search_mcp.errors import method_not_found
-from search_mcp.jsonrpc import Fields, Raw, altered
-from search_mcp.model import (
-    Action,
-    Call,
-    Cancel,
-    Era,
-    Kind,
-    Opening,
-    Outcome,
-    Question,
-    Reason,
-    ServerFacts,
-    Status,
-    Viewer,
-)
+from search_mcp.model.calls import Call, Outcome, Question, Viewer
+from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.servers import Opening, ServerFacts, Status
 from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
 from search_mcp.views import ShownNames, Spellings
+from search_mcp.wire import payload
+from search_mcp.wire.errors import method_not_found
+from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.structs import Fields, Raw, altered
 
 if TYPE_CHECKING:
     from search_mcp.baseline import Open
@@ -76,7 +67,7 @@ class Person:
 
 
 _PERSON = Person()
-_OPENING = Opening(Era.MODERN, names.MODERN[0], {}, jsonrpc.encode(names.CLIENT_INFO))
+_OPENING = Opening(Era.MODERN, names.MODERN[0], {}, payload.encode(names.CLIENT_INFO))
 
 
 class Session:
@@ -185,7 +176,7 @@ class Session:
         """Call a tool by any of its names."""
 
         def submit(reply: Callable[[Outcome], None]) -> Cancel:
-            params = {"arguments": jsonrpc.encode(arguments)}
+            params = {"arguments": payload.encode(arguments)}
             return self._router.submit(
                 Call(Action.CALL_TOOL, name, params, {}, _PERSON, reply, report),
             )
@@ -207,7 +198,7 @@ async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer
         await answered.wait()
     finally:
         if not answers:
-            cancel(jsonrpc.encode("interrupted"))
+            cancel(payload.encode("interrupted"))
     return answers[0]
 
 

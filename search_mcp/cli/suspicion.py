@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.differences import leaves
-from search_mcp.jsonrpc import Fields
-from search_mcp.model import Kind, Status
-from search_mcp.visible import hidden, wholly_visible
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Status
+from search_mcp.model.visible import hidden, wholly_visible
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields
 
 Text = tuple[str, str, str]
 """A server, whose text it is (`time.get_time: its description`), and the text."""
@@ -56,7 +57,7 @@ def _members(definition: Fields) -> Iterator[tuple[str, str]]:
     for member, raw in definition.items():
         if member in ("icons", "_meta"):
             continue
-        value = jsonrpc.value(raw)
+        value = payload.value(raw)
         for path, leaf in leaves(value, member):
             texts = leaf if isinstance(leaf, list) else [leaf]
             yield from ((path, text) for text in texts if isinstance(text, str))

@@ -28,9 +28,10 @@ from rich.text import Text
 from search_mcp.cli import pager
 from search_mcp.cli.table import Table, laid_out
 from search_mcp.config import redact
-from search_mcp.jsonrpc import Raw, encode, encode_bytes
 from search_mcp.logs import FORMAT
-from search_mcp.visible import INVISIBLE, visible
+from search_mcp.model.visible import INVISIBLE, visible
+from search_mcp.wire.payload import encode, encode_bytes
+from search_mcp.wire.structs import Raw
 
 WHOLE_LINES = 100_000
 """Columns of what is no terminal: nobody's text is that wide, so nothing is wrapped."""

@@ -15,8 +15,8 @@ from search_mcp.cli.memory import Renewed
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import bridge
-from search_mcp.errors import ConfigError
-from search_mcp.model import Kind
+from search_mcp.model.errors import ConfigError
+from search_mcp.model.names import Kind
 
 NO_SERVERS = "There are no servers yet: run `search-mcp import`, or `search-mcp add NAME -- COMMAND`."
 

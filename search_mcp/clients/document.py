@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from search_mcp import jsonc
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 Format: TypeAlias = Literal["json", "jsonc", "toml", "yaml"]
 """`json` is for programs that refuse anything but strict JSON, a byte order mark included."""

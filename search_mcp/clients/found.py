@@ -13,7 +13,7 @@ from search_mcp.clients import document, entries
 from search_mcp.clients.document import Document, Format
 from search_mcp.clients.entries import Translation
 from search_mcp.clients.known import CLIENTS, PASTED, Client, Machine
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 _PROJECTS = "projects"
 _RELATIVE = ("./", "../", ".\\", "..\\")

@@ -13,7 +13,7 @@ from search_mcp import config
 from search_mcp.clients import entries, found
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 ROOT = "mcpServers"
 Result: TypeAlias = Literal["added", "present", "enabled", "skipped"]

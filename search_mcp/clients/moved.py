@@ -12,8 +12,8 @@ from typing import Any
 
 from search_mcp.clients import storage
 from search_mcp.clients.document import Document
-from search_mcp.errors import ConfigError
 from search_mcp.files import write_whole
+from search_mcp.model.errors import ConfigError
 
 FILE_NAME = "moved.json"
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from search_mcp import files
 from search_mcp.clients import document
 from search_mcp.clients.document import Document, Format
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 BACKUP_SUFFIX = ".search-mcp.bak"
 NEWEST_KEPT = 4

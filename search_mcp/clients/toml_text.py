@@ -15,7 +15,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import ParseError
 
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 _EMPTY_LINE = re.compile(r"\A\r?\n")
 _EMPTY_LINE_AT_END = re.compile(r"(?<=\n)\r?\n\Z")

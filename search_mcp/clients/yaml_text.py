@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 _USUAL_INDENT = "  "
 _WIDEST = 1 << 20

@@ -8,18 +8,12 @@ key, a `resultType` or a protocol version.
 from collections.abc import Callable
 from typing import Protocol
 
-from search_mcp.errors import WireError
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Raw, Struct, UnsetType
-from search_mcp.model import (
-    Call,
-    Cancel,
-    Freshness,
-    Kind,
-    Offer,
-    Opening,
-    Viewer,
-)
+from search_mcp.model.calls import Call, Viewer
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Freshness, Offer, Opening
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.inflight import Cancel, Request
+from search_mcp.wire.structs import Raw, Struct, UnsetType
 
 
 class Listing(Struct, frozen=True):

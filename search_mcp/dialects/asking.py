@@ -10,12 +10,15 @@ import secrets
 from collections import Counter
 from collections.abc import Callable
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.errors import BACKEND_ERROR, MisbehavedError, ProtocolError, WireError, invalid_request
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Raw, UnsetType, altered
-from search_mcp.model import NOTHING, Ask, Cancel, InputRequired, Later, Question, Reason, Result
-from search_mcp.visible import INVISIBLE
+from search_mcp.model.calls import InputRequired, Later, Question, Result
+from search_mcp.model.errors import MisbehavedError
+from search_mcp.model.names import Ask
+from search_mcp.model.visible import INVISIBLE
+from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError, WireError, invalid_request
+from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, altered
 
 CONSENT = "search-mcp: url elicitation"
 """The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
@@ -35,7 +38,7 @@ FORGOTTEN_SECONDS = 60.0
 LONGEST_MESSAGE = 1 << 20
 """Bytes of an elicitation's message; nobody reads a longer one, and it would have to be searched as a whole."""
 
-_NONE = jsonrpc.encode("none")
+_NONE = payload.encode("none")
 
 # What hides the beginning of a message: spaces, controls, characters that nobody sees or that reorder others.
 # One class of characters: a choice between two would take memory for each of a million of them.
@@ -124,7 +127,7 @@ def admitted(server: str, ask: Ask, params: Fields) -> Fields:
         _require_safe_url(params)
         # "Clients MUST provide clear indication of which server is requesting information": to the client all are us.
         return {**params, "message": _labelled(server, params.get("message"))}
-    if ask is Ask.SAMPLE and jsonrpc.string(params.get("includeContext", _NONE)) != "none":
+    if ask is Ask.SAMPLE and payload.string(params.get("includeContext", _NONE)) != "none":
         # "`thisServer`: Include context from the requesting server": to the client that is all servers here.
         return {**params, "includeContext": _NONE}
     return params
@@ -137,7 +140,7 @@ def admitted_requests(server: str, raw: Raw) -> Fields:
         ValueError: one of them may not be asked, or there are too many.
     """
     require_few_members(raw)
-    requests = jsonrpc.fields(raw) if _is_object(raw) else {}
+    requests = payload.fields(raw) if _is_object(raw) else {}
     if len(requests) > MOST_AT_ONCE:
         raise ValueError(f"these are more than {MOST_AT_ONCE} questions at once")
     if sum(map(_asks_the_user, requests.values())) > MOST_OPEN:
@@ -153,7 +156,7 @@ def admitted_in(server: str, body: Fields) -> Fields:
     """
     if names.INPUT_REQUESTS not in body or not _is_object(body[names.INPUT_REQUESTS]):
         return body
-    return {**body, names.INPUT_REQUESTS: jsonrpc.encode(admitted_requests(server, body[names.INPUT_REQUESTS]))}
+    return {**body, names.INPUT_REQUESTS: payload.encode(admitted_requests(server, body[names.INPUT_REQUESTS]))}
 
 
 def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
@@ -185,45 +188,45 @@ def renamed_in_error(error: ErrorObject, rename: Callable[[str], str]) -> ErrorO
 
 def elicitation_id(params: Fields) -> str | None:
     """Read the id of a URL, or of the news of one."""
-    return jsonrpc.string(params.get(names.ELICITATION_ID))
+    return payload.string(params.get(names.ELICITATION_ID))
 
 
 def renamed(params: Fields, rename: Callable[[str], str]) -> Fields:
     """Give a URL, or the news of one, the id that the client knows it by."""
     given = elicitation_id(params)
     known = None if given is None else rename(given)
-    return params if known == given else {**params, names.ELICITATION_ID: jsonrpc.encode(known)}
+    return params if known == given else {**params, names.ELICITATION_ID: payload.encode(known)}
 
 
 def _elicitations(error: ErrorObject) -> list[Fields] | None:
     """Read what an error asks for; `None` if its data is not what the protocol says."""
-    data = jsonrpc.object_or_empty(error.data if isinstance(error.data, Raw) else None)
+    data = payload.object_or_empty(error.data if isinstance(error.data, Raw) else None)
     try:
-        return [jsonrpc.fields(each) for each in jsonrpc.items(data["elicitations"])]
+        return [payload.fields(each) for each in payload.items(data["elicitations"])]
     except (KeyError, ValueError):
         return None
 
 
 def _with_elicitations(error: ErrorObject, elicitations: list[Fields]) -> ErrorObject:
-    data = jsonrpc.object_or_empty(error.data if isinstance(error.data, Raw) else None)
-    return altered(error, data=jsonrpc.encode({**data, "elicitations": elicitations}))
+    data = payload.object_or_empty(error.data if isinstance(error.data, Raw) else None)
+    return altered(error, data=payload.encode({**data, "elicitations": elicitations}))
 
 
 def _admitted_request(server: str, raw: Raw) -> Raw:
     """Write one question; what is none that the protocol knows is left for the client to refuse."""
     if not _is_object(raw):
         return raw
-    request = jsonrpc.fields(raw)
-    ask = names.ASKS.get(jsonrpc.string(request.get("method")) or "")
-    if ask not in OF_THE_USER or not _is_object(request.get("params", jsonrpc.EMPTY)):
+    request = payload.fields(raw)
+    ask = names.ASKS.get(payload.string(request.get("method")) or "")
+    if ask not in OF_THE_USER or not _is_object(request.get("params", structs.EMPTY)):
         return raw
-    params = jsonrpc.fields(request.get("params", jsonrpc.EMPTY))
+    params = payload.fields(request.get("params", structs.EMPTY))
     written = admitted(server, ask, params)
-    return raw if written is params else jsonrpc.encode({**request, "params": jsonrpc.encode(written)})
+    return raw if written is params else payload.encode({**request, "params": payload.encode(written)})
 
 
 def _asks_the_user(raw: Raw) -> bool:
-    return names.ASKS.get(jsonrpc.string(jsonrpc.object_or_empty(raw).get("method")) or "") in OF_THE_USER
+    return names.ASKS.get(payload.string(payload.object_or_empty(raw).get("method")) or "") in OF_THE_USER
 
 
 def _is_object(raw: Raw) -> bool:
@@ -233,16 +236,16 @@ def _is_object(raw: Raw) -> bool:
 def _labelled(server: str, message: Raw | None) -> Raw:
     """Put the server's name before a message; the rest of it keeps its bytes unless something in it could hide that."""
     name = "".join(each if each.isprintable() else "_" for each in server).translate(_NO_BRACKETS)
-    label = jsonrpc.encode(f"[{name}] ")
+    label = payload.encode(f"[{name}] ")
     if message is None:
         return label
-    text = jsonrpc.string(message) if len(memoryview(message)) <= LONGEST_MESSAGE else None
+    text = payload.string(message) if len(memoryview(message)) <= LONGEST_MESSAGE else None
     if text is None:
         raise ValueError("message must be a string, and no longer than a person would read")
     clean = re.sub(_CURSOR_CONTROL, "\ufffd", re.sub(_UNSEEN_START, "", text))
     if clean == text:
         return Raw(bytes(label)[:-1] + bytes(message)[1:])
-    return jsonrpc.encode(f"[{name}] {clean}")
+    return payload.encode(f"[{name}] {clean}")
 
 
 _NO_BRACKETS = str.maketrans("[]", "()")
@@ -252,14 +255,14 @@ def _require_safe_url(params: Fields) -> None:
     """Raise if the user would be sent to anything but a web page."""
     if not _is_url(params) and "url" not in params:
         return
-    url = jsonrpc.string(params.get("url"))
+    url = payload.string(params.get("url"))
     if url is None or not url.isprintable() or not re.fullmatch(_WEB_ADDRESS, url, re.IGNORECASE | re.ASCII):
         raise ValueError("url must be an https address of a plain host name, or an http address of this very machine")
 
 
 def without_id(params: Fields) -> Fields:
     """Write a legacy server's elicitation for a modern client."""
-    return jsonrpc.without(params, names.ELICITATION_ID)
+    return payload.without(params, names.ELICITATION_ID)
 
 
 def with_id(params: Fields) -> Fields:
@@ -269,16 +272,16 @@ def with_id(params: Fields) -> Fields:
     """
     if not _is_url(params):
         return params
-    return {**params, names.ELICITATION_ID: jsonrpc.encode(secrets.token_urlsafe(16))}
+    return {**params, names.ELICITATION_ID: payload.encode(secrets.token_urlsafe(16))}
 
 
 def asked_in_error(error: ErrorObject) -> InputRequired | None:
     """Write what a legacy server asks for in an error as a modern one asks; `None` if the error does not say."""
     method = names.ASK_METHOD[Ask.ELICIT]
     asked = _elicitations(error) or ()
-    questions = [jsonrpc.encode({"method": method, "params": without_id(params)}) for params in asked]
+    questions = [payload.encode({"method": method, "params": without_id(params)}) for params in asked]
     requests = {f"{Ask.ELICIT.value}-{number}": question for number, question in enumerate(questions, 1)}
-    return InputRequired(requests, jsonrpc.encode(CONSENT)) if requests else None
+    return InputRequired(requests, payload.encode(CONSENT)) if requests else None
 
 
 def require_consent(responses: Raw | None) -> None:
@@ -287,17 +290,17 @@ def require_consent(responses: Raw | None) -> None:
     Raises:
         ProtocolError: there is one that the user did not agree to.
     """
-    answers = [jsonrpc.object_or_empty(each) for each in jsonrpc.object_or_empty(responses).values()]
-    if not answers or any(jsonrpc.string(answer.get("action")) != "accept" for answer in answers):
+    answers = [payload.object_or_empty(each) for each in payload.object_or_empty(responses).values()]
+    if not answers or any(payload.string(answer.get("action")) != "accept" for answer in answers):
         raise invalid_request("Invalid Request: this needs a URL to be opened, and the user did not agree to it")
 
 
 def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
     """Whether a client is asked to open a URL that did not declare that mode."""
-    questions = map(jsonrpc.object_or_empty, (unfinished.requests or {}).values())
-    asked = any(_is_url(jsonrpc.object_or_empty(question.get("params"))) for question in questions)
-    return asked and "url" not in jsonrpc.object_or_empty(capabilities.get(names.ELICITATION))
+    questions = map(payload.object_or_empty, (unfinished.requests or {}).values())
+    asked = any(_is_url(payload.object_or_empty(question.get("params"))) for question in questions)
+    return asked and "url" not in payload.object_or_empty(capabilities.get(names.ELICITATION))
 
 
 def _is_url(params: Fields) -> bool:
-    return jsonrpc.string(params.get("mode")) == "url"
+    return payload.string(params.get("mode")) == "url"

@@ -8,13 +8,16 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from search_mcp import jsonrpc, list_limits
+from search_mcp import list_limits
 from search_mcp.definitions import repaired
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import is_wanted
-from search_mcp.errors import BackendAnswered
-from search_mcp.jsonrpc import EMPTY, UNSET, ErrorObject, Fields, Raw, UnsetType
-from search_mcp.model import Action, Call, Entry, Era, Freshness, Kind, News, Offer, Outcome, Page, Result, TaskChanged
+from search_mcp.model.calls import Call, Outcome, Result
+from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.servers import Entry, Freshness, News, Offer, Page, TaskChanged
+from search_mcp.wire import messages, payload
+from search_mcp.wire.errors import BackendAnswered
+from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +57,7 @@ def targeted(call: Call, target: str) -> dict[str, object]:
     if call.action is Action.LIST_TASKS:
         return {**call.params}
     key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
-    reference = {**jsonrpc.fields(call.params["ref"]), key: target}
+    reference = {**payload.fields(call.params["ref"]), key: target}
     return {**call.params, "ref": reference}
 
 
@@ -65,7 +68,7 @@ def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
         return BackendAnswered(error) if isinstance(error, ErrorObject) else error
     if memoryview(answer)[0] != ord("{"):
         # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
-        return BackendAnswered(ErrorObject(jsonrpc.INTERNAL_ERROR, "its result is not an object"))
+        return BackendAnswered(ErrorObject(messages.INTERNAL_ERROR, "its result is not an object"))
     return Result(answer)
 
 
@@ -73,11 +76,11 @@ def read_notice(server: str, method: str, params: Raw | UnsetType) -> Fields | N
     """Open the parameters of a notification; `None` if they are malformed, or too large for what they say."""
     if params is not UNSET and len(memoryview(params)) > LARGEST_NOTICE:
         if method in _READ_OF_LARGE:
-            return jsonrpc.picked(params, *_READ_OF_LARGE[method]) or None
+            return payload.picked(params, *_READ_OF_LARGE[method]) or None
         log.warning("! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTICE)
         return None
     try:
-        return jsonrpc.fields(params)
+        return payload.fields(params)
     except ValueError:
         log.info("! %s: %s with malformed params", server, method)
         return None
@@ -99,12 +102,12 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
     is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
     if is_too_large:
         log.warning("! a server's capabilities of more than %d bytes are ignored", LARGEST_CAPABILITIES)
-    capabilities = {} if is_too_large else jsonrpc.object_or_empty(declared)
-    nested = {name: jsonrpc.object_or_empty(raw) for name, raw in capabilities.items()}
+    capabilities = {} if is_too_large else payload.object_or_empty(declared)
+    nested = {name: payload.object_or_empty(raw) for name, raw in capabilities.items()}
     info = result.get("serverInfo")
     if info is None:
-        info = jsonrpc.picked(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
-    about = jsonrpc.picked(info, "title", "name")
+        info = payload.picked(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
+    about = payload.picked(info, "title", "name")
     return Offer(
         revision=revision,
         era=era,
@@ -113,8 +116,8 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
         logging="logging" in capabilities,
         completions="completions" in capabilities,
         subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),
-        instructions=(jsonrpc.string(result.get("instructions")) or "")[:LONGEST_INSTRUCTIONS],
-        title=(jsonrpc.string(about.get("title")) or jsonrpc.string(about.get("name")) or "")[:LONGEST_TITLE],
+        instructions=(payload.string(result.get("instructions")) or "")[:LONGEST_INSTRUCTIONS],
+        title=(payload.string(about.get("title")) or payload.string(about.get("name")) or "")[:LONGEST_TITLE],
         extensions=nested.get("extensions", {}),
         tasks=capabilities.get("tasks", UNSET),
         has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
@@ -141,7 +144,7 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
         await anyio.lowlevel.checkpoint()  # a large page is read in several steps, between which others have their turn
         if memoryview(answer)[0] != ord("{"):
             raise ValueError("its result is not an object")
-        result = jsonrpc.picked(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
+        result = payload.picked(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
         await anyio.lowlevel.checkpoint()
         await reading.take(result.get(names.ITEMS_KEY[kind], EMPTY))
         freshness.append(_freshness(result))
@@ -178,7 +181,7 @@ class _Reading:
             ValueError: it is not a list.
         """
         position, slice_bytes = 0, 0
-        for item in jsonrpc.elements(raw, LARGEST_PAGE):
+        for item in payload.elements(raw, LARGEST_PAGE):
             slice_bytes += SLICE_BYTES if item is None else ENTRY_COST_BYTES + len(memoryview(item))
             if slice_bytes >= SLICE_BYTES:
                 slice_bytes = 0
@@ -202,11 +205,11 @@ class _Reading:
             self._reject(f"{place} has {size:,} bytes; up to {list_limits.LARGEST_ENTRY:,} are taken")
             return
         try:
-            definition = jsonrpc.fields(item)
+            definition = payload.fields(item)
         except ValueError:
             self._reject(f"{place} is not an object")
             return
-        key, longest = jsonrpc.string(definition.get(key_name)), list_limits.LONGEST_KEY[self._kind]
+        key, longest = payload.string(definition.get(key_name)), list_limits.LONGEST_KEY[self._kind]
         if not key:
             self._reject(f"{place} has no {key_name}")
         elif len(key) > longest:
@@ -241,8 +244,8 @@ class _Reading:
 
 
 def _freshness(result: Fields) -> Freshness:
-    ttl = jsonrpc.value(result.get(names.TTL, Raw(b"0")))
-    public = jsonrpc.string(result.get(names.CACHE_SCOPE)) == "public"
+    ttl = payload.value(result.get(names.TTL, Raw(b"0")))
+    public = payload.string(result.get(names.CACHE_SCOPE)) == "public"
     # "If `ttlMs` is negative, clients SHOULD ignore it and treat it as `0`."
     return Freshness(max(0, ttl) if isinstance(ttl, int) else 0, public)
 

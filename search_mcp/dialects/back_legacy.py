@@ -8,7 +8,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.back import (
     outcome,
@@ -21,32 +20,14 @@ from search_mcp.dialects.back import (
 )
 from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made
-from search_mcp.errors import WireError, invalid_params, method_not_found
-from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
-from search_mcp.model import (
-    NOTHING,
-    Action,
-    Ask,
-    Call,
-    Caller,
-    Cancel,
-    ElicitationComplete,
-    Era,
-    Kind,
-    ListChanged,
-    LogMessage,
-    Newest,
-    News,
-    Offer,
-    Opening,
-    Outcome,
-    Question,
-    Reason,
-    ResourceUpdated,
-    Result,
-)
-from search_mcp.peer import Peer
+from search_mcp.model.calls import Call, Caller, Newest, Outcome, Question, Result
+from search_mcp.model.names import Action, Ask, Era, Kind
+from search_mcp.model.servers import ElicitationComplete, ListChanged, LogMessage, News, Offer, Opening, ResourceUpdated
+from search_mcp.wire import payload
+from search_mcp.wire.errors import WireError, invalid_params, method_not_found
+from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
 
 log = logging.getLogger(__name__)
 
@@ -87,8 +68,8 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
         "capabilities": _mirrored(opening),
         "clientInfo": opening.info if opening.info is not None else names.CLIENT_INFO,
     }
-    result = jsonrpc.fields(await peer.ask(names.INITIALIZE, params))
-    agreed = jsonrpc.string(result.get("protocolVersion"))
+    result = payload.fields(await peer.ask(names.INITIALIZE, params))
+    agreed = payload.string(result.get("protocolVersion"))
     if agreed is None:
         raise ValueError("its answer to initialize has no protocolVersion")
     if agreed not in (*names.LEGACY, names.FIRST):
@@ -104,10 +85,10 @@ def _mirrored(opening: Opening) -> Fields:
     if tasks is None:
         return opening.capabilities
     if opening.era is Era.MODERN:
-        return jsonrpc.without(opening.capabilities, "tasks")  # that era knows no requests to a client
+        return payload.without(opening.capabilities, "tasks")  # that era knows no requests to a client
     # The client's list would show a server the tasks of others.
-    own = jsonrpc.without(jsonrpc.object_or_empty(tasks), "list")
-    return {**opening.capabilities, "tasks": jsonrpc.encode(own)}
+    own = payload.without(payload.object_or_empty(tasks), "list")
+    return {**opening.capabilities, "tasks": payload.encode(own)}
 
 
 class BackLegacy:
@@ -151,7 +132,7 @@ class BackLegacy:
         def settle(answer: Answer) -> None:
             self._forget(call)
             if "task" in call.params and call.report is not None and isinstance(answer, Raw):
-                self._report_on(task_made(jsonrpc.object_or_empty(answer)), message_id, call.report)
+                self._report_on(task_made(payload.object_or_empty(answer)), message_id, call.report)
             call.reply(self._lost() if answer is None else self._outcome(call.action, answer))
 
         token = self._peer.next_id if call.report is not None else None
@@ -180,7 +161,7 @@ class BackLegacy:
             self._reported[task] = token, report
 
     def _report(self, progress: Fields) -> None:
-        token = jsonrpc.request_id(progress.get(names.PROGRESS_TOKEN))
+        token = payload.request_id(progress.get(names.PROGRESS_TOKEN))
         for known, report in self._reported.values():
             if known == token:
                 report(progress)
@@ -247,8 +228,8 @@ class BackLegacy:
         except ValueError as exc:
             raise invalid_params(f"Invalid params: {exc}") from exc
         params, meta = read_params(request.params)
-        token = jsonrpc.request_id(meta.pop(names.PROGRESS_TOKEN, None))
-        if asks_of_task and jsonrpc.string(params.get("taskId")) not in self._tasks:
+        token = payload.request_id(meta.pop(names.PROGRESS_TOKEN, None))
+        if asks_of_task and payload.string(params.get("taskId")) not in self._tasks:
             raise invalid_params("Invalid params: no such task was made for this server")
         params = self._admitted(ask, params)
         call = None if asks_of_task else self._likely_call()
@@ -332,10 +313,10 @@ class BackLegacy:
             case names.MESSAGE:
                 self._tell(LogMessage(self._server, fields, talked_to(self._calls, fields)))
             case names.UPDATED:
-                self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
+                self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case names.TASK_STATUS:
-                if jsonrpc.string(fields.get("status")) in names.ENDED_TASKS:
-                    self._reported.pop(jsonrpc.string(fields.get("taskId")) or "", None)
+                if payload.string(fields.get("status")) in names.ENDED_TASKS:
+                    self._reported.pop(payload.string(fields.get("taskId")) or "", None)
                 tell_of_task(self._server, fields, self._tell)
             case names.ELICITATION_COMPLETE:
                 self._tell(ElicitationComplete(self._server, fields))

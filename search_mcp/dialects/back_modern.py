@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import anyio
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import asking, detect, names
 from search_mcp.dialects.back import (
     outcome,
@@ -21,28 +20,14 @@ from search_mcp.dialects.back import (
     tell_of_task,
 )
 from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
-from search_mcp.errors import BackendAnswered, WireError
-from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, UnsetType
-from search_mcp.model import (
-    NOTHING,
-    Action,
-    Call,
-    Cancel,
-    Era,
-    InputRequired,
-    Kind,
-    ListChanged,
-    LogMessage,
-    News,
-    Offer,
-    Opening,
-    Outcome,
-    Reason,
-    ResourceUpdated,
-    Result,
-)
-from search_mcp.peer import Peer
+from search_mcp.model.calls import Call, InputRequired, Outcome, Result
+from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.servers import ListChanged, LogMessage, News, Offer, Opening, ResourceUpdated
+from search_mcp.wire import payload
+from search_mcp.wire.errors import BackendAnswered, WireError
+from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +55,7 @@ async def discover(peer: Peer, opening: Opening) -> Offer | None:
         log.debug("= server/discover refused: %s", refused)
         return None
     revisions = detect.modern_revisions(result)
-    return read_offer(jsonrpc.fields(result), revisions[0], Era.MODERN) if revisions else None
+    return read_offer(payload.fields(result), revisions[0], Era.MODERN) if revisions else None
 
 
 def _refuse_foreign_revisions(refused: BackendAnswered) -> None:
@@ -80,8 +65,8 @@ def _refuse_foreign_revisions(refused: BackendAnswered) -> None:
     advertised `supported` list. Do not fall back to `initialize`."
     """
     data = refused.error.data
-    supported = jsonrpc.value(
-        jsonrpc.object_or_empty(data if isinstance(data, Raw) else None).get("supported", Raw(b"0"))
+    supported = payload.value(
+        payload.object_or_empty(data if isinstance(data, Raw) else None).get("supported", Raw(b"0"))
     )
     if isinstance(supported, list) and not set(map(str, supported)) & {*names.LEGACY, *names.MODERN}:
         raise ValueError(f"it speaks only revisions unknown here: {', '.join(map(str, supported))}")
@@ -171,10 +156,10 @@ class BackModern:
         Raises:
             ValueError: it asks the user what may not be asked.
         """
-        body = jsonrpc.object_or_empty(answer) if isinstance(answer, Raw) else {}
+        body = payload.object_or_empty(answer) if isinstance(answer, Raw) else {}
         # "clients MUST treat an absent `resultType` as `"complete"`"
-        result_type = jsonrpc.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
-        meta = jsonrpc.object_or_empty(body.get(names.META))
+        result_type = payload.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
+        meta = payload.object_or_empty(body.get(names.META))
         if meta.pop(names.SERVER_INFO_KEY, None) is not None:
             body = with_meta(body, meta)
         if result_type != names.INPUT_REQUIRED:
@@ -266,12 +251,12 @@ class BackModern:
         fields = read_notice(self._server, method, params)
         if fields is None:
             return
-        meta = jsonrpc.object_or_empty(fields.get(names.META))
+        meta = payload.object_or_empty(fields.get(names.META))
         if meta.pop(names.SUBSCRIPTION_KEY, None) is not None:
             fields = with_meta(fields, meta)
         match method:
             case names.PROGRESS:
-                self._peer.report(jsonrpc.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
+                self._peer.report(payload.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
             case names.MESSAGE:
                 self._tell(LogMessage(self._server, fields, talked_to(self._calls, fields)))
             case names.ACKNOWLEDGED:
@@ -279,7 +264,7 @@ class BackModern:
             case names.TASK_CHANGED:
                 tell_of_task(self._server, fields, self._tell)
             case names.UPDATED:
-                self._tell(ResourceUpdated(self._server, jsonrpc.string(fields.get("uri")) or "", fields))
+                self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:
                 for kind in names.LIST_CHANGED[method]:
                     self._stale(kind)

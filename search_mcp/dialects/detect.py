@@ -3,11 +3,11 @@
 Decides per message and remembers nothing. It must not know how either era is served.
 """
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.errors import ProtocolError, invalid_params
-from search_mcp.jsonrpc import Fields, Raw, Struct
-from search_mcp.model import Era
+from search_mcp.model.names import Era
+from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import ProtocolError, invalid_params
+from search_mcp.wire.structs import Fields, Raw, Struct
 
 
 class Envelope(Struct, frozen=True):
@@ -51,7 +51,7 @@ def read_envelope(meta: Fields) -> Envelope:
     absent = [key for key in (names.VERSION_KEY, names.CAPABILITIES_KEY) if key not in meta]
     if absent:
         raise _missing(*absent)
-    revision = jsonrpc.string(meta[names.VERSION_KEY])
+    revision = payload.string(meta[names.VERSION_KEY])
     if revision is None:
         raise invalid_params(f"Invalid params: _meta {names.VERSION_KEY} must be a string")
     if revision not in names.MODERN:
@@ -63,7 +63,7 @@ def read_envelope(meta: Fields) -> Envelope:
             {"supported": names.MODERN, "requested": revision},
         )
     try:
-        capabilities = jsonrpc.fields(meta[names.CAPABILITIES_KEY])
+        capabilities = payload.fields(meta[names.CAPABILITIES_KEY])
     except ValueError:
         raise invalid_params(f"Invalid params: _meta {names.CAPABILITIES_KEY} must be an object") from None
     return Envelope(revision, capabilities, meta.get(names.CLIENT_INFO_KEY), _log_level(meta))
@@ -78,7 +78,7 @@ def _log_level(meta: Fields) -> str | None:
     # SHOULD reject that request with a standard JSON-RPC error: Invalid log level: -32602"
     if names.LOG_LEVEL_KEY not in meta:
         return None
-    level = jsonrpc.string(meta[names.LOG_LEVEL_KEY])
+    level = payload.string(meta[names.LOG_LEVEL_KEY])
     if level not in names.LOG_LEVELS:
         raise invalid_params(
             f"Invalid params: _meta {names.LOG_LEVEL_KEY} must be one of {', '.join(names.LOG_LEVELS)}"
@@ -89,7 +89,7 @@ def _log_level(meta: Fields) -> str | None:
 def modern_revisions(result: Raw) -> list[str]:
     """Read the modern revisions both sides speak off a discover result; none means not modern."""
     try:
-        supported = jsonrpc.value(jsonrpc.fields(result).get("supportedVersions", jsonrpc.EMPTY))
+        supported = payload.value(payload.fields(result).get("supportedVersions", structs.EMPTY))
     except ValueError:
         return []
     return [revision for revision in names.MODERN if isinstance(supported, list) and revision in supported]

@@ -3,13 +3,14 @@
 Decides what a well-formed request is; each era's dialect decides what to answer.
 """
 
-from search_mcp import __version__, jsonrpc
+from search_mcp import __version__
 from search_mcp.dialects import Offered, names
-from search_mcp.errors import WireError, invalid_params, method_not_found
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, RequestId
-from search_mcp.model import Action, Ask, Kind
-from search_mcp.peer import Peer
+from search_mcp.model.names import Action, Ask, Kind
+from search_mcp.wire import payload
+from search_mcp.wire.errors import WireError, invalid_params, method_not_found
+from search_mcp.wire.inflight import Request
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import Fields, Raw, RequestId
 
 DEEPEST_CAPABILITY = 4
 """How deep a capability is looked into: `tasks.requests.tools.call`."""
@@ -28,7 +29,7 @@ def capabilities(offered: Offered) -> dict[str, object]:
     if offered.logging:
         body["logging"] = {}
     if offered.tasks:
-        body["tasks"] = _united([jsonrpc.value(each) for each in offered.tasks])
+        body["tasks"] = _united([payload.value(each) for each in offered.tasks])
     if offered.extensions:
         body["extensions"] = offered.extensions
     return body
@@ -59,14 +60,14 @@ def read_target(method: str, params: Fields) -> tuple[Action, str]:
 
 def _read_reference(params: Fields) -> tuple[Action, str]:
     try:
-        reference = jsonrpc.fields(params["ref"])
+        reference = payload.fields(params["ref"])
     except (KeyError, ValueError):
         raise invalid_params("Invalid params: ref must be an object") from None
     try:
-        jsonrpc.fields(params["argument"])
+        payload.fields(params["argument"])
     except (KeyError, ValueError):
         raise invalid_params("Invalid params: argument must be an object") from None
-    found = names.REFERENCES.get(jsonrpc.string(reference.get("type")) or "")
+    found = names.REFERENCES.get(payload.string(reference.get("type")) or "")
     if found is None:
         raise invalid_params(f"Invalid params: ref.type must be {' or '.join(names.REFERENCES)}")
     action, key = found
@@ -74,7 +75,7 @@ def _read_reference(params: Fields) -> tuple[Action, str]:
 
 
 def _required_string(params: Fields, key: str) -> str:
-    value = jsonrpc.string(params.get(key))
+    value = payload.string(params.get(key))
     if not value:
         problem = "is missing" if key not in params else "must be a string and not empty"
         raise invalid_params(f"Invalid params: {key} {problem}")
@@ -82,7 +83,7 @@ def _required_string(params: Fields, key: str) -> str:
 
 
 def progress_token(meta: Fields) -> RequestId | None:
-    return jsonrpc.request_id(meta[names.PROGRESS_TOKEN]) if names.PROGRESS_TOKEN in meta else None
+    return payload.request_id(meta[names.PROGRESS_TOKEN]) if names.PROGRESS_TOKEN in meta else None
 
 
 def refuse_cursor(params: Fields) -> None:
@@ -91,7 +92,7 @@ def refuse_cursor(params: Fields) -> None:
     Raises:
         ProtocolError: there is one. "Invalid cursors SHOULD result in an error with code -32602"
     """
-    if jsonrpc.value(params.get("cursor", Raw(b"null"))) is not None:
+    if payload.value(params.get("cursor", Raw(b"null"))) is not None:
         raise invalid_params("Invalid params: this cursor was not given here; lists are one page")
 
 

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front import (
@@ -24,39 +23,15 @@ from search_mcp.dialects.front import (
 )
 from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_meta_and_token
 from search_mcp.dialects.task_ids import task_made, translate_question
-from search_mcp.errors import (
-    BackendAnswered,
-    MisbehavedError,
-    ProtocolError,
-    ResourceNotFound,
-    WireError,
-    invalid_params,
-    invalid_request,
-)
-from search_mcp.inflight import Answer, Request
-from search_mcp.jsonrpc import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
-from search_mcp.model import (
-    NOTHING,
-    Call,
-    Cancel,
-    ElicitationComplete,
-    Era,
-    InputRequired,
-    Inputs,
-    Kind,
-    LogMessage,
-    Newest,
-    News,
-    Opening,
-    Outcome,
-    Question,
-    Reason,
-    ResourceUpdated,
-    Result,
-    TaskChanged,
-    Viewer,
-)
-from search_mcp.peer import Peer
+from search_mcp.model.calls import Call, InputRequired, Inputs, Newest, Outcome, Question, Result, Viewer
+from search_mcp.model.errors import MisbehavedError, ResourceNotFound
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
+from search_mcp.wire import messages, payload
+from search_mcp.wire.errors import BackendAnswered, ProtocolError, WireError, invalid_params, invalid_request
+from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
 
 log = logging.getLogger(__name__)
 
@@ -104,21 +79,21 @@ class FrontLegacy:
             on_cancelled(self._peer, params)
         elif method == names.PROGRESS:
             try:
-                progress = jsonrpc.fields(params)
+                progress = payload.fields(params)
             except ValueError:
                 return
-            self._peer.report(jsonrpc.request_id(progress.get(names.PROGRESS_TOKEN)), progress)
+            self._peer.report(payload.request_id(progress.get(names.PROGRESS_TOKEN)), progress)
         elif method == names.ROOTS_CHANGED:
             self._gateway.roots_changed()
         elif method == names.TASK_STATUS:
-            change = jsonrpc.object_or_empty(params if isinstance(params, Raw) else None)
-            follow = self._tasks.get(jsonrpc.string(change.get("taskId")) or "")
+            change = payload.object_or_empty(params if isinstance(params, Raw) else None)
+            follow = self._tasks.get(payload.string(change.get("taskId")) or "")
             if follow is not None:
                 follow(change)
         # `notifications/initialized` opens nothing here: requests are served as soon as we answered.
 
     def _initialize(self, request: Request, params: Fields) -> None:
-        requested = jsonrpc.string(params.get("protocolVersion"))
+        requested = payload.string(params.get("protocolVersion"))
         if requested is None:
             raise invalid_params("Invalid params: protocolVersion is missing or not a string")
         # "If the server supports the requested protocol version, it MUST respond with the same version.
@@ -126,11 +101,11 @@ class FrontLegacy:
         # the latest version supported by the server."
         revision = requested if requested in (*names.LEGACY, names.NOTES) else names.LEGACY[0]
         try:
-            self.capabilities = jsonrpc.fields(params.get("capabilities", EMPTY))
+            self.capabilities = payload.fields(params.get("capabilities", EMPTY))
         except ValueError:
             raise invalid_params("Invalid params: capabilities must be an object") from None
         self.info = params.get("clientInfo")
-        client_name = jsonrpc.string(jsonrpc.object_or_empty(self.info).get("name"))
+        client_name = payload.string(payload.object_or_empty(self.info).get("name"))
         shows_apps = names.APPS_EXTENSION in extensions(self.capabilities)
         self.viewer = Viewer(client_name, object_output_only=True, shows_apps=shows_apps)
         self.opened = True
@@ -142,14 +117,14 @@ class FrontLegacy:
             "serverInfo": SERVER_INFO,
             "instructions": self._gateway.instructions(self.viewer),
         }
-        self._peer.answer(request, jsonrpc.encode(answer))
+        self._peer.answer(request, payload.encode(answer))
 
     def _set_level(self, request: Request, params: Fields) -> None:
-        level = jsonrpc.string(params.get("level"))
+        level = payload.string(params.get("level"))
         if level not in names.LOG_LEVELS:
             raise invalid_params(f"Invalid params: level must be one of {', '.join(names.LOG_LEVELS)}")
         if not self._gateway.offered().logging:
-            raise ProtocolError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {names.SET_LEVEL} (no server logs)")
+            raise ProtocolError(messages.METHOD_NOT_FOUND, f"Method not found: {names.SET_LEVEL} (no server logs)")
         self.log_level = level
         self._gateway.set_log_level(level)
         self._peer.answer(request, EMPTY)
@@ -161,7 +136,7 @@ class FrontLegacy:
             if isinstance(listing, WireError):
                 self._peer.refuse(request, listing)
             else:
-                self._peer.answer(request, jsonrpc.encode({names.ITEMS_KEY[kind]: listing.items}))
+                self._peer.answer(request, payload.encode({names.ITEMS_KEY[kind]: listing.items}))
 
         request.cancel = self._gateway.merged_list(kind, self.viewer, reply)
 
@@ -175,7 +150,7 @@ class FrontLegacy:
             action=action,
             target=target,
             params=params,
-            meta=jsonrpc.without(meta, *names.REQUEST_KEYS) if meta else meta,
+            meta=payload.without(meta, *names.REQUEST_KEYS) if meta else meta,
             caller=self,
             reply=partial(self._on_outcome, request, rounds),
             report=report(self._peer, request, token) if token is not None else None,
@@ -197,7 +172,7 @@ class FrontLegacy:
         """Ask the client what a modern backend wants to know, then make the call again."""
 
         def again(responses: Fields) -> None:
-            answers = jsonrpc.encode(responses) if needed.requests is not None else None
+            answers = payload.encode(responses) if needed.requests is not None else None
             inputs = Inputs(answers, needed.request_state)
             self._call(request, *read_params(request.params), inputs, rounds - 1)
 
@@ -251,7 +226,7 @@ class FrontLegacy:
 
     def _note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
         """Remember which server hears of the task that the client made of its question, if it made one."""
-        task = task_made(jsonrpc.object_or_empty(answer))
+        task = task_made(payload.object_or_empty(answer))
         if task is not None:
             self._tasks[task] = follow
 
@@ -318,8 +293,8 @@ class _Round:
 
     def _question(self, key: str, raw: Raw) -> Question | WireError:
         try:
-            request = jsonrpc.fields(raw)
-            ask = names.ASKS[jsonrpc.string(request.get("method")) or ""]
+            request = payload.fields(raw)
+            ask = names.ASKS[payload.string(request.get("method")) or ""]
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
             return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
@@ -334,7 +309,7 @@ class _Round:
 def _legacy_body(result: Result) -> Raw:
     if isinstance(result.body, Raw):
         return result.body
-    return jsonrpc.encode(jsonrpc.without(result.body, *_MODERN_KEYS))
+    return payload.encode(payload.without(result.body, *_MODERN_KEYS))
 
 
 def _legacy_error(error: WireError) -> WireError:

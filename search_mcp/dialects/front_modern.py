@@ -8,7 +8,6 @@ brings the answer. Source: docs/specification/2026-07-28/.
 from collections import Counter
 from collections.abc import Callable
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
 from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front import (
@@ -23,37 +22,15 @@ from search_mcp.dialects.front import (
 from search_mcp.dialects.params import extensions, is_wanted, with_meta
 from search_mcp.dialects.parked import Exchange, ParkedCalls
 from search_mcp.dialects.subscription import Subscription, read_filter
-from search_mcp.errors import (
-    BackendAnswered,
-    NotRunning,
-    ProtocolError,
-    WireError,
-    invalid_request,
-    method_not_found,
-)
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, Struct
-from search_mcp.model import (
-    NOTHING,
-    Action,
-    Call,
-    Caller,
-    Cancel,
-    Era,
-    Freshness,
-    InputRequired,
-    Inputs,
-    Kind,
-    LogMessage,
-    News,
-    Opening,
-    Outcome,
-    Question,
-    ResourceUpdated,
-    TaskChanged,
-    Viewer,
-)
-from search_mcp.peer import Peer
+from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer
+from search_mcp.model.errors import NotRunning
+from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
+from search_mcp.wire import messages, payload, structs
+from search_mcp.wire.errors import BackendAnswered, ProtocolError, WireError, invalid_request, method_not_found
+from search_mcp.wire.inflight import NOTHING, Cancel, Request
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
 
 DISCOVER_TTL_MS = 0
 """What we offer depends on backends that may come and go, so nobody should keep it."""
@@ -62,13 +39,13 @@ LEAST_PAUSE_SECONDS = 1.0
 """How long a server that does not run is left alone before a subscription is tried there again."""
 _END = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
 _REPLACED = {
-    names.RESOURCE_NOT_FOUND: jsonrpc.INVALID_PARAMS,
-    names.URL_ELICITATION_REQUIRED: jsonrpc.INTERNAL_ERROR,
+    names.RESOURCE_NOT_FOUND: messages.INVALID_PARAMS,
+    names.URL_ELICITATION_REQUIRED: messages.INTERNAL_ERROR,
 }
 # "Implementations SHOULD NOT use [clientInfo] to change the behavior of the client or server"
 _VIEWER = Viewer(None, object_output_only=False)
 _VIEWER_OF_APPS = Viewer(None, object_output_only=False, shows_apps=True)
-_SERVER_INFO = jsonrpc.encode(SERVER_INFO)
+_SERVER_INFO = payload.encode(SERVER_INFO)
 
 
 class Sender(Struct, eq=False):
@@ -128,7 +105,7 @@ class FrontModern:
             "capabilities": capabilities(self._gateway.offered()),
             "instructions": self._gateway.instructions(viewer),
         }
-        fields = {key: jsonrpc.encode(value) for key, value in body.items()}
+        fields = {key: payload.encode(value) for key, value in body.items()}
         self._answer(request, fields, Freshness(DISCOVER_TTL_MS))
 
     def _list(self, request: Request, kind: Kind, params: Fields, viewer: Viewer) -> None:
@@ -147,17 +124,17 @@ class FrontModern:
         action, target = read_target(request.method, params)
         state = params.pop(names.REQUEST_STATE, None)
         responses = params.pop(names.INPUT_RESPONSES, None)
-        if jsonrpc.string(state) == asking.CONSENT:
+        if payload.string(state) == asking.CONSENT:
             asking.require_consent(responses)
             state = responses = None  # the server asked in an error, and hears of the answer by being called again
         token = progress_token(meta)
-        parked = self._parked.take(jsonrpc.string(state))
+        parked = self._parked.take(payload.string(state))
         exchange = parked or Exchange(self, self._parked, request, token, action, target, params)
         call = Call(
             action=action,
             target=target,
             params=params,
-            meta=jsonrpc.without(meta, *names.REQUEST_KEYS),
+            meta=payload.without(meta, *names.REQUEST_KEYS),
             caller=self._sender(envelope, exchange.park),
             reply=lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities)),
             report=exchange.report if token is not None else None,
@@ -181,7 +158,7 @@ class FrontModern:
         elif isinstance(outcome, InputRequired):
             body = dict(outcome.rest)
             if outcome.requests is not None:
-                body[names.INPUT_REQUESTS] = jsonrpc.encode(outcome.requests)
+                body[names.INPUT_REQUESTS] = payload.encode(outcome.requests)
             if outcome.request_state is not None:
                 body[names.REQUEST_STATE] = outcome.request_state
             self._answer(request, body, None, names.INPUT_REQUIRED)
@@ -198,15 +175,15 @@ class FrontModern:
     ) -> None:
         """Stamp what every modern result carries, and what a cacheable one must, on a result."""
         stamped: Fields = {
-            names.RESULT_TYPE: jsonrpc.encode(result_type),
-            **jsonrpc.without(body, names.RESULT_TYPE),
+            names.RESULT_TYPE: payload.encode(result_type),
+            **payload.without(body, names.RESULT_TYPE),
         }
         if freshness is not None:
-            stamped.setdefault(names.TTL, jsonrpc.encode(freshness.ttl_ms))
-            stamped.setdefault(names.CACHE_SCOPE, jsonrpc.encode("public" if freshness.public else "private"))
+            stamped.setdefault(names.TTL, payload.encode(freshness.ttl_ms))
+            stamped.setdefault(names.CACHE_SCOPE, payload.encode("public" if freshness.public else "private"))
         # "Servers SHOULD include [serverInfo] in every result's `_meta`"
-        meta = jsonrpc.object_or_empty(body.get(names.META))
-        self._peer.answer(request, jsonrpc.encode(with_meta(stamped, {**meta, names.SERVER_INFO_KEY: _SERVER_INFO})))
+        meta = payload.object_or_empty(body.get(names.META))
+        self._peer.answer(request, payload.encode(with_meta(stamped, {**meta, names.SERVER_INFO_KEY: _SERVER_INFO})))
 
     def tell(self, news: News | CatalogChanged) -> None:
         """Pass on what a backend says unasked, to the subscriptions and calls that asked for it."""
@@ -230,7 +207,7 @@ class FrontModern:
         """Answer a request with an error."""
         self._peer.refuse(request, error)
 
-    def report(self, request: Request, token: jsonrpc.RequestId, progress: Fields) -> None:
+    def report(self, request: Request, token: structs.RequestId, progress: Fields) -> None:
         """Pass progress on to one request of the client, under its own token."""
         ProgressReport(self._peer, request, token)(progress)
 
@@ -284,7 +261,7 @@ class FrontModern:
         for request, subscription in list(self._subscriptions.items()):
             # "the server SHOULD send a successful subscriptions/listen response to signal a graceful end"
             self._unlisten(request)
-            self._answer(request, {names.META: jsonrpc.encode(subscription.meta())}, None)
+            self._answer(request, {names.META: payload.encode(subscription.meta())}, None)
 
 
 def _viewer(envelope: detect.Envelope) -> Viewer:
@@ -311,8 +288,8 @@ def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | 
     "Servers MUST NOT send an `inputRequests` that the client has not declared support for"; it "MUST return
     a MissingRequiredClientCapabilityError (-32021) whose `data.requiredCapabilities` lists the missing".
     """
-    asked = [jsonrpc.object_or_empty(raw).get("method") for raw in (unfinished.requests or {}).values()]
-    asks = [names.ASKS.get(jsonrpc.string(method) or "") for method in asked]
+    asked = [payload.object_or_empty(raw).get("method") for raw in (unfinished.requests or {}).values()]
+    asks = [names.ASKS.get(payload.string(method) or "") for method in asked]
     needed = [names.ASK_CAPABILITY[ask] for ask in asks if ask is not None]
     missing: dict[str, object] = {capability: {} for capability in needed if capability not in capabilities}
     if names.ELICITATION not in missing and asking.needs_more(unfinished, capabilities):

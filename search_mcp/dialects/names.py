@@ -7,7 +7,7 @@ Source: schema/<revision>/schema.ts of the specification.
 from typing import Final
 
 from search_mcp import __version__
-from search_mcp.model import Action, Ask, Kind
+from search_mcp.model.names import Action, Ask, Kind
 
 LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions opened by `initialize`, newest first."""

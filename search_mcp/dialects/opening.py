@@ -11,9 +11,10 @@ import anyio
 from search_mcp.dialects import BackDialect, names
 from search_mcp.dialects.back_legacy import BackLegacy, UnknownRevisionError, initialize
 from search_mcp.dialects.back_modern import BackModern, discover
-from search_mcp.errors import BackendAnswered, WireError
-from search_mcp.model import Era, Kind, News, Offer, Opening
-from search_mcp.peer import Peer
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import News, Offer, Opening
+from search_mcp.wire.errors import BackendAnswered, WireError
+from search_mcp.wire.peer import Peer
 
 
 class CannotOpenError(Exception):

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.errors import invalid_params
-from search_mcp.jsonrpc import Fields, Params, Raw, UnsetType
-from search_mcp.model import Reason
-from search_mcp.peer import Peer
+from search_mcp.wire import payload
+from search_mcp.wire.errors import invalid_params
+from search_mcp.wire.inflight import Reason
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import Fields, Params, Raw, UnsetType
 
 
 def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
@@ -17,28 +17,28 @@ def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
         ProtocolError: either is not an object.
     """
     try:
-        opened = jsonrpc.fields(params)
+        opened = payload.fields(params)
     except ValueError:
         raise invalid_params("Invalid params: params must be an object") from None
     meta = opened.pop(names.META, None)
     if meta is None:
         return opened, {}
     try:
-        return opened, jsonrpc.fields(meta)
+        return opened, payload.fields(meta)
     except ValueError:
         raise invalid_params("Invalid params: _meta must be an object") from None
 
 
 def extensions(capabilities: Fields) -> Fields:
     """The extensions that a client declares, with its settings for each."""
-    return jsonrpc.object_or_empty(capabilities.get("extensions"))
+    return payload.object_or_empty(capabilities.get("extensions"))
 
 
 def with_meta(body: Fields, meta: Fields) -> Fields:
     """Put `_meta` where it was, or at the end; an empty one goes."""
     if meta:
-        return {**body, names.META: jsonrpc.encode(meta)}
-    return jsonrpc.without(body, names.META) if names.META in body else body
+        return {**body, names.META: payload.encode(meta)}
+    return payload.without(body, names.META) if names.META in body else body
 
 
 def with_meta_and_token(params: Mapping[str, object], meta: Mapping[str, object], token: int | None) -> Params:
@@ -59,15 +59,15 @@ def cancellation(message_id: int, reason: Reason) -> Params:
 def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
     """Carry out a client's `notifications/cancelled`; "Invalid cancellation notifications SHOULD be ignored"."""
     try:
-        cancelled = jsonrpc.fields(params)
+        cancelled = payload.fields(params)
     except ValueError:
         return
-    peer.cancelled(jsonrpc.request_id(cancelled.get("requestId")), cancelled.get("reason"))
+    peer.cancelled(payload.request_id(cancelled.get("requestId")), cancelled.get("reason"))
 
 
 def is_wanted(message: Fields, least: str | None) -> bool:
     """Whether a log message is as severe as somebody wants them who wants none if no level is given."""
-    level = jsonrpc.string(message.get("level"))
+    level = payload.string(message.get("level"))
     if least is None or level not in names.LOG_LEVELS:
         return False
     return names.LOG_LEVELS.index(level) >= names.LOG_LEVELS.index(least)

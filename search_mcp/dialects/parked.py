@@ -8,13 +8,14 @@ import secrets
 from collections.abc import Callable
 from typing import Protocol
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import Gateway, asking, names
 from search_mcp.dialects.params import with_meta
-from search_mcp.errors import WireError, invalid_params, invalid_request
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, RequestId, Struct, field
-from search_mcp.model import Action, Call, Cancel, InputRequired, Later, Outcome, Question, Reason, Result
+from search_mcp.model.calls import Call, InputRequired, Later, Outcome, Question, Result
+from search_mcp.model.names import Action
+from search_mcp.wire import payload
+from search_mcp.wire.errors import WireError, invalid_params, invalid_request
+from search_mcp.wire.inflight import Cancel, Reason, Request
+from search_mcp.wire.structs import Fields, Raw, RequestId, Struct, field
 
 PARKED_SECONDS = 600.0
 """How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
@@ -131,7 +132,7 @@ class Exchange(Struct, eq=False):
             return
         self.request, self.token = request, token
         request.cancel = self.cancel
-        given = jsonrpc.object_or_empty(responses)
+        given = payload.object_or_empty(responses)
         for key in [key for key in self._questions if key in self._asked and key in given]:
             self._questions.pop(key).answer(Result(given[key]))
         if self._outcome is not None:
@@ -151,9 +152,9 @@ class Exchange(Struct, eq=False):
         requests: Fields = {}
         for key, question in self._questions.items():
             params = with_meta(asking.without_id(question.params), question.meta)
-            requests[key] = jsonrpc.encode({"method": names.ASK_METHOD[question.ask], "params": params})
+            requests[key] = payload.encode({"method": names.ASK_METHOD[question.ask], "params": params})
         self._handle = self.parked.put(self)
-        self._answer(InputRequired(requests, jsonrpc.encode(self._handle)))
+        self._answer(InputRequired(requests, payload.encode(self._handle)))
 
     def _answer(self, outcome: Outcome) -> None:
         request, self.request = self.request, None
@@ -162,4 +163,4 @@ class Exchange(Struct, eq=False):
 
 
 def _values(params: Fields) -> object:
-    return {key: jsonrpc.value(raw) for key, raw in params.items()}
+    return {key: payload.value(raw) for key, raw in params.items()}

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import Offered, names
 from search_mcp.dialects.params import extensions
-from search_mcp.errors import ProtocolError, invalid_params
-from search_mcp.inflight import Request
-from search_mcp.jsonrpc import Fields, Raw, Struct
-from search_mcp.model import Action, Caller, Kind
-from search_mcp.peer import Peer
+from search_mcp.model.calls import Caller
+from search_mcp.model.names import Action, Kind
+from search_mcp.wire import payload
+from search_mcp.wire.errors import ProtocolError, invalid_params
+from search_mcp.wire.inflight import Request
+from search_mcp.wire.peer import Peer
+from search_mcp.wire.structs import Fields, Raw, Struct
 
 
 class Filter(Struct, frozen=True):
@@ -45,7 +46,7 @@ class Subscription(Struct, eq=False):
             honoured[names.LISTEN_URIS] = self.filter.uris
         if self.filter.tasks is not None:
             honoured[names.LISTEN_TASKS] = self.filter.tasks
-        self._notify(names.ACKNOWLEDGED, {"notifications": jsonrpc.encode(honoured)})
+        self._notify(names.ACKNOWLEDGED, {"notifications": payload.encode(honoured)})
 
     def on_changed(self, kinds: frozenset[Kind]) -> None:
         for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self.filter.kinds}):
@@ -57,16 +58,16 @@ class Subscription(Struct, eq=False):
             self._notify(names.UPDATED, params)
 
     def on_task_changed(self, params: Fields) -> None:
-        if jsonrpc.string(params.get("taskId")) in (self.filter.tasks or ()):
+        if payload.string(params.get("taskId")) in (self.filter.tasks or ()):
             self._notify(names.TASK_CHANGED, params)
 
     def meta(self) -> Fields:
         """The `_meta` of every message of this stream, its last included."""
         # "the server MUST include io.modelcontextprotocol/subscriptionId in `_meta`"
-        return {names.SUBSCRIPTION_KEY: jsonrpc.encode(self.request.id)}
+        return {names.SUBSCRIPTION_KEY: payload.encode(self.request.id)}
 
     def _notify(self, method: str, params: Fields) -> None:
-        meta = {**jsonrpc.object_or_empty(params.get(names.META)), **self.meta()}
+        meta = {**payload.object_or_empty(params.get(names.META)), **self.meta()}
         self.peer.notify(method, {**params, names.META: meta})
 
 
@@ -77,7 +78,7 @@ def read_filter(params: Fields, offered: Offered, can_subscribe: Callable[[str],
         ProtocolError: it is malformed, or needs a capability that the client did not declare.
     """
     try:
-        wanted = jsonrpc.fields(params["notifications"])
+        wanted = payload.fields(params["notifications"])
     except (KeyError, ValueError):
         raise invalid_params("Invalid params: notifications must be an object") from None
     kinds = frozenset(
@@ -100,7 +101,7 @@ def read_filter(params: Fields, offered: Offered, can_subscribe: Callable[[str],
 def _strings(wanted: Fields, key: str) -> list[str] | None:
     if key not in wanted:
         return None
-    strings = jsonrpc.value(wanted[key])
+    strings = payload.value(wanted[key])
     if not isinstance(strings, list) or not all(isinstance(each, str) for each in strings):
         raise invalid_params(f"Invalid params: {key} must be a list of strings")
     return strings

@@ -7,11 +7,11 @@ elsewhere. Sources: docs/specification/2025-11-25/basic/utilities/tasks.mdx, sep
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from search_mcp import jsonrpc
 from search_mcp.dialects import names
-from search_mcp.errors import WireError
-from search_mcp.jsonrpc import Fields
-from search_mcp.model import Question, Result
+from search_mcp.model.calls import Question, Result
+from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.structs import Fields
 
 Rename: TypeAlias = Callable[[str], str]
 
@@ -25,7 +25,7 @@ _TASK, _MADE, _RELATED = (), ("task",), (names.META, names.RELATED_TASK)
 
 def task_made(result: Fields) -> str | None:
     """The id of the experimental task that a result says was made."""
-    return jsonrpc.string(jsonrpc.object_or_empty(result.get("task")).get("taskId"))
+    return payload.string(payload.object_or_empty(result.get("task")).get("taskId"))
 
 
 def renamed(message: Fields, rename: Rename) -> Fields:
@@ -40,12 +40,12 @@ def _renamed_at(place: Sequence[str], fields: Fields, rename: Rename) -> Fields:
         key, *rest = place
         if key not in fields:
             return fields
-        inside = jsonrpc.object_or_empty(fields[key])
+        inside = payload.object_or_empty(fields[key])
         written = _renamed_at(rest, inside, rename)
-        return fields if written is inside else {**fields, key: jsonrpc.encode(written)}
-    task = jsonrpc.string(fields.get("taskId"))
+        return fields if written is inside else {**fields, key: payload.encode(written)}
+    task = payload.string(fields.get("taskId"))
     known = rename(task) if task is not None else None
-    return fields if known == task else {**fields, "taskId": jsonrpc.encode(known)}
+    return fields if known == task else {**fields, "taskId": payload.encode(known)}
 
 
 def translate_question(question: Question, rename: Rename) -> Question:
@@ -68,7 +68,7 @@ def translate_question(question: Question, rename: Rename) -> Question:
         question.answer(Result(back(outcome.fields())) if isinstance(outcome, Result) else outcome)
 
     report = question.report
-    return jsonrpc.altered(
+    return structs.altered(
         question,
         meta=meta,
         answer=answer,

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp import jsonrpc
 from search_mcp.baseline import TOOLS, Listed, Open
 from search_mcp.cli import acceptance, differences
 from search_mcp.cli.acceptance import Wanted
@@ -13,8 +12,9 @@ from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import NOTHING, ServerConfig
 from search_mcp.files import locked
-from search_mcp.model import Entry, Page
+from search_mcp.model.servers import Entry, Page
 from search_mcp.trust import TrustStore
+from search_mcp.wire import payload, structs
 
 BANK = ServerConfig(name="bank", command="x")
 MORE = ServerConfig(name="bank.more", command="x")
@@ -26,7 +26,7 @@ def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = TrustStore(tmp_path / "tools", patience_seconds=0)
-    entry = Entry("pay", {"description": jsonrpc.encode("Pay.")})
+    entry = Entry("pay", {"description": payload.encode("Pay.")})
     store.record(BANK, "legacy", Listed(tools=Page((entry,))))
     with (
         locked(tmp_path / "tools.lock", 0),
@@ -46,7 +46,7 @@ def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
     ],
 )
 def test_what_a_name_means(name: str, wanted: Wanted) -> None:
-    config = jsonrpc.altered(NOTHING, servers=(BANK, MORE))
+    config = structs.altered(NOTHING, servers=(BANK, MORE))
     assert acceptance.wanted([name], config) == [wanted]
 
 
@@ -101,8 +101,8 @@ DEFINITION = {
 
 
 def shown(before: object | None, now: object) -> list[str]:
-    was = jsonrpc.encode_bytes(before) if before is not None else None
-    each = Open(TOOLS, "pay", was, jsonrpc.encode_bytes(now))
+    was = payload.encode_bytes(before) if before is not None else None
+    each = Open(TOOLS, "pay", was, payload.encode_bytes(now))
     return [f"{mark} {text}".strip() for mark, text in differences.lines(each)]
 
 
@@ -156,7 +156,7 @@ def test_a_difference_is_shown_at_80_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     gone = Open(TOOLS, "old", b"{}", None)
-    long = Open(TOOLS, "pay", None, jsonrpc.encode_bytes({"description": "word " * 40}))
+    long = Open(TOOLS, "pay", None, payload.encode_bytes({"description": "word " * 40}))
     differences.show("bank", [long, gone], Terminal())
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == ["bank.pay (new tool)", "  description"]

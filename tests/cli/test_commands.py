@@ -134,7 +134,7 @@ def test_the_log_of_a_command_shows_no_secret(configured: Configured, words: lis
     script = "import os; print('no message:', os.environ['WORD'])"
     bad = {"command": sys.executable, "args": ["-c", script], "env": {"WORD": SECRET}}
     ended = configured(box=server("toolbox", env={"WORD": SECRET}), bad=bad).run(*words, "--debug")
-    assert " DEBUG search_mcp.peer: < box " in ended.err
+    assert " DEBUG search_mcp.wire.peer: < box " in ended.err
     assert "***" in ended.err
     assert "s3cr3t" not in ended.err
 

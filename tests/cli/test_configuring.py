@@ -11,7 +11,7 @@ import pytest
 from cli.conftest import Place
 from search_mcp import config, jsonc
 from search_mcp.cli import schema
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config"
 REMEDY = "is not set; set it or write ${NOT_SET:-default}"

@@ -18,7 +18,7 @@ from search_mcp.cli import checkup, configuring, consent
 from search_mcp.cli.consent import program_lines
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
-from search_mcp.jsonrpc import altered
+from search_mcp.wire.structs import altered
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
 """A program that leaves a file when it is started."""

@@ -2,17 +2,19 @@
 
 import pytest
 
-from search_mcp import jsonrpc, profiles
+from search_mcp import profiles
 from search_mcp.catalog import Catalog
 from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, Status
-from search_mcp.profiles import BY_NAME, Profile
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Entry, Offer, Page, Status
+from search_mcp.profiles import BY_NAME, Audience, Profile
+from search_mcp.wire import payload
 
 
 def catalog(*names: str, server: str = "box") -> Catalog:
     catalog = Catalog([ServerConfig(name=server, command="x")])
-    entries = [Entry(name, {"name": jsonrpc.encode(name)}) for name in names]
+    entries = [Entry(name, {"name": payload.encode(name)}) for name in names]
     catalog.put(server, Kind.TOOLS, Page(tuple(entries)))
     return catalog
 

@@ -10,7 +10,6 @@ import pytest
 
 from cli.conftest import Place, log
 from cli.snapshots import compare
-from search_mcp import jsonrpc
 from search_mcp.cli import checkup, contents, description, overview
 from search_mcp.cli.checkup import Examination, Finding
 from search_mcp.cli.contents import Contents
@@ -19,8 +18,10 @@ from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import ServerConfig
-from search_mcp.model import Era, Kind, Offer, Status
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Offer, Status
 from search_mcp.profiles import CANONICAL
+from search_mcp.wire import payload
 
 SCREENS = Path(__file__).parent / "screens"
 
@@ -148,7 +149,7 @@ a line of an earlier version
 
 def _described(name: str, about: str, schema: dict[str, Any], **others: Any) -> Described:
     definition = {"name": name, "description": about, "inputSchema": schema, **others}
-    fields = {key: jsonrpc.encode(value) for key, value in definition.items()}
+    fields = {key: payload.encode(value) for key, value in definition.items()}
     return Described(name, name.partition(".")[0], fields, schema)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from search_mcp.clients import document
 from search_mcp.clients.document import Format
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 FORMATS: list[tuple[Format, bytes]] = [
     ("json", b'{"servers": {"a": {"command": "x"}}}'),

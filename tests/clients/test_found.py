@@ -7,7 +7,7 @@ import pytest
 
 from search_mcp.clients import document, found
 from search_mcp.clients.known import BY_NAME, PASTED, Machine
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.installation import Result, behind, put_in, take_out, variables, without
 from search_mcp.clients.known import BY_NAME, Client
 from search_mcp.clients.moved import Moved, digest
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 CLAUDE = BY_NAME["claude-desktop"]
 X: dict[str, Any] = {"command": "x"}

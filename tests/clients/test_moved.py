@@ -9,7 +9,7 @@ import pytest
 
 from search_mcp.clients import document
 from search_mcp.clients.moved import FILE_NAME, Memory, Moved, digest
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 DOCUMENT = document.read(b'{"a": 1}', "json", "f")
 MOVED = Moved({"a": {"command": "x"}}, "before", digest(DOCUMENT))

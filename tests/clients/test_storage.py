@@ -8,7 +8,7 @@ import pytest
 
 from search_mcp.clients import storage
 from search_mcp.clients.storage import BACKUP_SUFFIX
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="permissions and links of POSIX")
 

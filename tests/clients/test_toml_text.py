@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.clients import toml_text
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 CODEX = """\
 model = "gpt" # mine

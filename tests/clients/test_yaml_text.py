@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.clients import yaml_text
-from search_mcp.errors import ConfigError
+from search_mcp.model.errors import ConfigError
 
 GOOSE = """\
 GOOSE_MODEL: 'gpt'   # mine

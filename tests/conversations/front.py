@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wire import Unjudged, WireLog
+from wire_log import Unjudged, WireLog
 
 from conversations.transcript import Said, encode, members
 from conversations.words import CAPABILITIES, CLIENT_INFO, MODERN, NEWEST_LEGACY, SERVER_INFO, VERSION, Json, labelled

@@ -9,7 +9,7 @@ from conversations.eras import legacy_legacy, legacy_modern, modern_client, mode
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import ECHO, GREET, SERVER_INFO, Json, encode, names, text, tool
-from search_mcp.jsonrpc import Raw
+from search_mcp.wire.structs import Raw
 
 # no such tool
 

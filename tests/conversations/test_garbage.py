@@ -7,8 +7,8 @@ import pytest
 
 from conversations.pair import Pair
 from conversations.words import accept, elicit, text
-from search_mcp.inflight import Request
-from search_mcp.model import Call
+from search_mcp.model.calls import Call
+from search_mcp.wire.inflight import Request
 
 
 @pytest.fixture(autouse=True)

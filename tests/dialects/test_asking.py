@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonrpc
 from search_mcp.dialects.asking import (
     LARGEST_ERROR_DATA,
     LONGEST_MESSAGE,
@@ -20,16 +19,17 @@ from search_mcp.dialects.asking import (
     admitted_error,
     admitted_requests,
 )
-from search_mcp.errors import MisbehavedError
-from search_mcp.jsonrpc import UNSET, ErrorObject, Raw
-from search_mcp.model import Ask
+from search_mcp.model.errors import MisbehavedError
+from search_mcp.model.names import Ask
+from search_mcp.wire import payload
+from search_mcp.wire.structs import UNSET, ErrorObject, Raw
 
 HIDING = st.text(st.sampled_from("\r\n\t\b\x1b\x7f\x9b \xa0\u200b\u200e\u202e\u2066\u2028\u3164\ufeff\U000e0041[]aא"))
 TEXTS = st.text() | HIDING
 
 
 def message(text: str, server: str = "github") -> str:
-    params = admitted(server, Ask.ELICIT, {"message": jsonrpc.encode(text)})
+    params = admitted(server, Ask.ELICIT, {"message": payload.encode(text)})
     written: str = json.loads(bytes(params["message"]))
     return written
 
@@ -83,7 +83,7 @@ PIECES = [
 )
 def test_a_page_that_may_be_opened_is_https_or_on_this_machine(url: str) -> None:
     try:
-        admitted("s", Ask.ELICIT, {"mode": Raw(b'"url"'), "url": jsonrpc.encode(url)})
+        admitted("s", Ask.ELICIT, {"mode": Raw(b'"url"'), "url": payload.encode(url)})
     except ValueError:
         return
     parts = urlsplit(url)
@@ -126,13 +126,13 @@ TOO_MUCH = [
 
 @pytest.mark.parametrize(("elicitations", "why"), TOO_MUCH)
 def test_an_error_that_asks_too_much_is_refused(elicitations: list[object], why: str) -> None:
-    refused = admitted_error("s", ErrorObject(-32042, "m", jsonrpc.encode({"elicitations": elicitations})))
+    refused = admitted_error("s", ErrorObject(-32042, "m", payload.encode({"elicitations": elicitations})))
     assert isinstance(refused, MisbehavedError)
     assert why in str(refused)
 
 
 def test_as_many_urls_as_may_be_open_are_asked_for_in_one_error() -> None:
-    left = admitted_error("s", ErrorObject(-32042, "m", jsonrpc.encode({"elicitations": [URL] * MOST_OPEN, "x": 1})))
+    left = admitted_error("s", ErrorObject(-32042, "m", payload.encode({"elicitations": [URL] * MOST_OPEN, "x": 1})))
     assert isinstance(left, ErrorObject)
     assert isinstance(left.data, Raw)
     shown = {**URL, "message": "[s] Sign in"}
@@ -151,12 +151,12 @@ ROOTS = {"method": "roots/list"}
 )
 def test_an_answer_that_asks_for_too_much_at_once_is_refused(requests: dict[str, object], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        admitted_requests("s", jsonrpc.encode(requests))
+        admitted_requests("s", payload.encode(requests))
 
 
 def test_the_roots_may_be_asked_for_beside_other_questions() -> None:
     requests = {f"r{each}": ROOTS for each in range(MOST_AT_ONCE)}
-    assert len(admitted_requests("s", jsonrpc.encode(requests))) == MOST_AT_ONCE
+    assert len(admitted_requests("s", payload.encode(requests))) == MOST_AT_ONCE
 
 
 DEEP = b"[" * 5000 + b"]" * 5000

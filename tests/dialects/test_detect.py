@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from search_mcp import jsonrpc
 from search_mcp.dialects.detect import (
     Envelope,
     era_of_request,
     modern_revisions,
     read_envelope,
 )
-from search_mcp.errors import ProtocolError
-from search_mcp.jsonrpc import Fields, Raw
-from search_mcp.model import Era
+from search_mcp.model.names import Era
+from search_mcp.wire import messages, payload
+from search_mcp.wire.errors import ProtocolError
+from search_mcp.wire.structs import Fields, Raw
 
 VERSION, CAPABILITIES = "io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientCapabilities"
 CLIENT, LEVEL = "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/logLevel"
@@ -23,7 +23,7 @@ MODERN, LEGACY = "2026-07-28", ["2025-11-25", "2025-06-18", "2025-03-26", "2024-
 
 
 def fields(members: Mapping[str, object]) -> Fields:
-    return {key: jsonrpc.encode(member) for key, member in members.items()}
+    return {key: payload.encode(member) for key, member in members.items()}
 
 
 ASKED: dict[str, object] = {VERSION: MODERN, CAPABILITIES: {}}
@@ -142,7 +142,7 @@ def test_malformed_envelopes(changes: dict[str, bytes | None], message: str) -> 
 def test_an_unsupported_version_learns_what_is_supported(revision: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         read_envelope(fields({**ASKED, VERSION: revision}))
-    written: dict[str, Any] = json.loads(jsonrpc.failure(1, caught.value.error_object()))["error"]
+    written: dict[str, Any] = json.loads(messages.failure(1, caught.value.error_object()))["error"]
     assert written["code"] == -32022
     assert written["data"] == {"supported": [MODERN], "requested": revision}
 

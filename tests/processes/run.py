@@ -20,7 +20,7 @@ from typing import IO, Any, Protocol, Self
 from uuid import uuid4
 
 from real.processes import VARIABLE, living, wait_until_gone
-from wire import WireLog
+from wire_log import WireLog
 
 SECONDS = 120.0
 """Until something that must happen counts as not happening."""

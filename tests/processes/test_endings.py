@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from wire import Unjudged
+from wire_log import Unjudged
 
 from processes.conftest import Serve
 from processes.run import SECONDS, Run, server

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from real.processes import living
-from wire import Unjudged
+from wire_log import Unjudged
 
 from processes.conftest import Serve, write
 from processes.run import SECONDS, Run, server
-from search_mcp.inflight import SENT_REQUESTS
+from search_mcp.wire.inflight import SENT_REQUESTS
 
 MB = 1 << 20
 GOOD = server("well_behaved")

@@ -15,7 +15,7 @@ from typing import IO, Any, Self
 
 import msgspec
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from wire import WireLog
+from wire_log import WireLog
 
 SECONDS = 120  # for one answer; npm servers take about a second to start on two cores
 

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from mcp_types import methods
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
-from wire import RESERVED, WireLog
+from wire_log import RESERVED, WireLog
 
 from real import packages, processes
 from real.conversation import Reply

@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_samples import TOOLS
 
-from search_mcp import jsonrpc
 from search_mcp.catalog import Catalog
 from search_mcp.config import ServerConfig
-from search_mcp.model import Audience, Entry, Era, Kind, Offer, Page, ServerFacts, Status
-from search_mcp.profiles import CANONICAL
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Entry, Offer, Page, ServerFacts, Status
+from search_mcp.profiles import CANONICAL, Audience
 from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
 from search_mcp.views import Spellings
+from search_mcp.wire import payload
 
 HERE = Audience(CANONICAL, False)
 LONGEST = 2 * ANSWER_LENGTH  # characters: the text repeats the data
@@ -26,7 +27,7 @@ LONGEST = 2 * ANSWER_LENGTH  # characters: the text repeats the data
 
 def entry(name: str, description: str = "", schema: Mapping[str, Any] | None = None) -> Entry:
     body = {"description": description, "inputSchema": {"type": "object", **(schema or {})}}
-    return Entry(name, {key: jsonrpc.encode(value) for key, value in body.items()})
+    return Entry(name, {key: payload.encode(value) for key, value in body.items()})
 
 
 class Place:
@@ -48,7 +49,7 @@ class Place:
 
     def answer(self, query: str, **more: Any) -> tuple[str, Any]:
         """Text and data; an answer to a query is never an error."""
-        result = json.loads(jsonrpc.encode_bytes(self.own.run("search_tools", {"query": query, **more}, HERE)))
+        result = json.loads(payload.encode_bytes(self.own.run("search_tools", {"query": query, **more}, HERE)))
         assert "isError" not in result
         return result["content"][0]["text"], result["structuredContent"]
 

@@ -12,10 +12,13 @@ from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.errors import BackendAnswered, ToolNotFound
-from search_mcp.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, LineDecoder, Raw, RequestId, UnsetType
-from search_mcp.peer import BATCH_REQUESTS, TRACED_BYTES, ConnectionEndedError, Peer
+from search_mcp.model.errors import ToolNotFound
+from search_mcp.wire.errors import BackendAnswered
+from search_mcp.wire.framing import Line, LineDecoder
+from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
+from search_mcp.wire.messages import Invalid
+from search_mcp.wire.peer import BATCH_REQUESTS, TRACED_BYTES, ConnectionEndedError, Peer
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId, UnsetType
 
 LIMIT = 4096
 OK = Raw(b'{"ok":true}')
@@ -547,7 +550,7 @@ def test_more_requests_than_can_be_kept_are_refused_until_some_are_answered(talk
 
 
 def test_long_requests_are_too_many_sooner(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("search_mcp.inflight.RECEIVED_BYTES", 2 * LIMIT)
+    monkeypatch.setattr("search_mcp.wire.inflight.RECEIVED_BYTES", 2 * LIMIT)
     long = {"text": "x" * (LIMIT - 200)}
     talk.hears(call(1, params=long), [call(2, params=long)], call(3, params=long), call("too long"))
     (refusal,) = talk.said()
@@ -611,7 +614,7 @@ def test_a_request_after_the_end_waits_for_nothing(talk: Conversation) -> None:
 
 
 def test_everything_that_is_said_is_logged_for_whoever_debugs(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="search_mcp.peer")
+    caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
     message_id, _ = talk.asks("first")
     talk.hears(result(message_id))
@@ -623,14 +626,14 @@ def test_everything_that_is_said_is_logged_for_whoever_debugs(caplog: pytest.Log
 
 
 def test_what_is_logged_is_text_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="search_mcp.peer")
+    caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
     talk.peer.feed('back\\slash "and" \u00e9\u2028end\n'.encode())
     assert caplog.messages[0] == '< them back\\slash "and" \u00e9 end'
 
 
 def test_what_is_logged_is_cut_between_words(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, logger="search_mcp.peer")
+    caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
     talk.peer.feed(b'{"a": "b c", "d": "' + b"x" * TRACED_BYTES + b'"}\n')
     assert caplog.messages[0] == '< them {"a": "b c", "d": "...'

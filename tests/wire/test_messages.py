@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonrpc
-from search_mcp.jsonrpc import UNSET, ErrorObject, Invalid, Line, LineDecoder, Message, Oversize, Raw, RequestId
+from search_mcp.wire import framing, messages, payload, structs
+from search_mcp.wire.framing import Line, LineDecoder, Oversize
+from search_mcp.wire.messages import Invalid, Message
+from search_mcp.wire.structs import UNSET, ErrorObject, Raw, RequestId
 
 LIMIT = 64
 NEXT = b'{"next":1}'
@@ -129,27 +131,27 @@ def message(**members: object) -> Message:
 
 MESSAGES = [
     # the line as we write it, what it means
-    pytest.param(jsonrpc.request(1, "m", None), message(id=1, method="m"), id="a request"),
-    pytest.param(jsonrpc.request("1", "m", None), message(id="1", method="m"), id="a request with a string id"),
-    pytest.param(jsonrpc.request('é\n"', "m", None), message(id='é\n"', method="m"), id="a request with an odd id"),
-    pytest.param(jsonrpc.request(-1, "m", None), message(id=-1, method="m"), id="a negative id"),
-    pytest.param(jsonrpc.request(2**63, "m", None), message(id=2**63, method="m"), id="a large id"),
+    pytest.param(messages.request(1, "m", None), message(id=1, method="m"), id="a request"),
+    pytest.param(messages.request("1", "m", None), message(id="1", method="m"), id="a request with a string id"),
+    pytest.param(messages.request('é\n"', "m", None), message(id='é\n"', method="m"), id="a request with an odd id"),
+    pytest.param(messages.request(-1, "m", None), message(id=-1, method="m"), id="a negative id"),
+    pytest.param(messages.request(2**63, "m", None), message(id=2**63, method="m"), id="a large id"),
     pytest.param(
-        jsonrpc.request(1, "a/b", Raw(b'{"x":1.0}')),
+        messages.request(1, "a/b", Raw(b'{"x":1.0}')),
         message(id=1, method="a/b", params=Raw(b'{"x":1.0}')),
         id="parameters",
     ),
-    pytest.param(jsonrpc.notification("m", None), message(method="m"), id="a notification"),
-    pytest.param(jsonrpc.notification("m", Raw(b"{}")), message(method="m", params=Raw(b"{}")), id="its parameters"),
-    pytest.param(jsonrpc.result(1, Raw(b'{"a":1}')), message(id=1, result=Raw(b'{"a":1}')), id="a result"),
-    pytest.param(jsonrpc.result("1", Raw(b"null")), message(id="1", result=Raw(b"null")), id="an empty result"),
+    pytest.param(messages.notification("m", None), message(method="m"), id="a notification"),
+    pytest.param(messages.notification("m", Raw(b"{}")), message(method="m", params=Raw(b"{}")), id="its parameters"),
+    pytest.param(messages.result(1, Raw(b'{"a":1}')), message(id=1, result=Raw(b'{"a":1}')), id="a result"),
+    pytest.param(messages.result("1", Raw(b"null")), message(id="1", result=Raw(b"null")), id="an empty result"),
     pytest.param(
-        jsonrpc.failure(1, ErrorObject(-1, "x", Raw(b"[1]"))),
+        messages.failure(1, ErrorObject(-1, "x", Raw(b"[1]"))),
         message(id=1, error=Raw(b'{"code":-1,"message":"x","data":[1]}')),
         id="an error",
     ),
     pytest.param(
-        jsonrpc.failure(None, ErrorObject(-1, "x")),
+        messages.failure(None, ErrorObject(-1, "x")),
         message(id=None, error=Raw(b'{"code":-1,"message":"x"}')),
         id="an error with no id and no data",
     ),
@@ -161,9 +163,9 @@ def test_what_we_write_we_read(line: bytes, then: Message) -> None:
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1
     assert json.loads(line)["jsonrpc"] == "2.0"
-    assert jsonrpc.decode(line) == jsonrpc.decode(line.strip()) == jsonrpc.decode(b" \t" + line) == then
-    assert jsonrpc.decode(b"[" + line + b"," + line + b"]") == [then, then]
-    (framed,) = cut([jsonrpc.framed(line)], 1000)
+    assert messages.decode(line) == messages.decode(line.strip()) == messages.decode(b" \t" + line) == then
+    assert messages.decode(b"[" + line + b"," + line + b"]") == [then, then]
+    (framed,) = cut([framing.framed(line)], 1000)
     assert framed == line.strip()
 
 
@@ -205,14 +207,14 @@ READ = [
 
 @pytest.mark.parametrize(("given_", "then"), READ)
 def test_reads(given_: bytes, then: object) -> None:
-    assert jsonrpc.decode(given_) == then
+    assert messages.decode(given_) == then
 
 
 def call(members: bytes) -> bytes:
     return b'{"jsonrpc":"2.0",' + members + b"}"
 
 
-PARSE, REQUEST = jsonrpc.PARSE_ERROR, jsonrpc.INVALID_REQUEST
+PARSE, REQUEST = messages.PARSE_ERROR, messages.INVALID_REQUEST
 REFUSED = [
     # given, code, id
     pytest.param(b"", PARSE, None, id="nothing"),
@@ -262,7 +264,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("given_", "code", "message_id"), REFUSED)
 def test_refuses(given_: bytes, code: int, message_id: RequestId | None) -> None:
-    refused = jsonrpc.decode(given_)
+    refused = messages.decode(given_)
     assert isinstance(refused, Invalid)
     assert (refused.code, refused.id) == (code, message_id)
     assert refused.message.startswith("Parse error: " if code == PARSE else "Invalid Request: ")
@@ -271,7 +273,7 @@ def test_refuses(given_: bytes, code: int, message_id: RequestId | None) -> None
 def test_a_batch_costs_only_its_bad_elements() -> None:
     good = call(b'"id":1,"method":"m"')
     bad = call(b'"id":2,"method":"\xff"')
-    elements = jsonrpc.decode(b"[" + b",".join([good, b"5", bad, b"[" + good + b"]", good]) + b"]")
+    elements = messages.decode(b"[" + b",".join([good, b"5", bad, b"[" + good + b"]", good]) + b"]")
     assert isinstance(elements, list)
     codes = [element.code if isinstance(element, Invalid) else element for element in elements]
     assert codes == [message(id=1, method="m"), REQUEST, PARSE, REQUEST, message(id=1, method="m")]
@@ -279,7 +281,7 @@ def test_a_batch_costs_only_its_bad_elements() -> None:
 
 @given(st.binary() | st.text().map(str.encode))
 def test_never_raises(line: bytes) -> None:
-    for decoded in (jsonrpc.decode(line), jsonrpc.decode(b"[" + line + b"]"), jsonrpc.decode(call(line))):
+    for decoded in (messages.decode(line), messages.decode(b"[" + line + b"]"), messages.decode(call(line))):
         assert isinstance(decoded, Message | Invalid | list)
 
 
@@ -287,7 +289,7 @@ def test_never_raises(line: bytes) -> None:
 def test_noise_never_costs_the_line_behind_it(noise: bytes) -> None:
     *_, last = cut([noise + b"\n" + call(b'"method":"m"') + b"\n"], 256)
     assert isinstance(last, bytes)
-    assert jsonrpc.decode(last) == message(method="m")
+    assert messages.decode(last) == message(method="m")
 
 
 # Payloads
@@ -298,30 +300,30 @@ NUMBERS = st.sampled_from(
 SCALARS = st.one_of(
     NUMBERS,
     st.sampled_from([b"null", b"true", b"false", rb'"\u00e9\/"', '"é\U0001f600"'.encode(), b"[ ]", b'{ "b":1,"b":2}']),
-    st.text().map(jsonrpc.encode_bytes),
+    st.text().map(payload.encode_bytes),
 )
 KEYS = st.sampled_from(["_meta", "a", "b", "", "é", '"', "\\", "\n", "0"]) | st.text()
 OBJECTS = st.dictionaries(KEYS, SCALARS).map(
-    lambda members: b"{" + b",".join(jsonrpc.encode_bytes(key) + b":" + raw for key, raw in members.items()) + b"}"
+    lambda members: b"{" + b",".join(payload.encode_bytes(key) + b":" + raw for key, raw in members.items()) + b"}"
 )
 
 
 @given(OBJECTS)
-def test_a_payload_survives_byte_for_byte(payload: bytes) -> None:
-    decoded = jsonrpc.decode(jsonrpc.request(1, "m", Raw(payload)))
+def test_a_payload_survives_byte_for_byte(given_bytes: bytes) -> None:
+    decoded = messages.decode(messages.request(1, "m", Raw(given_bytes)))
     assert isinstance(decoded, Message)
-    assert decoded.params == Raw(payload)
-    opened = jsonrpc.fields(decoded.params)
-    assert jsonrpc.encode_bytes(opened) == payload
-    assert jsonrpc.encode_bytes({**jsonrpc.without(opened, "b"), "b": Raw(b"1.0")}).endswith(b'"b":1.0}')
+    assert decoded.params == Raw(given_bytes)
+    opened = payload.fields(decoded.params)
+    assert payload.encode_bytes(opened) == given_bytes
+    assert payload.encode_bytes({**payload.without(opened, "b"), "b": Raw(b"1.0")}).endswith(b'"b":1.0}')
 
 
 @given(st.lists(SCALARS))
 def test_a_list_survives_byte_for_byte(elements: list[bytes]) -> None:
-    payload = b"[" + b",".join(elements) + b"]"
-    opened = jsonrpc.items(Raw(payload))
+    given_bytes = b"[" + b",".join(elements) + b"]"
+    opened = payload.items(Raw(given_bytes))
     assert opened == [Raw(element) for element in elements]
-    assert jsonrpc.encode_bytes(opened) == payload
+    assert payload.encode_bytes(opened) == given_bytes
 
 
 DEEP_LIST = Raw(b"[" * DEEP + b"]" * DEEP)
@@ -344,21 +346,21 @@ NO_OBJECT = [
 @pytest.mark.parametrize("raw", NO_OBJECT)
 def test_what_is_no_object(raw: Raw) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        jsonrpc.fields(raw)
-    assert jsonrpc.object_or_empty(raw) == {}
+        payload.fields(raw)
+    assert payload.object_or_empty(raw) == {}
 
 
 def test_objects_and_their_absence() -> None:
-    assert jsonrpc.fields(UNSET) == jsonrpc.object_or_empty(None) == jsonrpc.fields(jsonrpc.EMPTY) == {}
-    assert jsonrpc.fields(Raw(b' {"b": 1.0, "a" : [ ] } ')) == {"b": Raw(b"1.0"), "a": Raw(b"[ ]")}
-    assert list(jsonrpc.object_or_empty(Raw(b'{"b":1,"a":2}'))) == ["b", "a"]
-    assert jsonrpc.without({"a": Raw(b"1"), "b": Raw(b"2")}, "a", "c") == {"b": Raw(b"2")}
+    assert payload.fields(UNSET) == payload.object_or_empty(None) == payload.fields(structs.EMPTY) == {}
+    assert payload.fields(Raw(b' {"b": 1.0, "a" : [ ] } ')) == {"b": Raw(b"1.0"), "a": Raw(b"[ ]")}
+    assert list(payload.object_or_empty(Raw(b'{"b":1,"a":2}'))) == ["b", "a"]
+    assert payload.without({"a": Raw(b"1"), "b": Raw(b"2")}, "a", "c") == {"b": Raw(b"2")}
 
 
 @pytest.mark.parametrize("raw", [b"{}", b"null", b"1", b"[1", b"", bytes(DEEP_LIST)], ids=lambda raw: repr(raw[:6]))
 def test_what_is_no_list(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        jsonrpc.items(Raw(raw))
+        payload.items(Raw(raw))
 
 
 @pytest.mark.parametrize(
@@ -377,14 +379,14 @@ def test_what_is_no_list(raw: bytes) -> None:
     ],
 )
 def test_values(raw: bytes, value: object, string: str | None, request_id: RequestId | None) -> None:
-    assert (jsonrpc.value(Raw(raw)), jsonrpc.string(Raw(raw))) == (value, string)
-    found = jsonrpc.request_id(Raw(raw))
+    assert (payload.value(Raw(raw)), payload.string(Raw(raw))) == (value, string)
+    found = payload.request_id(Raw(raw))
     assert (found, type(found)) == (request_id, type(request_id))
 
 
 def test_absent_values() -> None:
-    assert jsonrpc.string(None) is None
-    assert jsonrpc.request_id(None) is None
+    assert payload.string(None) is None
+    assert payload.request_id(None) is None
 
 
 @pytest.mark.parametrize(
@@ -400,8 +402,8 @@ def test_absent_values() -> None:
     ],
 )
 def test_errors(raw: bytes, then: ErrorObject | None) -> None:
-    shown = ErrorObject(jsonrpc.INTERNAL_ERROR, "malformed error object", Raw(raw))
-    assert jsonrpc.error_object(Raw(raw)) == (then or shown)
+    shown = ErrorObject(messages.INTERNAL_ERROR, "malformed error object", Raw(raw))
+    assert messages.error_object(Raw(raw)) == (then or shown)
 
 
 FAR = b"x" * 600
@@ -433,13 +435,13 @@ def test_glimpses_the_id_of_a_line_it_cannot_read(line: bytes, then: RequestId |
     (oversize,) = cut([line], limit=1)
     assert isinstance(oversize, Oversize)
     for each in (line, oversize):
-        glimpsed = jsonrpc.glimpsed(each)
+        glimpsed = messages.glimpsed(each)
         assert (glimpsed.id if glimpsed.is_answer else None) == then
 
 
 def test_glimpses_which_request_is_too_long() -> None:
     (oversize,) = cut([b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"' + FAR], limit=1)
-    glimpsed = jsonrpc.glimpsed(oversize)
+    glimpsed = messages.glimpsed(oversize)
     assert (glimpsed.id, glimpsed.is_answer) == (7, False)
 
 
@@ -447,22 +449,22 @@ def test_glimpses_which_request_is_too_long() -> None:
 
 
 @pytest.mark.parametrize(
-    "payload",
+    "given",
     [
         pytest.param("a\ud83d", id="a string"),
         pytest.param({"description": "\ud83d", "schema": Raw(b'{"x":1.0}')}, id="beside raw"),
         pytest.param([Raw(b"1"), {"\ude00": "x"}], id="a key"),
     ],
 )
-def test_writes_an_unpaired_surrogate_so_that_every_reader_takes_it(payload: object) -> None:
-    written = jsonrpc.encode_bytes(payload)
+def test_writes_an_unpaired_surrogate_so_that_every_reader_takes_it(given: object) -> None:
+    written = payload.encode_bytes(given)
     assert not any(
         0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(json.loads(written), ensure_ascii=False)
     )
 
 
 def test_an_error_with_an_unpaired_surrogate_is_written() -> None:
-    assert json.loads(jsonrpc.failure(1, ErrorObject(-1, "a\ud83d")))["error"]["code"] == -1
+    assert json.loads(messages.failure(1, ErrorObject(-1, "a\ud83d")))["error"]["code"] == -1
 
 
 # Parts of large payloads
@@ -478,30 +480,31 @@ json_values = st.recursive(
 def test_the_elements_of_a_long_array_are_its_items(values: list[object], indent: int | None) -> None:
     filler = [0] * 200_000  # more commas than are opened at once
     raw = Raw(json.dumps([*values, *filler], indent=indent).encode())
-    found = (each for each in jsonrpc.elements(raw, 1 << 30) if each is not None)
+    found = (each for each in payload.elements(raw, 1 << 30) if each is not None)
     assert [json.loads(bytes(each)) for each in islice(found, len(values) + 1)] == [*values, 0]
 
 
 def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
     raw = Raw(b"[" + b"12, " * 1_000_000 + b"12]")
-    found = [bytes(each) for each in jsonrpc.elements(raw, 400_001) if each is not None]
+    found = [bytes(each) for each in payload.elements(raw, 400_001) if each is not None]
     assert found == [b"12"] * 100_000
     with pytest.raises(ValueError, match="array"):
-        list(jsonrpc.elements(Raw(b"{" + b'"a":1,' * 1_000_000 + b'"a":1}'), 400_000))
+        list(payload.elements(Raw(b"{" + b'"a":1,' * 1_000_000 + b'"a":1}'), 400_000))
 
 
 def test_some_members_are_picked_whatever_stands_beside_them() -> None:
     raw = Raw(b'{"b":[1],"x":{"a":0},"a":null,"b":2}')
-    assert jsonrpc.picked(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
-    assert jsonrpc.picked(Raw(b"[1]"), "a") == {}
-    assert jsonrpc.picked(None, "a") == {}
+    assert payload.picked(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
+    assert payload.picked(Raw(b"[1]"), "a") == {}
+    assert payload.picked(None, "a") == {}
 
 
 def test_very_many_half_characters_are_not_replaced() -> None:
     """A program that cuts strings inside a character leaves a few; the line is refused like any that is no JSON."""
     half = rb"\ud83d"
     few, many = (
-        b'{"jsonrpc":"2.0","id":1,"result":"' + half * count + b'"}' for count in (jsonrpc.REPAIRS, jsonrpc.REPAIRS + 1)
+        b'{"jsonrpc":"2.0","id":1,"result":"' + half * count + b'"}'
+        for count in (messages.REPAIRS, 1 + messages.REPAIRS)
     )
-    assert isinstance(jsonrpc.decode(few), jsonrpc.Message)
-    assert isinstance(jsonrpc.decode(many), jsonrpc.Invalid)
+    assert isinstance(messages.decode(few), messages.Message)
+    assert isinstance(messages.decode(many), messages.Invalid)

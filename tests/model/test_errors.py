@@ -6,30 +6,33 @@ from typing import Any
 
 import pytest
 
-from search_mcp import jsonrpc
-from search_mcp.errors import (
+from search_mcp.model.errors import (
     ACTED_ON_BY_CLIENTS,
     LONGEST_NAME,
     LONGEST_REASON,
-    BackendAnswered,
     BackendToolError,
     ConfigError,
-    InternalError,
     Lost,
     MisbehavedError,
     NotFound,
     NotRunning,
     PromptNotFound,
-    ProtocolError,
     ResourceNotFound,
-    SearchMcpError,
     ToolNotFound,
+)
+from search_mcp.wire import messages
+from search_mcp.wire.errors import (
+    BackendAnswered,
+    InternalError,
+    ProtocolError,
+    SearchMcpError,
     WireError,
     invalid_params,
     invalid_request,
     method_not_found,
 )
-from search_mcp.jsonrpc import ErrorObject, Invalid, Raw
+from search_mcp.wire.messages import Invalid
+from search_mcp.wire.structs import ErrorObject, Raw
 
 ANSWERED = ErrorObject(-32602, "no such file", Raw(b'{"path": "x", "size": 1.0}'))
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -195,7 +198,7 @@ ROWS = [
 @pytest.mark.parametrize(("error", "code", "message", "data"), ROWS)
 def test_rows(error: WireError, code: int, message: str, data: Mapping[str, Any] | None) -> None:
     assert isinstance(error, SearchMcpError)
-    written = json.loads(jsonrpc.failure(7, error.error_object()))
+    written = json.loads(messages.failure(7, error.error_object()))
     wanted: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         wanted["data"] = data
@@ -224,9 +227,9 @@ def test_a_message_says_first_what_went_wrong() -> None:
 
 @pytest.mark.parametrize(("line", "code"), [(b"hello", -32700), (b'{"jsonrpc":"2.0"}', -32600)])
 def test_what_is_no_message_is_answered_with_null_for_an_id(line: bytes, code: int) -> None:
-    invalid = jsonrpc.decode(line)
+    invalid = messages.decode(line)
     assert isinstance(invalid, Invalid)
-    written = json.loads(jsonrpc.failure(invalid.id, ErrorObject(invalid.code, invalid.message)))
+    written = json.loads(messages.failure(invalid.id, ErrorObject(invalid.code, invalid.message)))
     assert (written["id"], written["error"]["code"]) == (None, code)
 
 

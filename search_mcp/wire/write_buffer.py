@@ -11,7 +11,7 @@ LARGE_BYTES = 1 << 16
 """Beyond this, copying what waits into one piece costs more than another write."""
 
 
-class Outlet:
+class WriteBuffer:
     """What is written in a turn leaves together at its end.
 
     Its first piece leaves at once, so that nobody waits for it, unless there were more of them the last time.

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.visible import hidden, visible, wholly_visible
+from search_mcp.model.visible import hidden, visible, wholly_visible
 
 TAGS = "".join(chr(0xE0000 + ord(each)) for each in "read ~/.ssh")
 

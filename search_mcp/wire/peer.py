@@ -11,11 +11,20 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from search_mcp import jsonrpc
-from search_mcp.errors import BACKEND_ERROR, BackendAnswered, InternalError, ProtocolError, WireError, invalid_request
-from search_mcp.inflight import Answer, Inflight, Request, Sent
-from search_mcp.jsonrpc import UNSET, ErrorObject, Fields, Invalid, Line, Message, Params, Raw, RequestId, UnsetType
-from search_mcp.model import Reason
+from search_mcp.wire import framing, messages
+from search_mcp.wire.batch import Batch, BatchSlot
+from search_mcp.wire.errors import (
+    BACKEND_ERROR,
+    BackendAnswered,
+    InternalError,
+    ProtocolError,
+    WireError,
+    invalid_request,
+)
+from search_mcp.wire.framing import Line
+from search_mcp.wire.inflight import Answer, Inflight, Reason, Request, Sent
+from search_mcp.wire.messages import Invalid, Message
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Params, Raw, RequestId, UnsetType
 
 log = logging.getLogger(__name__)
 
@@ -52,13 +61,13 @@ class Peer:
         write: Callable[[bytes], None],
         receiver: Receiver,
         limit: int,
-        header: bytes | None = jsonrpc.CONTENT_LENGTH,
+        header: bytes | None = framing.CONTENT_LENGTH,
     ) -> None:
         self._name = name
         self._send_bytes = write
         self._receiver = receiver
         self._limit = limit
-        self._lines = jsonrpc.LineDecoder(limit, header)
+        self._lines = framing.LineDecoder(limit, header)
         self._inflight = Inflight()
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that came while paused
@@ -119,7 +128,7 @@ class Peer:
             return
         if self._is_traced:
             log.debug("> %s %s", self._name, _shown(line))
-        self._send_bytes(jsonrpc.framed(line) if self._lines.speaks_headers else line)
+        self._send_bytes(framing.framed(line) if self._lines.speaks_headers else line)
 
     # Our requests
 
@@ -143,7 +152,7 @@ class Peer:
             settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
             return 0
         message_id = self._inflight.send(Sent(settle, report))
-        self._write(jsonrpc.request(message_id, method, params))
+        self._write(messages.request(message_id, method, params))
         return message_id
 
     async def ask(self, method: str, params: Params) -> Raw:
@@ -191,7 +200,7 @@ class Peer:
         """Send a notification."""
         if self._half_closed:
             return
-        self._write(jsonrpc.notification(method, params))
+        self._write(messages.notification(method, params))
 
     def report(self, token: RequestId | None, params: Fields) -> None:
         """Pass progress on to whom it concerns; on anything not in flight it is dropped."""
@@ -213,16 +222,16 @@ class Peer:
     def answer(self, request: Request, result: Raw) -> None:
         """Answer a request; one that was cancelled meanwhile gets no response."""
         if self._retire(request):
-            request.write(jsonrpc.result(request.id, result))
+            request.write(messages.result(request.id, result))
 
     def refuse(self, request: Request, error: WireError) -> None:
         """Answer a request with an error; one that was cancelled meanwhile gets no response."""
         if self._retire(request):
-            request.write(jsonrpc.failure(request.id, error.error_object()))
+            request.write(messages.failure(request.id, error.error_object()))
 
     def drop(self, request: Request) -> None:
         """Close a request without an answer, where the protocol wants none written."""
-        if self._retire(request) and isinstance(request.write, _Batched):
+        if self._retire(request) and isinstance(request.write, BatchSlot):
             request.write.skip()
 
     async def answered(self) -> None:
@@ -270,35 +279,35 @@ class Peer:
     # Messages
 
     def _on_line(self, line: Line) -> None:
-        if isinstance(line, jsonrpc.Oversize):
+        if isinstance(line, framing.Oversize):
             message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
-            glimpsed = jsonrpc.glimpsed(line)
+            glimpsed = messages.glimpsed(line)
             # It was well-formed as far as anybody knows, so whoever sent it waits under its id.
             message_id = None if glimpsed.is_answer else glimpsed.id
-            self._on_invalid(Invalid(jsonrpc.PARSE_ERROR, message, message_id), line, self._write)
+            self._on_invalid(Invalid(messages.PARSE_ERROR, message, message_id), line, self._write)
             self._give_up_on(glimpsed, message)
             return
         if self._is_traced:
             log.debug("< %s %s", self._name, _shown(line))
-        decoded = jsonrpc.decode(line)
+        decoded = messages.decode(line)
         if isinstance(decoded, Message):
             self._on_message(decoded, self._write, len(line))
         elif isinstance(decoded, list):
             self._on_batch(decoded, line)
         else:
             self._on_invalid(decoded, line, self._write)
-            if decoded.code == jsonrpc.PARSE_ERROR:
-                self._give_up_on(jsonrpc.glimpsed(line), decoded.message)
+            if decoded.code == messages.PARSE_ERROR:
+                self._give_up_on(messages.glimpsed(line), decoded.message)
 
     def _give_up_on(self, invalid: Invalid, message: str) -> None:
         """Let nobody wait for ever for an answer that came and could not be read."""
         lost = self._inflight.settle(invalid.id) if invalid.is_answer else None
         if lost is not None:
-            error = ErrorObject(jsonrpc.INTERNAL_ERROR, f"unreadable answer: {message}")
+            error = ErrorObject(messages.INTERNAL_ERROR, f"unreadable answer: {message}")
             self._guarded(lost.settle, error)
 
     def _on_batch(self, elements: list[Message | Invalid], line: bytes) -> None:
-        batch = _Batch(self._write)
+        batch = Batch(self._write)
         size = len(line) // len(elements)
         requests = 0
         for element in elements:
@@ -311,7 +320,7 @@ class Peer:
                 self._on_message(element, batch.slot(), size)
             else:
                 error = invalid_request(f"Invalid Request: behind {BATCH_REQUESTS} others in its batch")
-                batch.slot()(jsonrpc.failure(element.id, error.error_object()))
+                batch.slot()(messages.failure(element.id, error.error_object()))
         batch.close()
 
     def _on_message(self, message: Message, write: Callable[[bytes], None], size: int) -> None:
@@ -326,7 +335,7 @@ class Peer:
         if invalid.is_answer and self._inflight.waiting(invalid.id) is not None:
             # The two sides' ids overlap: an error under this one would answer a request of theirs.
             self._give_up_on(invalid, invalid.message)
-            if isinstance(write, _Batched):
+            if isinstance(write, BatchSlot):
                 write.skip()
             return
         try:
@@ -335,17 +344,17 @@ class Peer:
             log.exception("! %s: bug while refusing a line", self._name)
             error = None
         if error is not None:
-            write(jsonrpc.failure(invalid.id, error))
-        elif isinstance(write, _Batched):
+            write(messages.failure(invalid.id, error))
+        elif isinstance(write, BatchSlot):
             write.skip()
 
     def _on_request(self, request: Request) -> None:
         if self._inflight.is_full():
             busy = ProtocolError(BACKEND_ERROR, "Too many requests wait for their answers; ask again when some came")
-            request.write(jsonrpc.failure(request.id, busy.error_object()))
+            request.write(messages.failure(request.id, busy.error_object()))
         elif not self._inflight.receive(request):
             error = invalid_request(f"Invalid Request: id {request.id!r} is already in use")
-            request.write(jsonrpc.failure(request.id, error.error_object()))
+            request.write(messages.failure(request.id, error.error_object()))
         else:
             self.serve(request)
 
@@ -370,7 +379,7 @@ class Peer:
         elif message.result is not UNSET and (message.error is UNSET or bytes(message.error) == b"null"):
             self._guarded(sent.settle, message.result)
         elif message.error is not UNSET:
-            self._guarded(sent.settle, jsonrpc.error_object(message.error))
+            self._guarded(sent.settle, messages.error_object(message.error))
 
     def _guarded(self, act: Callable[..., None], *args: object) -> None:
         try:
@@ -386,38 +395,3 @@ def _shown(line: bytes) -> str:
         return text
     whole_words = max(text.rfind('"'), text.rfind(" ")) + 1  # nor would half of one
     return f"{text[:whole_words]}..."
-
-
-class _Batch:
-    """The answers to a batch, written as one array when the last of them is there."""
-
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write = write
-        self._answers: list[bytes] = []
-        self._open = 1  # the batch itself, until all its messages were taken in
-
-    def slot(self) -> "_Batched":
-        self._open += 1
-        return _Batched(self)
-
-    def close(self) -> None:
-        self._open -= 1
-        if self._open == 0 and self._answers:
-            self._write(b"[" + b",".join(self._answers) + b"]\n")
-
-    def add(self, line: bytes) -> None:
-        self._answers.append(line.rstrip(b"\n"))
-        self.close()
-
-
-class _Batched:
-    """One place in a batch's answer."""
-
-    def __init__(self, batch: _Batch) -> None:
-        self._batch = batch
-
-    def __call__(self, line: bytes) -> None:
-        self._batch.add(line)
-
-    def skip(self) -> None:
-        self._batch.close()

@@ -8,8 +8,17 @@ exactly once. It knows no method and writes nothing.
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from search_mcp.jsonrpc import ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, field
-from search_mcp.model import Cancel
+from search_mcp.wire.structs import ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, field
+
+Reason: TypeAlias = Raw | None
+"""Why somebody gave up, as a JSON string; `None` where nothing was said."""
+Cancel: TypeAlias = Callable[[Reason], None]
+"""Give up on something under way. Late calls do nothing."""
+
+
+def NOTHING(_reason: Reason) -> None:  # noqa: N802  # a constant that happens to be a function
+    """Cancel what is not under way."""
+
 
 RECEIVED_REQUESTS = 65_536
 """How many requests of the other side may be open at once: an open call costs some 3 kB."""

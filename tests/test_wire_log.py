@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from wire import WireLog
+from wire_log import WireLog
 
 Turn = tuple[str, Any]
 Conversation = list[Turn]

@@ -4,16 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.inflight import (
-    RECEIVED_BYTES,
-    RECEIVED_REQUESTS,
-    SENT_REQUESTS,
-    Answer,
-    Inflight,
-    Request,
-    Sent,
-)
-from search_mcp.jsonrpc import UNSET, Raw, RequestId
+from search_mcp.wire.inflight import RECEIVED_BYTES, RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Inflight, Request, Sent
+from search_mcp.wire.structs import UNSET, Raw, RequestId
 
 
 def nobody(_: object) -> None:

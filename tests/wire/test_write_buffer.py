@@ -5,7 +5,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.outlet import LARGE_BYTES, Outlet
+from search_mcp.wire.write_buffer import LARGE_BYTES, WriteBuffer
 
 
 class Pipe(asyncio.WriteTransport):
@@ -39,7 +39,7 @@ async def turn() -> None:
 
 async def test_the_first_write_of_a_turn_leaves_at_once_and_the_others_together() -> None:
     pipe = Pipe()
-    outlet = Outlet(pipe)
+    outlet = WriteBuffer(pipe)
     for data in (b"a", b"b", b"c"):
         outlet.write(data)
     assert pipe.pieces == [b"a"]
@@ -50,7 +50,7 @@ async def test_the_first_write_of_a_turn_leaves_at_once_and_the_others_together(
 
 async def test_where_many_came_the_first_of_the_next_turn_waits_too() -> None:
     pipe = Pipe()
-    outlet = Outlet(pipe)
+    outlet = WriteBuffer(pipe)
     for expected in ([b"a", b"bc"], [b"a", b"bc", b"abc"]):
         for data in (b"a", b"b", b"c"):
             outlet.write(data)
@@ -64,7 +64,7 @@ async def test_where_many_came_the_first_of_the_next_turn_waits_too() -> None:
 
 async def test_what_waits_is_written_before_the_end_and_nothing_after_it() -> None:
     pipe = Pipe()
-    outlet = Outlet(pipe)
+    outlet = WriteBuffer(pipe)
     outlet.write(b"a")
     outlet.write(b"b")
     outlet.close()
@@ -76,7 +76,7 @@ async def test_what_waits_is_written_before_the_end_and_nothing_after_it() -> No
 
 async def test_what_waits_is_forgotten_when_it_is_broken_off() -> None:
     pipe = Pipe()
-    outlet = Outlet(pipe)
+    outlet = WriteBuffer(pipe)
     outlet.write(b"a")
     outlet.write(b"b")
     outlet.abort()
@@ -87,7 +87,7 @@ async def test_what_waits_is_forgotten_when_it_is_broken_off() -> None:
 
 async def test_much_does_not_wait() -> None:
     pipe = Pipe()
-    outlet = Outlet(pipe)
+    outlet = WriteBuffer(pipe)
     outlet.write(b"a")
     outlet.write(b"x" * (LARGE_BYTES + 1))
     assert outlet.unwritten() == pipe.get_write_buffer_size() == LARGE_BYTES + 2
@@ -97,7 +97,7 @@ async def test_much_does_not_wait() -> None:
 def test_nothing_is_lost_and_the_order_stays(steps: list[bytes | None]) -> None:
     async def write() -> list[bytes]:
         pipe = Pipe()
-        outlet = Outlet(pipe)
+        outlet = WriteBuffer(pipe)
         for data in steps:
             if data is None:
                 await turn()

@@ -12,19 +12,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
-from search_mcp.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    UNSET,
-    ErrorObject,
-    encode,
-)
-
-BACKEND_ERROR = -32000
-"""A backend failed. The modern specification discourages new codes here ("new implementations SHOULD
-NOT use codes from this sub-range"); this one is the product's contract with its users."""
+from search_mcp.wire.errors import BACKEND_ERROR, SearchMcpError, WireError
+from search_mcp.wire.messages import INVALID_PARAMS
+from search_mcp.wire.structs import UNSET, ErrorObject
 
 ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
 """Codes of errors that clients act on: URL elicitation required (2025-11-25), missing client capability.
@@ -46,10 +36,6 @@ def for_shell(word: str) -> str:
     return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
 
 
-class SearchMcpError(Exception):
-    """Everything raised on purpose here."""
-
-
 class ConfigError(SearchMcpError):
     """The configuration cannot be used: where, what, and what to do about it."""
 
@@ -62,56 +48,6 @@ class ConfigError(SearchMcpError):
         where = self.source if self.line is None else f"{self.source}:{self.line}"
         what = self.problem if self.key is None else f"{self.key}: {self.problem}"
         return f"{where}: {what}; {self.remedy}"
-
-
-class WireError(SearchMcpError):
-    """An error response: what `code`, message and `data` the client gets."""
-
-    code: int = INTERNAL_ERROR
-
-    @property
-    def what(self) -> str:
-        """What went wrong, without the reasons and remedies that a message adds for a model."""
-        return str(self)
-
-    def data(self) -> Mapping[str, Any] | None:
-        """What a program needs to act on the error; clients show a model the message alone."""
-        return None
-
-    def error_object(self) -> ErrorObject:
-        """The error as it goes on the wire."""
-        data = self.data()
-        return ErrorObject(self.code, str(self), UNSET if data is None else encode(data))
-
-
-# The peer broke the rules.
-
-
-class ProtocolError(WireError):
-    """A message that breaks the protocol, with the code the protocol has for it."""
-
-    def __init__(self, code: int, message: str, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(code, message)
-        self.code = code
-        self._message, self._data = message, data
-
-    def __str__(self) -> str:
-        return self._message
-
-    def data(self) -> Mapping[str, Any] | None:
-        return self._data
-
-
-def invalid_params(message: str) -> ProtocolError:
-    return ProtocolError(INVALID_PARAMS, message)
-
-
-def invalid_request(message: str) -> ProtocolError:
-    return ProtocolError(INVALID_REQUEST, message)
-
-
-def method_not_found(method: str) -> ProtocolError:
-    return ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
 # The caller asked for something that is not there.
@@ -347,21 +283,6 @@ class MisbehavedError(WireError):
         return f"Backend MCP server error: {self.problem}"
 
 
-class BackendAnswered(WireError):
-    """A backend's own error response, as it sent it."""
-
-    def __init__(self, error: ErrorObject) -> None:
-        super().__init__(error)
-        self.error = error
-        self.code = error.code
-
-    def __str__(self) -> str:
-        return self.error.message
-
-    def error_object(self) -> ErrorObject:
-        return self.error
-
-
 class BackendToolError(WireError):
     """A backend's error response to a tool call, wrapped as a model can use it."""
 
@@ -393,13 +314,6 @@ class BackendToolError(WireError):
         if self.input_schema is not None:
             data["inputSchema"] = self.input_schema
         return data
-
-
-class InternalError(WireError):
-    """A bug here. The traceback went to stderr; the client learns only that it was not its fault."""
-
-    def __str__(self) -> str:
-        return "Internal error"
 
 
 _PASSING_STATES: Final = frozenset({"starting", "ready", "stopping", "stopped"})

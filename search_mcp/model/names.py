@@ -1,0 +1,61 @@
+"""Enumerations: eras, kinds of lists, actions and questions."""
+
+import enum
+
+
+class _Word(enum.Enum):
+    """One of a few words; there is one object of each, so it is told apart as fast as an object."""
+
+    __hash__ = object.__hash__
+
+
+class Era(_Word):
+    """One of the two ways the protocol was ever spoken."""
+
+    LEGACY = "legacy"
+    """Opened by `initialize`, with requests in both directions."""
+    MODERN = "modern"
+    """Not opened at all: every request stands alone."""
+
+    @property
+    def other(self) -> "Era":
+        return Era.LEGACY if self is Era.MODERN else Era.MODERN
+
+
+class Kind(_Word):
+    """What a server can list."""
+
+    TOOLS = "tools"
+    PROMPTS = "prompts"
+    RESOURCES = "resources"
+    TEMPLATES = "templates"
+
+
+class Action(_Word):
+    """What can be asked of the one server that owns the target."""
+
+    CALL_TOOL = "call a tool"
+    GET_PROMPT = "get a prompt"
+    READ_RESOURCE = "read a resource"
+    COMPLETE_PROMPT = "complete a prompt's argument"
+    COMPLETE_RESOURCE = "complete a resource template's argument"
+    SUBSCRIBE = "subscribe to a resource"
+    UNSUBSCRIBE = "unsubscribe from a resource"
+    GET_TASK = "get a task"
+    GET_TASK_RESULT = "get a task's result"
+    UPDATE_TASK = "answer what a task asks"
+    CANCEL_TASK = "cancel a task"
+    LIST_TASKS = "list the tasks"
+    FOLLOW_TASK = "hear of a task's changes"
+    UNFOLLOW_TASK = "hear no more of a task's changes"
+
+
+class Ask(_Word):
+    """What a server can ask of the client."""
+
+    ELICIT = "elicitation"
+    SAMPLE = "sampling"
+    ROOTS = "roots"
+    TASK = "task"
+    TASK_RESULT = "task result"
+    TASK_CANCEL = "task cancellation"

@@ -1,0 +1,119 @@
+"""Framing: cut a byte stream into lines, or into `Content-Length` bodies."""
+
+import codecs
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from search_mcp.wire.structs import Struct
+
+CONTENT_LENGTH = b"content-length:"
+_NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_SMALL_PIECE = 4096  # bytes; a line that comes in crumbs is kept in pieces of this size, not of theirs
+GLIMPSE_BYTES = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
+
+
+class Oversize(Struct, frozen=True):
+    """A line over the limit: its bytes are gone, its length and its two ends are not."""
+
+    size: int
+    head: bytes
+    tail: bytes
+
+
+Line: TypeAlias = bytes | Oversize
+
+
+class LineDecoder:
+    """Cut a byte stream into lines, and into `Content-Length` bodies where a client frames like LSP.
+
+    The limit is in bytes of one line; a longer one is discarded as it comes and reported as `Oversize`.
+    Without a `header` only lines are taken.
+    """
+
+    def __init__(self, limit: int, header: bytes | None = CONTENT_LENGTH) -> None:
+        self._header = header
+        self.speaks_headers = False  # true once a body came behind headers: answers are framed alike
+        self._limit = limit
+        self._pending: list[bytes] = []
+        self._size = 0
+        self._head = self._tail = b""  # the ends of a line that is over the limit
+        self._body: int | None = None  # bytes of a body still to come; None between bodies
+        self._expected = 0  # what the headers being read announced
+        self._at_start = True  # nothing was taken in as a line yet, so a BOM may lead it
+
+    def feed(self, chunk: bytes) -> Iterator[Line]:
+        """Yield every line that `chunk` completes, without its line ending; blank lines are dropped."""
+        start = 0
+        while start < len(chunk):
+            if self._body is not None:
+                end = min(start + self._body, len(chunk))
+                self._body -= end - start
+                piece, start = chunk[start:end], end
+                if self._body:
+                    self._keep(piece)
+                else:
+                    self._body = None
+                    # A body may be pretty-printed; a line may not. Newlines are not in JSON strings.
+                    body = self._complete(piece)
+                    if body is not None:
+                        yield body.translate(_NEWLINES_TO_SPACES) if isinstance(body, bytes) else body
+                continue
+            end = chunk.find(b"\n", start)
+            if end < 0:
+                self._keep(chunk[start:] if start else chunk)
+                return
+            line = self._complete(chunk[start:end])
+            start = end + 1
+            if line is not None:
+                yield line
+
+    def flush(self) -> Iterator[Line]:
+        """Yield the last line of a stream that ended without a line ending."""
+        line = self._complete(b"") if self._size else None
+        if line is not None:
+            yield line
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._pending and len(self._pending[-1]) < _SMALL_PIECE:
+            self._pending[-1] += piece
+        else:
+            self._pending.append(piece)
+        if self._size > self._limit:
+            for kept in self._pending:
+                self._head += kept[: GLIMPSE_BYTES - len(self._head)]
+                self._tail = (self._tail + kept[-GLIMPSE_BYTES:])[-GLIMPSE_BYTES:]
+            self._pending = []
+
+    def _complete(self, line: bytes) -> Line | None:
+        """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
+        if self._size or len(line) > self._limit:
+            self._keep(line)
+            size, pending, self._pending, self._size = self._size, self._pending, [], 0
+            if size > self._limit:
+                oversize = Oversize(size, self._head, self._tail)
+                self._head = self._tail = b""
+                return oversize
+            line = b"".join(pending)
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(codecs.BOM_UTF8)
+        if line[:1] in (b"{", b"["):
+            self._expected = 0  # after a header, but with no blank line: whatever wrote that does not frame by it
+            return line.removesuffix(b"\r")
+        if self._header is not None and line[: len(self._header)].lower() == self._header:
+            digits = line[len(self._header) :].strip()
+            self._expected = int(digits) if digits.isdigit() and len(digits) < 19 else 0
+            return None
+        if self._expected:
+            if not line.strip():  # the blank line behind the headers
+                self.speaks_headers = True
+                self._body, self._expected = self._expected, 0
+            return None  # another header, such as Content-Type
+        line = line.removesuffix(b"\r")
+        return line if line and not line.isspace() else None
+
+
+def framed(line: bytes) -> bytes:
+    """Put `Content-Length` headers before a message, for a client that frames like LSP."""
+    return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])

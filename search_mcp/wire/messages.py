@@ -1,0 +1,176 @@
+"""JSON-RPC messages: read one line into requests, notifications and responses, and write them.
+
+Reads the envelope only: `params`, `result` and `error` stay `Raw`.
+"""
+
+import codecs
+import re
+from typing import Literal, TypeAlias
+
+import msgspec
+import msgspec.structs
+
+from search_mcp.wire.framing import GLIMPSE_BYTES, Line, Oversize
+from search_mcp.wire.payload import encode, encode_bytes, fields, items, request_id
+from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Params, Raw, RequestId, Struct, UnsetType, altered
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+_CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces so that a large line is never copied whole
+BATCH_MESSAGES = 16_384
+"""How many messages a batch may hold; nobody is owed more answers than that."""
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """One request, notification or response; an absent member is `UNSET`."""
+
+    jsonrpc: Literal["2.0"]
+    id: int | str | UnsetType | None = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: Raw | UnsetType = UNSET
+
+
+class Invalid(Struct, frozen=True):
+    """A line, or an element of a batch, that is not a message: what to answer, and to whom."""
+
+    code: int
+    message: str
+    id: RequestId | None = None
+    is_answer: bool = False
+    """Whether it was meant as a response: JSON with an id and no method."""
+
+
+Decoded: TypeAlias = Message | Invalid | list[Message | Invalid]
+_message = msgspec.json.Decoder(Message)
+_error = msgspec.json.Decoder(ErrorObject)
+
+
+def decode(line: bytes) -> Decoded:
+    """Read one line; never raises. A JSON array is a batch: a list with one element a message."""
+    first = line.lstrip()[:1]
+    if first != b"[":
+        return _decode_one(line)
+    try:
+        elements = items(Raw(_repaired(line)))
+    except ValueError as exc:
+        return Invalid(PARSE_ERROR, f"Parse error: {exc}")
+    if not elements:
+        return Invalid(INVALID_REQUEST, "Invalid Request: an empty batch")
+    if len(elements) > BATCH_MESSAGES:
+        return Invalid(INVALID_REQUEST, f"Invalid Request: a batch of {len(elements):,}; {BATCH_MESSAGES:,} are taken")
+    return [_decode_one(bytes(element)) for element in elements]
+
+
+def _decode_one(line: bytes) -> Message | Invalid:
+    try:
+        if not line.isascii():
+            _check_utf8(line)
+        try:
+            message = _message.decode(line)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            message = _message.decode(_repaired(line))
+    except msgspec.ValidationError as exc:
+        return _invalid(f"Invalid Request: {exc}", line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as exc:
+        return Invalid(PARSE_ERROR, f"Parse error: {exc}")
+    except RecursionError:
+        # It may well be JSON, so whoever sent it waits under its id.
+        return altered(glimpsed(line), message="Parse error: nested too deeply")
+    if message.method is UNSET:
+        if message.result is UNSET and message.error is UNSET:
+            return _invalid("Invalid Request: no method, result or error", line)
+    elif message.id is None:
+        # "Unlike base JSON-RPC, the ID MUST NOT be null."
+        return Invalid(INVALID_REQUEST, "Invalid Request: id must be a string or an integer, not null")
+    return message
+
+
+def _check_utf8(line: bytes) -> None:
+    check = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, len(line), _CHECK_CHUNK):
+        check.decode(line[start : start + _CHECK_CHUNK])
+    check.decode(b"", final=True)
+
+
+REPAIRS = 10_000
+"""How many half characters of one line are replaced: a program that cuts strings inside a character leaves a few."""
+_HIGH, _LOW, _HEX = rb"\\u[dD][89abAB]", rb"\\u[dD][c-fC-F]", rb"[0-9a-fA-F]{2}"
+_HALF_CHARACTER = rb"%b%b(?!%b%b)|(?<!%b%b)%b%b" % (_HIGH, _HEX, _LOW, _HEX, _HIGH, _HEX, _LOW, _HEX)
+
+
+def _repaired(line: bytes) -> bytes:
+    r"""Replace `\uD800` to `\uDFFF` escapes that have no partner by U+FFFD; of very many, the first.
+
+    JavaScript writes them for strings cut inside a character; no strict reader, the client's included,
+    takes the line with them in it.
+    """
+    if b"\\u" not in line or b"\0" in line:  # no JSON has a NUL in it
+        return line
+    # An escaped backslash does not begin an escape; two NULs stand for it meanwhile.
+    text = line.replace(rb"\\", b"\0\0")
+    return re.sub(_HALF_CHARACTER, rb"\\ufffd", text, count=REPAIRS).replace(b"\0\0", rb"\\")
+
+
+def _invalid(message: str, line: bytes) -> Invalid:
+    """Describe JSON that is no message, with what can be told of it all the same."""
+    try:
+        members = fields(Raw(line))
+    except ValueError:
+        return Invalid(INVALID_REQUEST, message)
+    return Invalid(INVALID_REQUEST, message, request_id(members.get("id")), "method" not in members)
+
+
+_ID_AT_AN_END = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*[,}]'
+_FIRST_MEMBER = rb'"(result|error|method|params)"\s*:'
+
+
+def glimpsed(line: Line) -> Invalid:
+    """Tell what a line that could not be read may have been: look for an id near its ends."""
+    head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:GLIMPSE_BYTES], line[-GLIMPSE_BYTES:])
+    first = re.search(_FIRST_MEMBER, head)
+    is_answer = first is None or first[1] in (b"result", b"error")
+    found = re.search(_ID_AT_AN_END, head)
+    if found is None:
+        *_, found = [None, *re.finditer(_ID_AT_AN_END, tail)]
+    return Invalid(PARSE_ERROR, "Parse error", request_id(Raw(found[1])) if found else None, is_answer)
+
+
+def error_object(raw: Raw) -> ErrorObject:
+    """Read a response's `error`; one that breaks the rules becomes an internal error that shows it."""
+    try:
+        return _error.decode(raw)
+    except UNREADABLE:
+        return ErrorObject(INTERNAL_ERROR, "malformed error object", raw)
+
+
+def _params_member(params: Params) -> tuple[bytes, ...]:
+    """What stands behind a method, to the end of the line."""
+    return (b'","params":', encode_bytes(params), b"}\n") if params is not None else (b'"}\n',)
+
+
+def request(message_id: RequestId, method: str, params: Params) -> bytes:
+    """Write a request as one line."""
+    head = b'{"jsonrpc":"2.0","id":', encode_bytes(message_id), b',"method":"', method.encode()
+    return b"".join((*head, *_params_member(params)))
+
+
+def notification(method: str, params: Params) -> bytes:
+    """Write a notification as one line."""
+    return b"".join((b'{"jsonrpc":"2.0","method":"', method.encode(), *_params_member(params)))
+
+
+def result(message_id: RequestId, payload: Raw) -> bytes:
+    """Write a successful response as one line."""
+    return b"".join((b'{"jsonrpc":"2.0","id":', encode_bytes(message_id), b',"result":', payload, b"}\n"))
+
+
+def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:
+    """Write an error response as one line; the id is null where none could be read."""
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(message_id), encode(error))

@@ -1,0 +1,214 @@
+"""JSON payloads: open one as far as it is needed, and encode new ones.
+
+A payload is a `Raw`, a view of the bytes as they came, so that it is relayed and never rebuilt.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import msgspec
+import msgspec.structs
+
+from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Fields, Raw, RequestId, T, UnsetType
+
+_SMALL_ARRAY = 1 << 18
+"""Bytes of an array that is opened at once: whatever is in it takes a few milliseconds."""
+_FEW_COMMAS = 100_000
+"""Of a larger array that is opened at once: it has no more elements than that."""
+_TOKENS_A_PAUSE = 20_000
+_fields = msgspec.json.Decoder(dict[str, Raw])
+_items = msgspec.json.Decoder(list[Raw])
+_string = msgspec.json.Decoder(str)
+_id = msgspec.json.Decoder(int | str)
+_anything = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder()
+_sorting_encoder = msgspec.json.Encoder(order="sorted")
+
+
+def fields(raw: Raw | UnsetType) -> Fields:
+    """Open a JSON object one level; absent reads as empty.
+
+    Raises:
+        ValueError: it is not an object.
+    """
+    if raw is UNSET:
+        return {}
+    try:
+        return _fields.decode(raw)
+    except UNREADABLE as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def object_or_empty(raw: Raw | None) -> Fields:
+    """Open a JSON object one level; anything else, absence included, reads as empty."""
+    try:
+        return _fields.decode(raw) if raw is not None else {}
+    except UNREADABLE:
+        return {}
+
+
+def items(raw: Raw) -> list[Raw]:
+    """Open a JSON array one level.
+
+    Raises:
+        ValueError: it is not an array.
+    """
+    try:
+        return _items.decode(raw)
+    except UNREADABLE as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def elements(raw: Raw, most_bytes: int) -> Iterator[Raw | None]:
+    """Open a JSON array one level, one element at a time; `None` stands for a pause in a long search for the next.
+
+    Unlike `items`, whoever takes only the first elements of a long array pays only for those; of an array that is
+    longer than `most_bytes` no more than that is looked at.
+
+    Raises:
+        ValueError: it is not an array.
+    """
+    length = len(memoryview(raw))
+    text = bytes(memoryview(raw)[:most_bytes]) if length > _SMALL_ARRAY else b""
+    if length <= most_bytes and text.count(b",") <= _FEW_COMMAS:
+        yield from items(raw)
+        return
+    if not text.startswith(b"["):
+        raise ValueError("Expected `array`")
+    start, depth = 1, 0
+    for number, token in enumerate(_token_pattern().finditer(text, start)):
+        if not number % _TOKENS_A_PAUSE:
+            yield None
+        first = text[token.start()]
+        if first in b"[{":
+            depth += 1
+        elif first in b"]}":
+            depth -= 1
+        if depth < 0 or (depth == 0 and first == ord(",")):
+            element, start = text[start : token.start()].strip(), token.end()
+            if element:
+                yield Raw(element)
+        if depth < 0:
+            return
+
+
+@cache
+def _token_pattern() -> re.Pattern[bytes]:
+    return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
+
+
+def picked(raw: Raw | None, *keys: str) -> Fields:
+    """Read some members of a JSON object and skip the others, however many there are; anything else reads as empty."""
+    try:
+        found = _picker(keys).decode(raw) if raw is not None else None
+    except UNREADABLE:
+        return {}
+    members = msgspec.structs.astuple(found) if found is not None else ()
+    return {key: member for key, member in zip(keys, members, strict=False) if isinstance(member, Raw)}
+
+
+@cache
+def _picker(keys: tuple[str, ...]) -> "msgspec.json.Decoder[Any]":
+    # Made when it is first needed: not every start needs it.
+    members = [
+        (f"member_{place}", Raw | UnsetType, msgspec.field(default=UNSET, name=key)) for place, key in enumerate(keys)
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct("Picked", members))
+
+
+def value(raw: Raw | bytes) -> Any:
+    """Decode a payload wholly; `None` where it cannot be (too deep)."""
+    try:
+        return _anything.decode(raw)
+    except UNREADABLE:
+        return None
+
+
+def string(raw: Raw | None) -> str | None:
+    """Decode a JSON string; `None` for anything else, absence included."""
+    try:
+        return _string.decode(raw) if raw is not None else None
+    except UNREADABLE:
+        return None
+
+
+def request_id(raw: Raw | None) -> RequestId | None:
+    """Decode a JSON string or integer; `None` for anything else."""
+    try:
+        return _id.decode(raw) if raw is not None else None
+    except msgspec.DecodeError:
+        return None
+
+
+def encode(payload: object) -> Raw:
+    """Encode anything, `Raw` included, compactly and in the order given."""
+    return Raw(encode_bytes(payload))
+
+
+def _without_surrogates(payload: object) -> object:
+    """Replace unpaired surrogates, which file names and environments may hold, by U+FFFD."""
+    if isinstance(payload, str):
+        return payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(payload, Mapping):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in payload.items()}
+    if isinstance(payload, list | tuple):
+        return [_without_surrogates(item) for item in payload]
+    if isinstance(payload, ErrorObject):
+        return ErrorObject(payload.code, str(_without_surrogates(payload.message)), payload.data)
+    return payload
+
+
+def encode_bytes(payload: object) -> bytes:
+    """Encode anything, as plain bytes."""
+    try:
+        return _encoder.encode(payload)
+    except UnicodeEncodeError:
+        return _encoder.encode(_without_surrogates(payload))
+
+
+def typed(data: bytes | Raw, kind: type[T]) -> T:
+    """Read JSON as a typed value, such as a `Struct`; nothing is taken for what it is not, and `Raw` stays as it is.
+
+    Raises:
+        ValueError: it does not fit, or is not JSON.
+    """
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except UNREADABLE as exc:
+        raise ValueError(str(exc)) from exc
+
+
+def fits(raw: Raw | None, kind: type[T]) -> bool:
+    """Whether a payload is there and can be read as such a value."""
+    if raw is None:
+        return False
+    try:
+        typed(raw, kind)
+    except ValueError:
+        return False
+    return True
+
+
+def convert(decoded: object, kind: type[T]) -> T:
+    """Read JSON that is decoded already as a typed value, as strictly as `typed` does.
+
+    Raises:
+        ValueError: it does not fit.
+    """
+    return msgspec.convert(decoded, kind)
+
+
+def canonical(raw: Raw) -> bytes:
+    """Write a payload as all that mean the same are written: keys in order, no spaces; as it is if too deep."""
+    decoded = value(raw)
+    return bytes(raw) if decoded is None else _sorting_encoder.encode(decoded)
+
+
+def without(payload: Mapping[str, Raw], *keys: str) -> Fields:
+    """Copy a shallow object without some of its keys."""
+    rest = dict(payload)
+    for key in keys:
+        rest.pop(key, None)
+    return rest

@@ -1,0 +1,43 @@
+"""Types of everything that is read and written as JSON.
+
+With `payload` and `messages` the only module that imports the JSON library.
+"""
+
+from collections.abc import Mapping
+from typing import TypeAlias, TypeVar
+
+import msgspec
+import msgspec.structs
+from msgspec import NODEFAULT as NODEFAULT
+from msgspec import UNSET as UNSET
+from msgspec import Meta as Meta  # bounds of a value, in an annotation that `convert` reads
+from msgspec import Raw as Raw
+from msgspec import Struct as Struct  # what a dataclass is, but defined in a tenth of the time
+from msgspec import UnsetType as UnsetType
+from msgspec import field as field
+
+RequestId: TypeAlias = int | str
+Fields: TypeAlias = dict[str, Raw]
+"""A JSON object one level deep: its keys in order, its values untouched."""
+Params: TypeAlias = Mapping[str, object] | Raw | None
+"""What a message of ours says, for the encoder; `None` where it says nothing."""
+
+T = TypeVar("T")
+
+altered = msgspec.structs.replace
+"""Copy a `Struct` with some of its fields changed."""
+Declared: TypeAlias = msgspec.structs.FieldInfo
+declared = msgspec.structs.fields
+"""Give the fields of a `Struct`: their names, types and defaults."""
+EMPTY = Raw(b"{}")
+
+
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The `error` member of a response."""
+
+    code: int
+    message: str
+    data: Raw | UnsetType = UNSET
+
+
+UNREADABLE = (msgspec.DecodeError, RecursionError)
