@@ -176,7 +176,7 @@ def test_nobody_waits_for_a_lock_who_only_compares(tmp_path: Path) -> None:
 PROCESS = """
 import sys
 from pathlib import Path
-from search_mcp import jsonrpc
+from search_mcp.wire import payload
 from search_mcp.baseline import Listed
 from search_mcp.config import ServerConfig
 from search_mcp.model.servers import Entry, Page
@@ -191,7 +191,7 @@ def listen(event, args):
         print("asks for the lock", flush=True)
 
 sys.addaudithook(listen)
-page = Page((Entry("one", jsonrpc.fields(jsonrpc.encode({"name": "one"}))),))
+page = Page((Entry("one", payload.fields(payload.encode({"name": "one"}))),))
 store = TrustStore(Path(folder), float(patience))
 store.record(ServerConfig(name="git", command="python"), "legacy", Listed(**{section: page}))
 """
