@@ -13,10 +13,11 @@ from typing import Any
 
 import typer
 
-from search_mcp import diagnosis, profiles
+from search_mcp import profiles
 from search_mcp.cli import app, schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
-from search_mcp.config import Entry, ServerDefaults, Settings, ToolFilter, camel
+from search_mcp.config import validation
+from search_mcp.config.schema import Entry, ServerDefaults, Settings, ToolFilter, camel
 from search_mcp.wire.structs import Struct, declared
 
 PAGES = Path(__file__).parent
@@ -47,7 +48,7 @@ def tables() -> Iterator[tuple[str, str]]:
 def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
     defaults = {camel(each.name): each.default for each in declared(model) if each.name not in without}
     rows = [
-        (f"`{key}`", diagnosis.form(model, key)[0], _default(default), _meaning(key))
+        (f"`{key}`", validation.form(model, key)[0], _default(default), _meaning(key))
         for key, default in defaults.items()
     ]
     return _table(("Key", "Value", "Default", "Meaning"), rows)

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import islice
 
 from search_mcp.catalog import Item
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.servers import Offer
 from search_mcp.views import brief
 

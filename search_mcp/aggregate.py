@@ -8,20 +8,19 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-import platformdirs
 
 from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.process import Spawner
 from search_mcp.backend.supervisor import Supervisor
 from search_mcp.backend.surroundings import Surroundings
+from search_mcp.background import Errands
 from search_mcp.cache import CatalogCache
-from search_mcp.config import Config
+from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
-from search_mcp.errands import Errands
+from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
 from search_mcp.model.servers import News
 from search_mcp.profiles import Profile
 from search_mcp.router import Router
@@ -31,34 +30,6 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
 log = logging.getLogger(__name__)
-
-APP = "search-mcp"
-"""What the per-user folders are called."""
-
-
-def cache_folder() -> Path:
-    """Where it is remembered what each server offers."""
-    return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"
-
-
-def log_folder() -> Path:
-    """Where each server's stderr is written to."""
-    return Path(platformdirs.user_log_dir(APP, appauthor=False))
-
-
-def state_folder() -> Path:
-    """Where is kept what cannot be had again."""
-    return Path(platformdirs.user_state_dir(APP, appauthor=False))
-
-
-def trust_folder() -> Path:
-    """Where it is remembered what each server's tools were when first seen."""
-    return state_folder() / "tools"
-
-
-def approvals_folder() -> Path:
-    """Where it is remembered which programs of which configuration files the user has accepted."""
-    return state_folder() / "programs"
 
 
 class _Running:

@@ -8,7 +8,7 @@ import re
 
 from search_mcp import schemas
 from search_mcp.catalog import OWN_NAMES, Item
-from search_mcp.config import redact
+from search_mcp.config.secrets import redact
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.views import signature

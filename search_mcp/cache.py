@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.files import write_whole
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Offer, Opening, Page

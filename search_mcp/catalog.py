@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
 from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld, short_reason
 from search_mcp.model.names import Kind

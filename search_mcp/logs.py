@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 
-from search_mcp.config import redact
+from search_mcp.config.secrets import redact
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 WAITING_LINES = 10_000

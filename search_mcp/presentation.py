@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 from search_mcp import profiles, tools
-from search_mcp.config import Settings
+from search_mcp.config.schema import Settings
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
 from search_mcp.profiles import Audience, CallTool, Profile

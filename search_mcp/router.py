@@ -14,7 +14,7 @@ from search_mcp import arguments, profiles, tools
 from search_mcp.about import about
 from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import Catalog, Item
-from search_mcp.config import ServerConfig, Settings, command_line
+from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
 from search_mcp.model.calls import Call, Later, Outcome, Result, Viewer

@@ -9,23 +9,31 @@ import contextlib
 import logging
 import os
 import signal
-import stat
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
 import anyio
-import platformdirs
 
-from search_mcp import gate, logs, stdio
-from search_mcp.aggregate import APP, Aggregate, approvals_folder, trust_folder
-from search_mcp.approvals import Approvals, printable, real_path
+from search_mcp import logs, stdio
+from search_mcp.aggregate import Aggregate
 from search_mcp.backend.guardian import last_resort
 from search_mcp.backend.process import without_threads
-from search_mcp.config import FILE_NAME, FILE_VARIABLE, Config, Settings, camel, candidates, parse, redact
+from search_mcp.config.gate import Gate, Origin
+from search_mcp.config.location import (
+    approvals,
+    is_borrowed,
+    locate,
+    origin,
+    read,
+    untrusted,
+)
+from search_mcp.config.schema import Config, Settings, camel
+from search_mcp.config.secrets import redact
+from search_mcp.config.trust import printable
+from search_mcp.folders import approvals_folder, trust_folder
 from search_mcp.front import Front, Refusing
-from search_mcp.gate import Gate, Origin
 from search_mcp.model.errors import ConfigError
 from search_mcp.profiles import Profile
 from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
@@ -47,184 +55,11 @@ HURRIED_BYTES_SECONDS = 0.2
 DOOMED_SECONDS = 0.5
 """How long after a signal the servers that ignored SIGTERM are killed: a second after it, all is over."""
 MAX_MESSAGE_BYTES = 64 << 20
-MAX_CONFIG_BYTES = 16 << 20
 NO_CLIENT = (
     "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
     "search-mcp install registers it in a client, which opens both\n"
 )
 """What is said on stderr where a standard stream was closed at the start."""
-
-
-def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
-    """Find and read the configuration for a command, with a mark on the servers it must not start.
-
-    Raises:
-        ConfigError: there is none, it cannot be read, or it is wrong.
-    """
-    path = locate(explicit, variables)
-    config = gate.for_command(read(path, variables), path, origin(path, explicit, variables), approvals())
-    return config, path
-
-
-def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
-    """Find the configuration file to use.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    looked_in = places(explicit, variables)
-    path = next(filter(_is_there, looked_in), None)
-    if path is None:
-        folder = next((place for place in looked_in if place.is_dir()), None)
-        if folder is not None:
-            raise ConfigError(printable(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
-        looked = " and ".join(map(printable, looked_in))
-        problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
-        remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
-        if (other := unused(explicit, variables, looked_in[-1])) is not None:
-            trusts = "" if _is_borrowed(other) else ", or you trust it (search-mcp config trust)"
-            remedy = f"{printable(other)} is used only if --config names it{trusts}"
-        raise ConfigError(looked, problem, remedy)
-    return path
-
-
-def _is_there(place: Path) -> bool:
-    try:
-        return place.is_file()
-    except OSError:  # in a folder that may not be looked into: to read it says so
-        return True
-
-
-def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where the configuration is looked for, best first; the last is the user's own.
-
-    A file found in the current folder counts only in the checkout that search-mcp runs from, or if the user trusted
-    it: any other folder may hold programs of a stranger.
-
-    Raises:
-        ConfigError: it is named in a way that leaves open which file is meant.
-    """
-    folder = _current_folder()
-    found = candidates(explicit, variables, folder, own_place().parent)
-    if len(found) == 1 or folder is None:
-        return found
-    path = found[0]
-    is_used = not _is_borrowed(path) and (_is_own_checkout(folder) or _is_trusted(path))
-    return found if is_used else found[-1:]
-
-
-def _current_folder() -> Path | None:
-    """Name the current folder; `None` if it was deleted or may not be looked into."""
-    try:
-        return Path.cwd()
-    except OSError:
-        return None
-
-
-def _is_borrowed(path: Path) -> bool:
-    """Tell whether `config/mcp-servers.json` of a folder is reached through a link below that folder.
-
-    With it a folder could have the trust in another one's file, whose programs would run in this folder.
-    """
-    folder = path.parent.parent
-    whole = Path(real_path(folder), *path.relative_to(folder).parts)
-    return os.path.normcase(real_path(path)) != os.path.normcase(whole)
-
-
-def own_place() -> Path:
-    """Name the configuration in the user's own folder."""
-    return Path(platformdirs.user_config_dir(APP, appauthor=False)) / FILE_NAME
-
-
-def approvals() -> Approvals:
-    """Open the records of what the user accepted."""
-    return Approvals(approvals_folder())
-
-
-def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Origin:
-    """Tell how the configuration file that is used was found."""
-    if _itself(path) == _itself(own_place()):
-        return Origin.OWN
-    is_named = bool(explicit or variables.get(FILE_VARIABLE))
-    folder = _current_folder()
-    return Origin.NAMED if is_named or (folder is not None and _is_own_checkout(folder)) else Origin.FOUND
-
-
-def _itself(path: Path) -> str:
-    """Resolve the links of a file's folder, but not the file itself: what the user's own links to is not the user's."""
-    return os.path.join(real_path(path.parent), path.name)  # noqa: PTH118  # compared with its like
-
-
-def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) -> str | None:
-    """Say that there is a configuration in the current folder that is not used; `None` if the user knows that."""
-    path = unused(explicit, variables, used)
-    if path is None or (record := approvals().read(path)).folder == "refused":
-        return None
-    if _is_borrowed(path):
-        return f"{printable(path)} is not used, because it is a link to another folder's file; --config can name it"
-    if record.folder != "undecided":
-        return None
-    why = f"the record of that cannot be used ({record.fault})" if record.fault else "you have not trusted it"
-    return f"{printable(path)} is not used, because {why}: `search-mcp config trust` shows its programs"
-
-
-def _is_trusted(path: Path) -> bool:
-    return _is_there(path) and approvals().read(path).folder == "trusted"
-
-
-def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
-    """Name the configuration in the current folder, if there is one and another file is used."""
-    if explicit or variables.get(FILE_VARIABLE):
-        return None
-    folder = _current_folder()
-    if folder is None:
-        return None
-    path = folder / "config" / FILE_NAME
-    return path if _is_there(path) and real_path(path) != real_path(used) else None
-
-
-def _is_own_checkout(folder: Path) -> bool:
-    return folder.resolve() == Path(__file__).resolve().parents[1]
-
-
-def read(path: Path, variables: Mapping[str, str]) -> Config:
-    """Read one configuration file.
-
-    Raises:
-        ConfigError: it cannot be read, or it is wrong.
-    """
-    try:
-        with open(path, "rb", opener=_without_waiting) as file:  # a path's own `open` has no opener
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError(printable(path), "it is no regular file", "put a file there, or a link to one")
-            text = file.read(MAX_CONFIG_BYTES + 1)
-    except OSError as exc:
-        raise ConfigError(printable(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc
-    if len(text) > MAX_CONFIG_BYTES:
-        raise ConfigError(printable(path), f"it is larger than {MAX_CONFIG_BYTES >> 20} MiB", "make it smaller")
-    return interpret(text, path, variables)
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file, without waiting for the other end if it is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:
-    """Read the text of the configuration file that is, or will be, at this path.
-
-    Raises:
-        ConfigError: it is wrong.
-    """
-    return parse(
-        text,
-        source=printable(path),
-        variables=variables,
-        home=str(Path.home()),
-        config_dir=str(path.resolve().parent),
-        python=sys.executable,
-        named="" if real_path(path) == real_path(own_place()) else str(path.absolute()),
-    )
 
 
 class Client:
@@ -357,7 +192,7 @@ async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: 
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded beside the first answers, not before them.
-    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.edits", abandon_on_cancel=True)
+    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
     await anyio.to_thread.run_sync(aggregate.tidy, abandon_on_cancel=True)
     with edits.noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
@@ -392,7 +227,7 @@ def _changed_start_settings(before: Settings, after: Settings) -> list[str]:
 def _read_again(follow: Gate) -> Config | ConfigError:
     """Read the configuration once more; called in a thread, because a file may be large or its disk slow."""
     try:
-        if follow.origin is Origin.FOUND and _is_borrowed(follow.path):
+        if follow.origin is Origin.FOUND and is_borrowed(follow.path):
             problem = "it is now a link to another folder's file"
             raise ConfigError(printable(follow.path), problem, "put the file itself there")
         return follow.after_edit(read(follow.path, os.environ))

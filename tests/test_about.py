@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from search_mcp.about import about, first_sentence
 from search_mcp.catalog import Item
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Offer
 

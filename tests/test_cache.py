@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from search_mcp.cache import KEPT_SECONDS, VERSION, CatalogCache, Key, Record, failure, fingerprint
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Freshness, Offer, Opening, Page
 from search_mcp.wire import payload

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, is_allowed, stable_suffix
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Freshness, Page

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from search_mcp.backend.last_uses import RECENT_SECONDS, LastUses
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 
 SERVER = ServerConfig(name="box", command="uvx", args=("toolbox",))
 SAME, OTHER = ServerConfig(name="b", command="uvx", args=("toolbox",)), ServerConfig(name="box", command="uvx")

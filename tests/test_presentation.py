@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from search_mcp.catalog import Catalog
-from search_mcp.config import ServerConfig, Settings
+from search_mcp.config.schema import ServerConfig, Settings
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Page

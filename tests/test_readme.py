@@ -36,7 +36,7 @@ INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| `(.*)` \|$", README, re.MULTILIN
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home folder with the README's servers where search-mcp finds them by itself."""
-    script = "from search_mcp import server; print(server.places(None, {})[-1])"
+    script = "from search_mcp.config import location; print(location.places(None, {})[-1])"
     path = Path(run(f'"{sys.executable}" -c "{script}"', tmp_path).stdout.strip())
     path.parent.mkdir(parents=True)
     path.write_text(SERVERS, "utf-8")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.catalog import Catalog
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Page
 from search_mcp.resources import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from search_mcp.baseline import TOOLS, Listed, Verdict, digest
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked
 from search_mcp.model.servers import Entry, Page
 from search_mcp.trust import TrustStore

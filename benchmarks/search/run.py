@@ -23,7 +23,7 @@ from typing import Any
 from engines import ENGINES, Build, Searcher, Tool
 
 from search_mcp.catalog import Catalog
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL, Audience

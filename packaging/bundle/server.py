@@ -4,9 +4,9 @@ import os
 import sys
 from collections.abc import MutableMapping
 
-from search_mcp import server
 from search_mcp.__main__ import main
-from search_mcp.config import FILE_VARIABLE
+from search_mcp.config import location
+from search_mcp.config.location import FILE_VARIABLE
 from search_mcp.files import write_whole
 
 BEGINNING = b"""{
@@ -22,7 +22,7 @@ def choose(variables: MutableMapping[str, str]) -> None:
     # What was left empty arrives as it stands in the manifest: modelcontextprotocol/mcpb#251
     if variables.get(FILE_VARIABLE, "").startswith("${"):
         del variables[FILE_VARIABLE]
-    places = server.places(None, variables)
+    places = location.places(None, variables)
     if variables.get(FILE_VARIABLE) or any(place.is_file() for place in places):
         return
     write_whole(places[-1], BEGINNING)

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from search_mcp.background import at_once
 from search_mcp.catalog import fold, stable_suffix
-from search_mcp.errands import at_once
 
 log = logging.getLogger(__name__)
 

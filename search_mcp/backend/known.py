@@ -27,7 +27,8 @@ from search_mcp.cache import (
     failure,
     fingerprint,
 )
-from search_mcp.config import ServerConfig, redact
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import redact
 from search_mcp.definitions import declares_read_only
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.params import extensions

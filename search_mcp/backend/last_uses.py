@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from search_mcp.config import ServerConfig
-from search_mcp.errands import at_once
+from search_mcp.background import at_once
+from search_mcp.config.schema import ServerConfig
 from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)

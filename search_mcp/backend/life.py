@@ -11,7 +11,8 @@ from functools import partial
 
 from search_mcp.backend.process import Child, Command
 from search_mcp.backend.surroundings import Surroundings
-from search_mcp.config import ServerConfig, redact
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
 from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
 from search_mcp.wire.framing import Line

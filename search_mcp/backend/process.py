@@ -21,7 +21,7 @@ from search_mcp.backend import jobs
 from search_mcp.backend.environment import batch_line
 from search_mcp.backend.guardian import Guardian
 from search_mcp.backend.journal import Journal
-from search_mcp.errands import at_once
+from search_mcp.background import at_once
 from search_mcp.wire.structs import Struct
 from search_mcp.wire.write_buffer import WriteBuffer
 

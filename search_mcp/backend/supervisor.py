@@ -23,7 +23,8 @@ from search_mcp.backend.lifecycle import Event, State
 from search_mcp.backend.limit import Limited
 from search_mcp.backend.process import Command, is_program
 from search_mcp.backend.surroundings import Surroundings
-from search_mcp.config import ServerConfig, redact
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
 from search_mcp.model.calls import Call, Later

@@ -15,8 +15,8 @@ from typing import Protocol, TypeVar
 from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.lifecycle import Backoff
 from search_mcp.backend.process import Spawn, Spawner
+from search_mcp.background import at_once
 from search_mcp.cache import CatalogCache
-from search_mcp.errands import at_once
 from search_mcp.trust import TrustStore
 from search_mcp.wire.structs import Struct, field
 

@@ -16,7 +16,6 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.aggregate import trust_folder
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.baseline import Open
@@ -30,7 +29,10 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, short_reason
 from search_mcp.cli.session import Session, only, run
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import Config, ServerConfig, in_words, redact
+from search_mcp.config.parsing import in_words
+from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.config.secrets import redact
+from search_mcp.folders import trust_folder
 from search_mcp.model.errors import for_shell
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status

@@ -9,7 +9,8 @@ import typer
 
 from search_mcp.cli import session
 from search_mcp.cli.options import configuration
-from search_mcp.config import NOTHING, Config, FaultyFile
+from search_mcp.config.parsing import FaultyFile
+from search_mcp.config.schema import NOTHING, Config
 from search_mcp.model.errors import ConfigError
 from search_mcp.tools import existing
 

@@ -8,15 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import server
-from search_mcp.approvals import printable, real_path
 from search_mcp.cli import consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import FILE_NAME, NOTHING, Config, FaultyFile
+from search_mcp.config import location
+from search_mcp.config.location import FILE_NAME
+from search_mcp.config.parsing import FaultyFile
+from search_mcp.config.schema import NOTHING, Config
+from search_mcp.config.trust import printable, real_path
 from search_mcp.model.errors import ConfigError
 
 app = typer.Typer(cls=Group, help="Locate, validate and describe the config file.", invoke_without_command=True)
@@ -34,7 +36,7 @@ def without_command(context: typer.Context) -> None:
 @takes("config", "debug")
 def path(options: Options) -> int:
     """Print the path of the config file in use."""
-    places = server.places(options.config, os.environ)
+    places = location.places(options.config, os.environ)
     found = next((place for place in places if place.is_file()), None)
     options.screen.text(str(found or places[-1]))
     if found is None:
@@ -117,8 +119,8 @@ def trust(
 ) -> int:
     """Trust the programs in a project's config file, so that it is used in its folder."""
     screen, file = options.screen, _meant(path)
-    loaded = server.read(file, os.environ)
-    before = server.approvals().read(file)
+    loaded = location.read(file, os.environ)
+    before = location.approvals().read(file)
     is_trusted = before.folder == "trusted"
     new = {each.name for each in loaded.servers if not before.accepts_texts(each)}
     if options.as_json:
@@ -132,7 +134,7 @@ def trust(
         screen.note("Nothing was changed." if is_trusted else "It is not trusted.")
         return WRONG
     with consent.remembering(file):
-        server.approvals().trust(file, loaded.servers, confirms=loaded.settings.confirm_commands is True)
+        location.approvals().trust(file, loaded.servers, confirms=loaded.settings.confirm_commands is True)
     if not options.as_json:
         screen.note(f"{printable(file)} is trusted.")
     return FINE
@@ -153,11 +155,11 @@ def _show_trusted(file: Path, loaded: Config, new: Collection[str] | None, scree
 def distrust(options: Options, path: _Path = ".") -> int:
     """Stop using a project's config file in its folder, and forget which programs were accepted."""
     screen, file = options.screen, _meant(path)
-    if not file.exists() and server.approvals().read(file).folder == "undecided":
+    if not file.exists() and location.approvals().read(file).folder == "undecided":
         raise Problem(f"{printable(file)} does not exist and was never trusted", "name the project's folder")
     if not options.dry_run:
         with consent.remembering(file):
-            server.approvals().refuse(file)
+            location.approvals().refuse(file)
     if options.as_json:
         screen.json({"config": printable(file), "trusted": False})
     elif options.dry_run:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from search_mcp import secrecy, server
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
@@ -19,8 +18,10 @@ from search_mcp.clients import entries
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.storage import File
-from search_mcp.config import NOTHING, Config, FaultyFile, ServerConfig
-from search_mcp.gate import Origin
+from search_mcp.config import location, secrets
+from search_mcp.config.gate import Origin
+from search_mcp.config.parsing import FaultyFile
+from search_mcp.config.schema import NOTHING, Config, ServerConfig
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import escaped
 from search_mcp.wire import payload
@@ -76,11 +77,11 @@ def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     args = entry.get("args") or ()
     if entry.get("command"):
         words = map(str, args if isinstance(args, list | tuple) else [args])
-        shown = [str(entry["command"]), *secrecy.shown_arguments(words)]
+        shown = [str(entry["command"]), *secrets.shown_arguments(words)]
         yield from _broken([shlex.quote(escaped(word)) for word in shown], width)
     for key in _URLS:
         if entry.get(key):
-            yield f"{key}: {escaped(secrecy.shown_url(str(entry[key])))}"
+            yield f"{key}: {escaped(secrets.shown_url(str(entry[key])))}"
     if entry.get("cwd"):
         yield f"cwd: {escaped(str(entry['cwd']))}"
     if isinstance(entry.get("env"), Mapping) and entry["env"]:
@@ -101,7 +102,7 @@ def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
 
 def _variable(name: str, value: str) -> str:
     """Write a variable as a shell reads it; of a secret its name only."""
-    shown, written = secrecy.shown_variable(name, value), shlex.quote(escaped(name))
+    shown, written = secrets.shown_variable(name, value), shlex.quote(escaped(name))
     return written if shown is None else f"{written}={shlex.quote(escaped(shown))}"
 
 
@@ -143,7 +144,7 @@ def accept(
         Problem: it cannot be remembered.
     """
     chosen = [each for each in config.servers if each.name in names]
-    record = server.approvals().read(path)  # another process may hold what this one does not
+    record = location.approvals().read(path)  # another process may hold what this one does not
     doubtful = [each for each in chosen if each.held is not None or record.holds(each)]
     if not doubtful:
         return config, [*names]
@@ -155,7 +156,7 @@ def accept(
         refused = {each.name for each in doubtful}
         return _refused(config, refused), [name for name in names if name not in refused]
     with remembering(path):
-        server.approvals().accept(path, doubtful)
+        location.approvals().accept(path, doubtful)
     for each in doubtful:
         options.screen.note(f"{escaped(each.name)}: its command is accepted.")
     freed = {each.name for each in doubtful if each.held is not None}
@@ -180,8 +181,8 @@ def _question(servers: Sequence[ServerConfig]) -> str:
 def accept_written(file: File, changed: Document, options: Options) -> None:
     """Accept the programs that an edit by a command writes: the user has asked for it, so that nothing holds them."""
     after = _read(changed.data, file.path)
-    origin = server.origin(file.path, options.config, os.environ)
-    confirms = after.settings.confirm_commands is True or server.approvals().read(file.path).confirms
+    origin = location.origin(file.path, options.config, os.environ)
+    confirms = after.settings.confirm_commands is True or location.approvals().read(file.path).confirms
     if origin is Origin.OWN and not confirms:
         return
     before = {each.name: each.program for each in _read(file.before or b"{}", file.path).servers}
@@ -190,14 +191,14 @@ def accept_written(file: File, changed: Document, options: Options) -> None:
         return
     try:
         with remembering(file.path):
-            server.approvals().accept(file.path, written)
+            location.approvals().accept(file.path, written)
     except Problem as problem:
         options.screen.warning(f"{problem.what}; a search-mcp that runs may hold the new servers")
 
 
 def _read(text: bytes, path: Path) -> Config:
     try:
-        return server.interpret(text, path, os.environ)
+        return location.interpret(text, path, os.environ)
     except FaultyFile as exc:
         return exc.rest
     except ConfigError:
@@ -214,5 +215,5 @@ def remembering(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        what = f"what is accepted of {path} cannot be remembered in {server.approvals().folder} ({exc.strerror})"
+        what = f"what is accepted of {path} cannot be remembered in {location.approvals().folder} ({exc.strerror})"
         raise Problem(what, "check that you may write there") from exc

@@ -12,8 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import files, server
-from search_mcp.aggregate import state_folder
+from search_mcp import files
 from search_mcp.cli import completion, consent
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem, closest, did_you_mean
@@ -23,6 +22,8 @@ from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
+from search_mcp.config import location
+from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError, for_shell
 
 PATIENCE_SECONDS = 10.0
@@ -59,15 +60,15 @@ def own_file(options: Options) -> File:
     Raises:
         ConfigError: it cannot be read, or it is no JSON.
     """
-    path = server.places(options.config, os.environ)[-1]
-    if (other := server.unused(options.config, os.environ, path)) is not None:
+    path = location.places(options.config, os.environ)[-1]
+    if (other := location.unused(options.config, os.environ, path)) is not None:
         options.screen.note(f"{other} is not changed; --config names it if it is meant.")
     return storage.load(path, "jsonc")
 
 
 def command_to_check(options: Options, path: Path) -> str:
     """Write the command that checks the edited file, with `--config` where commands would read another file."""
-    read = next((place for place in server.places(options.config, os.environ) if place.is_file()), path)
+    read = next((place for place in location.places(options.config, os.environ) if place.is_file()), path)
     if read == path and options.config is None:
         return "search-mcp check"
     return f"search-mcp check --config {for_shell(str(path))}"
@@ -315,7 +316,7 @@ def _disabled(own: Document, name: str, entry: _Entry, _before: _Entry) -> Docum
 def _warn_of_problems(path: Path, names: Sequence[str], screen: Terminal) -> None:
     """Say what keeps the edit from having the effect it should have."""
     try:
-        config = server.read(path, os.environ)
+        config = location.read(path, os.environ)
     except ConfigError as exc:
         screen.warning(str(exc))
         return

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from search_mcp.catalog import Catalog
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.servers import Status
 from search_mcp.profiles import Audience, Profile
 from search_mcp.tools import definitions

@@ -15,7 +15,7 @@ from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, disabled, short_reason
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import Config, ServerConfig
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.model.errors import for_shell
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status

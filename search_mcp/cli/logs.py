@@ -13,15 +13,16 @@ from typing import Annotated
 
 import typer
 
-from search_mcp import edits
-from search_mcp.aggregate import log_folder
 from search_mcp.backend.journal import file_name, split_time
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import ServerConfig, redact
+from search_mcp.config import watching
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import redact
+from search_mcp.folders import log_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show,
     """Show the last lines, then every line as it is written, until nobody reads them any more."""
     _make(folder)
     _show_merged([(log, log.last_lines(count)) for log in _last_written_last(files)], show)
-    with edits.noticed(folder) as edited:
+    with watching.noticed(folder) as edited:
         while not terminal.is_unread:
             _show_merged([(log, log.new_lines()) for log in files], show)
             await edited.wait()

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from search_mcp.cache import CatalogCache, Failure, Key, Record
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Page
 from search_mcp.wire.structs import altered

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.session import Session
 from search_mcp.cli.versions import unpinned
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 
 
 def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import profiles, server
+from search_mcp import profiles
 from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import Config
+from search_mcp.config import location
+from search_mcp.config.schema import Config
 from search_mcp.profiles import Profile
 from search_mcp.suggest import nearest
 
@@ -64,7 +65,7 @@ class Options:
             ConfigError: there is none, or it is wrong.
         """
         config, path = configuration(self.config)
-        if (skipped := server.untrusted(self.config, os.environ, path)) is not None:
+        if (skipped := location.untrusted(self.config, os.environ, path)) is not None:
             self.screen.note(f"{skipped}.")
         self.screen.conceal(config.secrets)
         return config, path
@@ -104,4 +105,4 @@ def configuration(path: str | None) -> tuple[Config, Path]:
     Raises:
         ConfigError: there is none, or it is wrong.
     """
-    return server.load(path, os.environ)
+    return location.load(path, os.environ)

@@ -12,7 +12,8 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, short_reason
 from search_mcp.cli.session import Session, recall
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import ServerConfig, redact
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import redact
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
 

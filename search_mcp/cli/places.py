@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from search_mcp import server
+from search_mcp.config import location
 
 
 def default_config() -> str:
     """Name the config file of the user's own folder."""
-    return tilde(server.places(None, {})[-1])
+    return tilde(location.places(None, {})[-1])
 
 
 def tilde(path: Path) -> str:

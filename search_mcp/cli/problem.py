@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, for_shell
 from search_mcp.suggest import nearest
 from search_mcp.views import signature

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.aggregate import state_folder
 from search_mcp.cli import consent, warming
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.editing import bridged, in_turn, own_file, tell_of_bridges
@@ -28,6 +27,7 @@ from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Memory, Moved, digest
 from search_mcp.clients.storage import File
+from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError
 
 _Clients = Annotated[

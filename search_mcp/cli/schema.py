@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Final
 
-from search_mcp import diagnosis
+from search_mcp.config import validation
 
 JsonSchema = dict[str, Any]
 
@@ -77,7 +77,7 @@ ABOUT: Final[Mapping[str, str]] = {
 
 def of_file() -> JsonSchema:
     """Write the schema of a whole file."""
-    generated = diagnosis.json_schema()
+    generated = validation.json_schema()
     definitions = {name: _object(schema) for name, schema in generated["$defs"].items()}
     tools = definitions["Entry"]["properties"]["tools"]
     tools["anyOf"].insert(1, {"type": "array", "items": {"type": "string"}})

@@ -18,14 +18,15 @@ import anyio
 from anyio.abc import TaskStatus
 
 from search_mcp import profiles
-from search_mcp.aggregate import Aggregate, cache_folder, trust_folder
+from search_mcp.aggregate import Aggregate
 from search_mcp.backend.process import without_threads
 from search_mcp.backend.surroundings import Surroundings, in_thread
 from search_mcp.catalog import Catalog, Item, NamedItems, fold
 from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.problem import InterruptionError
-from search_mcp.config import Config, ServerConfig
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.dialects import names
+from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Opening, ServerFacts, Status

@@ -27,7 +27,7 @@ from rich.text import Text
 
 from search_mcp.cli import pager
 from search_mcp.cli.table import Table, laid_out
-from search_mcp.config import redact
+from search_mcp.config.secrets import redact
 from search_mcp.logs import FORMAT
 from search_mcp.model.visible import INVISIBLE, visible
 from search_mcp.wire.payload import encode, encode_bytes

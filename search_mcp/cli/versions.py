@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from search_mcp.config import ServerConfig, redact
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.secrets import redact
 
 _Judge = Callable[[str], str | None]
 """Gives the pinned form of a package without an exact version; None for any other."""

@@ -8,13 +8,13 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from search_mcp import server
 from search_mcp.cli import inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.memory import Renewed
 from search_mcp.cli.session import Session, only, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import bridge
+from search_mcp.config import location
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.names import Kind
 
@@ -30,7 +30,7 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
         screen.note(NO_SERVERS)
         return
     try:
-        config, _ = server.load(str(path), os.environ)
+        config, _ = location.load(str(path), os.environ)
     except ConfigError:
         return  # it was written before, so a fault in it is of the user's making: `check` and `validate` print it
     if not config.servers:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
-from search_mcp import placeholders, secrecy
+from search_mcp.config import placeholders, secrets
 
 ABOUT: Final = (
     "npx mcp-remote, which needs Node.js; the first start opens a browser to log in if the server asks for it"
@@ -53,7 +53,7 @@ def lacks(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> li
         f'its "{key}" is not passed to mcp-remote, which logs in by itself' for key in _UNKNOWN_TO_IT if theirs.get(key)
     ]
     missing += [f"mcp-remote does not take a header named {name!r}" for name in headers if not _HEADER.fullmatch(name)]
-    if any(secrecy.find({"url": url})):
+    if any(secrets.find_secrets({"url": url})):
         missing.append("its address holds a secret, which mcp-remote would show in the process list; use a header")
     return missing
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, Protocol, TypeAlias, cast
 
-from search_mcp import jsonc
+from search_mcp.config import jsonc
 from search_mcp.model.errors import ConfigError
 
 Format: TypeAlias = Literal["json", "jsonc", "toml", "yaml"]

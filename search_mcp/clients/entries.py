@@ -15,7 +15,7 @@ from search_mcp import profiles
 from search_mcp.clients import bridge
 from search_mcp.clients.command import SAFELY
 from search_mcp.clients.known import Client, Shape
-from search_mcp.config import SERVER_KEYS
+from search_mcp.config.schema import SERVER_KEYS
 from search_mcp.profiles import REGISTERED_AS
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")

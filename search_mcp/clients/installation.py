@@ -13,8 +13,8 @@ from search_mcp.clients.found import Server, servers
 from search_mcp.clients.known import Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved
+from search_mcp.config.placeholders import references
 from search_mcp.model.errors import ConfigError
-from search_mcp.placeholders import references
 from search_mcp.profiles import REGISTERED_AS
 
 Result: TypeAlias = Literal["added", "updated", "present", "removed", "absent"]

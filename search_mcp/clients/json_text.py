@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from search_mcp import jsonc
+from search_mcp.config import jsonc
 
 _SPACE = " \t\r\n"
 _USUAL_INDENT = "  "

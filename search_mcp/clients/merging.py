@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, Literal, TypeAlias
 
-from search_mcp import config
 from search_mcp.clients import entries, found
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
+from search_mcp.config import parsing
 from search_mcp.model.errors import ConfigError
 
 ROOT = "mcpServers"
@@ -119,7 +119,7 @@ def fault(name: str, entry: Mapping[str, Any]) -> str | None:
     """Say why an entry could not be read by search-mcp, if so."""
     text = json.dumps({ROOT: {name: entry}})
     try:
-        config.parse(text, source="", variables={}, home="", config_dir="", python="")
+        parsing.parse(text, source="", variables={}, home="", config_dir="", python="")
     except ConfigError as exc:
         return f"{exc.problem}; {exc.remedy}"
     return None

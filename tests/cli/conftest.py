@@ -76,7 +76,7 @@ class Place:
 
 def log(place: Place, name: str) -> Path:
     """The log file of a server, in the folder that this platform has for it."""
-    script = "from search_mcp.aggregate import log_folder; print(log_folder())"
+    script = "from search_mcp.folders import log_folder; print(log_folder())"
     folder = Path(place.run(command=(sys.executable, "-c", script)).out.strip())
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}.log"

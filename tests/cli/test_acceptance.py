@@ -10,7 +10,7 @@ from search_mcp.cli import acceptance, differences
 from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import NOTHING, ServerConfig
+from search_mcp.config.schema import NOTHING, ServerConfig
 from search_mcp.files import locked
 from search_mcp.model.servers import Entry, Page
 from search_mcp.trust import TrustStore

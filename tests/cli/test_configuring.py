@@ -9,8 +9,8 @@ import jsonschema_rs
 import pytest
 
 from cli.conftest import Place
-from search_mcp import config, jsonc
 from search_mcp.cli import schema
+from search_mcp.config import jsonc, parsing
 from search_mcp.model.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config"
@@ -26,7 +26,7 @@ BROKEN = """{
 
 def accepts(file: Any) -> bool:
     try:
-        config.parse(json.dumps(file), source="x", variables={}, home="/h", config_dir="/c", python="/p")
+        parsing.parse(json.dumps(file), source="x", variables={}, home="/h", config_dir="/c", python="/p")
     except ConfigError:
         return False
     return True

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from cli.conftest import Place, server
-from search_mcp import server as serving
 from search_mcp.cli import checkup, configuring, consent
 from search_mcp.cli.consent import program_lines
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
+from search_mcp.config import location
 from search_mcp.wire.structs import altered
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
@@ -467,7 +467,7 @@ class Asked(Terminal):
 def test_a_person_is_asked_before_a_program_is_accepted(theirs: Path, answer: bool, is_sure: bool) -> None:
     screen = Asked(answer)
     options = Options(screen=screen, config=str(theirs))
-    loaded, _ = serving.load(str(theirs), {})
+    loaded, _ = location.load(str(theirs), {})
     held = altered(loaded, servers=tuple(altered(each, held="new") for each in loaded.servers))
     after, others = consent.accept(["evil"], held, theirs, options, is_sure=is_sure)
     assert (after.servers[0].held is None, others) == (answer or is_sure, [])
@@ -479,7 +479,7 @@ def test_a_person_is_asked_before_a_file_is_trusted(theirs: Path, answer: bool) 
     screen = Asked(answer)
     assert inspect.unwrap(configuring.trust)(Options(screen=screen), str(theirs), yes=False) == (0 if answer else 1)
     assert screen.questions == ["Trust it?"]
-    assert serving.approvals().read(theirs).folder == ("trusted" if answer else "undecided")
+    assert location.approvals().read(theirs).folder == ("trusted" if answer else "undecided")
 
 
 def test_a_file_that_is_trusted_already_is_asked_about_only_for_what_is_new(
@@ -494,7 +494,7 @@ def test_a_file_that_is_trusted_already_is_asked_about_only_for_what_is_new(
     assert trust(Options(screen=again), str(theirs), yes=False) == 1
     said = capsys.readouterr()
     assert ("evil (new or changed)" in said.out, "Nothing was changed." in said.err) == (True, True)
-    assert serving.approvals().read(theirs).folder == "trusted"
+    assert location.approvals().read(theirs).folder == "trusted"
 
 
 def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
@@ -504,8 +504,8 @@ def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
 
 
 def test_a_program_that_is_refused_is_not_started(place: Place, theirs: Path) -> None:
-    loaded, _ = serving.load(str(theirs), {})
-    serving.approvals().note_held(theirs, loaded.servers)
+    loaded, _ = location.load(str(theirs), {})
+    location.approvals().note_held(theirs, loaded.servers)
     options = Options(screen=Asked(answer=False), config=str(theirs))
     assert inspect.unwrap(checkup.check)(options, None, accept=["evil"], yes=False) == 1
     assert not mark(place).exists()
@@ -517,8 +517,8 @@ def test_names_are_escaped_where_consent_is_asked_for(
 ) -> None:
     write(theirs, {"x? y\nEverything is accepted.\n\u202e": {"command": "x"}})
     screen = Asked(answer)
-    loaded, _ = serving.load(str(theirs), {})
-    serving.approvals().note_held(theirs, loaded.servers)
+    loaded, _ = location.load(str(theirs), {})
+    location.approvals().note_held(theirs, loaded.servers)
     names = [each.name for each in loaded.servers]
     consent.accept(names, loaded, theirs, Options(screen=screen, config=str(theirs)), is_sure=False)
     shown = r"x? y\u{a}Everything is accepted.\u{a}\u{202e}"

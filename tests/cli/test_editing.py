@@ -15,11 +15,11 @@ from real.processes import VARIABLE
 
 from cli.conftest import COMMAND, SECONDS, Place
 from cli.test_commands import is_one_sentence
-from search_mcp import jsonc
 from search_mcp.cli import editing
 from search_mcp.cli.editing import in_turn
 from search_mcp.cli.problem import Problem
 from search_mcp.clients import bridge
+from search_mcp.config import jsonc
 from search_mcp.files import locked
 
 OURS = """\
@@ -364,7 +364,7 @@ def test_commands_edit_one_after_the_other(place: Place, config: Path) -> None:
     (place.folder / "sitecustomize.py").write_text(PATIENT_AND_SAYS_WHEN_IT_ASKS)
     environment = {**place.variables, "PYTHONPATH": str(place.folder)}
     edits = [["add", "one", "--", "x"], ["disable", "files"], ["remove", "git"]]
-    where = "from search_mcp.aggregate import state_folder; print(state_folder())"
+    where = "from search_mcp.folders import state_folder; print(state_folder())"
     lock = Path(place.run(command=(sys.executable, "-c", where)).out.strip(), "edits.lock")
     with ExitStack() as running:
         with locked(lock, 0):

@@ -11,7 +11,7 @@ import pytest
 
 from cli.conftest import COMMAND, SECONDS, Place, log, server
 from search_mcp.cli.logs import Line, LogFile, show_last
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 
 BOX = ServerConfig(name="box", command="x", secrets=frozenset({"s3cr3t"}))
 Configured = Callable[..., Place]

@@ -7,7 +7,7 @@ import pytest
 from cli.conftest import SERVERS, Place, server
 from search_mcp.cli.contents import with_hint
 from search_mcp.cli.notes import of_read_only, of_versions
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for npx is a shell script")

@@ -17,7 +17,7 @@ from search_mcp.cli.description import Described, Descriptions
 from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Offer, Status
 from search_mcp.profiles import CANONICAL

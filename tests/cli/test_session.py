@@ -6,7 +6,7 @@ import pytest
 
 from cli.conftest import Place
 from search_mcp.cli.session import needed, only
-from search_mcp.config import Config, ServerConfig, Settings
+from search_mcp.config.schema import Config, ServerConfig, Settings
 
 
 def config(**prefixes: Any) -> Config:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.cli.versions import unpinned
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 
 
 def of(line: str, secrets: frozenset[str] = frozenset()) -> str | None:

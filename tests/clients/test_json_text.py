@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from search_mcp import jsonc
 from search_mcp.clients import json_text
+from search_mcp.config import jsonc
 
 PUT = [
     # what is shown, before, path, value, after

@@ -11,7 +11,7 @@ from checkout import ROOT
 
 from docs.pages import DOCS, PAGES, Reader, blocks, commands, text
 from search_mcp.clients.known import CLIENTS
-from search_mcp.config import parse
+from search_mcp.config.parsing import parse
 
 SERVERS = {name: {"command": "${python}", "args": ["-m", f"mcp_server_{name}"]} for name in ("time", "git")}
 IN_CURSOR = {"notes": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}

@@ -28,7 +28,7 @@ from interaction.exceptions import EXPECTED
 from search_mcp.aggregate import Aggregate
 from search_mcp.backend.process import Command
 from search_mcp.backend.surroundings import Surroundings
-from search_mcp.config import Config, ServerConfig, Settings
+from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.front import Front
 from search_mcp.tools import NAMES
 

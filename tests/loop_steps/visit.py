@@ -20,9 +20,9 @@ from search_mcp.aggregate import Aggregate
 from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.process import BULK_BYTES, Command
 from search_mcp.backend.surroundings import LastCall, Surroundings
+from search_mcp.background import Errands
 from search_mcp.cache import CatalogCache
-from search_mcp.config import Config, ServerConfig, Settings
-from search_mcp.errands import Errands
+from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.front import Front
 
 Json = dict[str, Any]

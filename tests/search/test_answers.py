@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from search_samples import TOOLS
 
 from search_mcp.catalog import Catalog
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Offer, Page, ServerFacts, Status
 from search_mcp.profiles import CANONICAL, Audience

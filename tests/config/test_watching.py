@@ -7,13 +7,13 @@ from typing import NoReturn
 import anyio
 import pytest
 
-from search_mcp import edits
+from search_mcp.config import watching
 
 SECONDS = 30.0
 
 
 async def _is_noticed(edit: Callable[[], object], *paths: Path) -> bool:
-    with edits.noticed(*paths) as edited, anyio.move_on_after(SECONDS):
+    with watching.noticed(*paths) as edited, anyio.move_on_after(SECONDS):
         edit()
         await edited.wait()
     return edited.is_set()
@@ -58,7 +58,7 @@ async def test_a_file_in_a_folder_is_noticed(tmp_path: Path) -> None:
 async def test_reading_and_neighbours_are_no_edits(tmp_path: Path) -> None:
     file, neighbour = tmp_path / "file.json", tmp_path / "neighbour.json"
     file.write_text("what is read at every edit, which must not be one")
-    with edits.noticed(file) as edited:
+    with watching.noticed(file) as edited:
         file.read_text()
         assert await _is_noticed(lambda: neighbour.write_text("new"), neighbour)
         assert not edited.is_set()
@@ -70,7 +70,7 @@ async def test_an_edit_is_looked_for_where_there_is_no_watch_left(
     def observer() -> NoReturn:
         raise OSError(24, "Too many open files")  # as for a user who has used up all of them
 
-    monkeypatch.setattr(edits, "Observer", observer)
+    monkeypatch.setattr(watching, "Observer", observer)
     file = tmp_path / "file.json"
     assert await _is_noticed(lambda: file.write_text("new"), file)
     assert "edits are looked for every 1 s, the system cannot tell of them: [Errno 24]" in caplog.text
@@ -85,4 +85,4 @@ async def test_an_edit_is_looked_for_where_there_is_no_watch_left(
     ],
 )
 def test_drives_of_windows_are_looked_at(folder: str, release: str, expected: bool) -> None:
-    assert edits.tells_nothing(Path(folder), release) is expected
+    assert watching.tells_nothing(Path(folder), release) is expected

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked, write_whole
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, altered, field

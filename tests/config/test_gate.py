@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from search_mcp.approvals import Approvals
-from search_mcp.config import Config, ServerConfig, Settings
+from search_mcp.config.gate import Gate, Origin, for_command
+from search_mcp.config.schema import Config, ServerConfig, Settings
+from search_mcp.config.trust import Approvals
 from search_mcp.files import locked
-from search_mcp.gate import Gate, Origin, for_command
 from search_mcp.wire.structs import altered
 
 OWN, NAMED, FOUND = Origin.OWN, Origin.NAMED, Origin.FOUND

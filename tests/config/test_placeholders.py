@@ -2,7 +2,7 @@
 
 import pytest
 
-from search_mcp.placeholders import Complaint, Expansion, Places, at_home, references
+from search_mcp.config.placeholders import Complaint, Expansion, Places, at_home, references
 
 VARIABLES = {
     "HOME": "/home/ada",

@@ -19,8 +19,8 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from search_mcp.approvals import Approvals, Record, printable, real_path, texts
-from search_mcp.config import Config, ServerConfig, command_line
+from search_mcp.config.schema import Config, ServerConfig, command_line
+from search_mcp.config.trust import Approvals, Record, printable, real_path, texts
 from search_mcp.model.errors import for_shell
 from search_mcp.wire.structs import altered
 

@@ -1,35 +1,37 @@
-"""The configuration: what mcp-servers.json means.
+"""Read the text of an `mcp-servers.json` into a `Config`.
 
-Decides which servers there are and how each is started, with placeholders filled in and defaults applied;
-which keys are errors, which only warnings. It must not know where text, environment variables and folders
-come from: all are passed in. A fault of one server is that server's `problem`, a fault of the file is a
-`ConfigError`; both say where and what to do, and neither ever shows a value out of `env` or `headers`.
+Text, environment variables and folders are passed in. A fault of one server is that server's `problem`, a fault of the
+file a `ConfigError`; both name the place and the remedy, and neither shows a value of `env` or `headers`.
 """
 
 import re
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from importlib import import_module
-from pathlib import Path, PurePath
-from typing import Annotated, Any, Final, Literal
+from pathlib import PurePath
+from typing import Any
 
-from search_mcp import jsonc, secrecy
-from search_mcp.jsonc import Document, KeyPath
+from search_mcp.config import jsonc
+from search_mcp.config.jsonc import Document, KeyPath
+from search_mcp.config.placeholders import Complaint, Expansion, Places
+from search_mcp.config.schema import (
+    LOCAL_TYPES,
+    PROTECTIVE,
+    SERVER_KEYS,
+    WEBSOCKETS,
+    Config,
+    Entry,
+    File,
+    ServerConfig,
+    ServerDefaults,
+    Settings,
+    Strings,
+    ToolFilter,
+    keys,
+)
+from search_mcp.config.secrets import find_secrets, redact, spellings
 from search_mcp.model.errors import ConfigError, for_shell
-from search_mcp.placeholders import Complaint, Expansion, Places, at_home
 from search_mcp.wire import payload, structs
-from search_mcp.wire.structs import Meta, Struct, field
-
-FILE_NAME = "mcp-servers.json"
-FILE_VARIABLE = "SEARCH_MCP_CONFIG"
-
-LONGEST_COMMAND = 300
-"""Characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
-
-_LOCAL_TYPES = {"stdio", "local"}
-_WEBSOCKETS = {"ws", "websocket"}
-_REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", *_WEBSOCKETS}
+from search_mcp.wire.structs import Struct
 
 _KEYS_OF_OTHER_CLIENTS = {  # with what to use here
     **dict.fromkeys(("alwaysAllow", "autoApprove", "trust"), "the client's own approval"),
@@ -49,136 +51,9 @@ _ROOTS_OF_OTHER_CLIENTS = {
     "context_servers": "Zed",
     "extensions": "goose",
 }
-
-_SEPARATOR = "^(auto|[._-]{1,4})$"
-
-
-_Strings = tuple[str, ...]
-_Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
-_Number = Annotated[int, Meta(gt=0)]
-_NameLength = Annotated[int, Meta(ge=16)]
-_Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
-_Name = Annotated[str, Meta(min_length=1)]
-_Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
-
-_PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callTool", "confirmCommands"})
-"""Keys that keep something from being done: a misspelt one is a fault, or all would be done without a word."""
 _SHORT_KEY = 4
 """Characters; in a key this short a transposition is a larger part of it."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds"}
-
-
-def camel(name: str) -> str:
-    """Spell a field's name as the file does."""
-    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
-
-
-class ServerDefaults(Struct, frozen=True, kw_only=True):
-    """What a server may say for itself and `settings` for all."""
-
-    startup: Literal["auto", "eager", "lazy"] = "auto"
-    call_timeout_seconds: _Seconds | None = None
-    max_call_seconds: _Seconds | None = None
-    start_timeout_seconds: _Seconds = 60.0
-    idle_stop_seconds: _Seconds | None = None
-    protocol: _Protocol = "auto"
-    inherit_env: bool | _Strings = False
-    pin_tools: bool = False
-    read_only: bool = False
-
-
-class Settings(ServerDefaults, frozen=True, kw_only=True):
-    """The `settings` of the file; may also be built from Python, by field names."""
-
-    listing: Literal["auto", "light", "full", "search"] = "auto"
-    separator: _Separator = "auto"
-    max_name_length: Literal["auto"] | _NameLength = "auto"
-    description_length: _Number = 120
-    max_message_bytes: _Number = 64 * 1024 * 1024
-    log_level: Literal["debug", "info", "warning", "error"] = "info"
-    first_list_seconds: Literal["auto"] | _Seconds = "auto"
-    call_tool: Literal["all", "read-only", "off"] = "all"
-    confirm_commands: bool | None = None
-
-
-class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
-    """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
-
-    name: str
-    command: str
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str | None = None
-    enabled: bool = True
-    problem: str | None = None
-    """Why it cannot be started and what to do about it, in one sentence."""
-    description: str | None = None
-    tags: tuple[str, ...] = ()
-    prefix: str | None = None
-    """None: the server's name. Empty: its tools keep their bare names."""
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
-    pinned: tuple[str, ...] = ()
-    rename: Mapping[str, str] = field(default_factory=dict)
-    describe: Mapping[str, str] = field(default_factory=dict)
-    secrets: frozenset[str] = frozenset()
-    """What messages must not show: see `redact`."""
-    program: bytes = b""
-    """How it is started or reached, as JSON, before placeholders are filled in: this is what a user trusts."""
-    held: str | None = None
-    """Why it must not be started before the user has accepted its program."""
-    file: str = ""
-    """The configuration file that a command for it has to name; empty for the user's own."""
-
-    def check(self, *options: str) -> str:
-        """Write the command that checks this server, for a person to copy."""
-        named = ("--config", for_shell(self.file)) if self.file else ()
-        return " ".join(("search-mcp check", *options, for_shell(self.name), *named))
-
-    @property
-    def remedies(self) -> tuple[str, str]:
-        """The commands that show what of it is not accepted, and that accept it."""
-        return self.check(), self.check("--accept")
-
-    @property
-    def may_run(self) -> bool:
-        """Whether it is switched on and not held."""
-        return self.enabled and self.held is None
-
-    def __repr__(self) -> str:  # args and env hold secrets too
-        state = "disabled" if not self.enabled else self.problem or "enabled"
-        return f"<ServerConfig {self.name}: {state}>"
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # a struct's own shows everything
-        return [("name", self.name)]
-
-
-class Config(Struct, frozen=True, eq=False):
-    """A whole file; `servers` in its order."""
-
-    servers: tuple[ServerConfig, ...]
-    settings: Settings
-    warnings: tuple[str, ...]
-    problems: tuple[ConfigError, ...] = ()
-    """All that keeps enabled servers from being started, in their order."""
-
-    def __eq__(self, other: object) -> bool:  # the servers know of the problems
-        return isinstance(other, Config) and self._meaning == other._meaning
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def _meaning(self) -> object:
-        return self.servers, self.settings, self.warnings
-
-    @property
-    def secrets(self) -> frozenset[str]:
-        """What messages about any of its servers must not show."""
-        return frozenset[str]().union(*(server.secrets for server in self.servers))
-
-
-NOTHING: Final = Config((), Settings(), ())
-"""What a file says that cannot be read at all."""
 
 
 class FaultyFile(ConfigError):
@@ -242,103 +117,13 @@ def parse(
     return config
 
 
-def candidates(
-    explicit: str | None, variables: Mapping[str, str], cwd: Path | None, user_dir: Path
-) -> tuple[Path, ...]:
-    """Name the files to look for, best first; one that was asked for is the only one.
-
-    `cwd` is `None` if the current folder was deleted.
-
-    Raises:
-        ConfigError: the one that was asked for cannot be told.
-    """
-    if asked_for := explicit or variables.get(FILE_VARIABLE):
-        # No shell has expanded what stands in a client's config file.
-        home = variables.get("HOME") or variables.get("USERPROFILE")
-        path = Path(at_home(asked_for, home or "~"))
-        if not home and at_home(asked_for, "/") != asked_for:
-            raise ConfigError(asked_for, "HOME is not set, so ~ means nothing", "write an absolute path")
-        if not path.root and not explicit:  # it would name another file in each folder, a stranger's too
-            raise ConfigError(FILE_VARIABLE, f"{asked_for} is a relative path", "write an absolute one")
-        if cwd is None and not path.root:
-            raise ConfigError(asked_for, "the current folder is gone", "write an absolute path")
-        return (path if cwd is None else cwd / path,)
-    found = () if cwd is None else (cwd / "config" / FILE_NAME,)
-    return (*found, user_dir / FILE_NAME)
-
-
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """Blot out secrets; the longest first, so that no part of one is left where another begins it."""
-    for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
-        text = text.replace(secret, "***")
-    return text
-
-
-def command_line(server: ServerConfig) -> str:
-    """Write a server's command as the file has it and a shell reads it: without secrets, on one line, cut."""
-    entry = payload.value(server.program) or {}
-    words = [entry.get("command", ""), *secrecy.shown_arguments(entry.get("args", ()))]
-    line = import_module("shlex").join(filter(None, words))  # for the few that are held, not for every start
-    line = "".join(each if each.isprintable() else " " for each in line)
-    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
-
-
-# From JSON to models.
-
-
-class ToolFilter(Struct, frozen=True, kw_only=True):
-    """Globs over the names of a server's tools."""
-
-    allow: _Strings | None = None
-    deny: _Strings = ()
-
-
-class Entry(ServerDefaults, frozen=True, kw_only=True):
-    """What the file says of one server."""
-
-    command: str = ""
-    args: _Strings = ()
-    env: dict[str, str] = field(default_factory=dict)
-    cwd: str = ""
-    enabled: bool = True
-    disabled: bool = False
-    type: str = ""
-    description: str | None = None
-    tags: _Strings = ()
-    prefix: str | None = None
-    tools: ToolFilter = ToolFilter()
-    pinned: _Strings = ()
-    rename: dict[str, str] = field(default_factory=dict)
-    describe: dict[str, str] = field(default_factory=dict)
-    headers: dict[str, str] = field(default_factory=dict)
-    url: object = None
-    server_url: object = None
-    http_url: object = None
-
-    @property
-    def is_remote(self) -> bool:
-        kind = self.type.lower().replace("_", "-")
-        return kind in _REMOTE_TYPES or (self.has_url and kind not in _LOCAL_TYPES)
-
-    @property
-    def has_url(self) -> bool:
-        return any(url is not None for url in (self.url, self.server_url, self.http_url))
-
-
-class File(Struct, frozen=True, kw_only=True):
-    """A whole file, as it is written."""
-
-    mcp_servers: dict[_Name, Entry]
-    settings: Settings = Settings()
-
-
 def _read(document: Document, words: object) -> tuple[File, list[ConfigError]]:
     """Read a file; where it is wrong in places, the rest of it, and what is wrong."""
     try:
         return payload.convert(words, File), []
     except ValueError:
         # Pydantic knows where the faults are; it takes longer to load than all the rest, so only a wrong file pays.
-        complaints, rest = import_module("search_mcp.diagnosis").examine(words)
+        complaints, rest = import_module("search_mcp.config.validation").examine(words)
         faults = [document.error(*complaint) for complaint in complaints]
         return payload.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
 
@@ -382,16 +167,6 @@ def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigEr
     return document.error(("mcpServers",), 'no "mcpServers"', 'write {"mcpServers": {}} and the servers inside')
 
 
-@cache
-def keys(model: type[Struct]) -> Mapping[str, str]:
-    """Give the names of a model's fields by their keys in the file."""
-    return {camel(name): name for name in model.__struct_fields__}
-
-
-SERVER_KEYS = frozenset(keys(Entry))
-"""The keys of a server's entry that mean something here."""
-
-
 # From an entry of the file to a server that can be started.
 
 
@@ -427,14 +202,14 @@ def _resolve(
         pinned=entry.pinned,
         rename=entry.rename,
         describe=entry.describe,
-        secrets=_secrets((*expansion.secrets, *secrecy.find(written)), places, name),
+        secrets=_secrets((*expansion.secrets, *find_secrets(written)), places, name),
         program=_program(entry, defaults["inherit_env"]),
         **defaults,
     )
     return server, complaints
 
 
-def _program(entry: Entry, inherit_env: bool | _Strings) -> bytes:
+def _program(entry: Entry, inherit_env: bool | Strings) -> bytes:
     """Write down how a server is started or reached; the order of its variables and headers does not matter."""
     program = {
         "command": entry.command,
@@ -451,7 +226,7 @@ def _program(entry: Entry, inherit_env: bool | _Strings) -> bytes:
 
 
 def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
-    if entry.type.lower() in _WEBSOCKETS or str(entry.url).startswith(("ws:", "wss:")):
+    if entry.type.lower() in WEBSOCKETS or str(entry.url).startswith(("ws:", "wss:")):
         return [((), "it is a WebSocket server, which this version does not reach", "use its https address")]
     if entry.is_remote:
         remedy = f"`search-mcp enable {for_shell(name)}` makes it run through npx mcp-remote"
@@ -472,7 +247,7 @@ def in_words(command: str) -> str | None:
     program, *args = command.split() or [""]
     if not args or re.search(r"[/\\$]", program):  # a path may have spaces, a placeholder too
         return None
-    secrets = secrecy.spellings(secrecy.find({"args": args, "env": {}, "headers": {}}))
+    secrets = spellings(find_secrets({"args": args, "env": {}, "headers": {}}))
     written = ", ".join(redact(payload.encode_bytes(arg).decode(), secrets) for arg in args)
     return f'write "command": "{program}", "args": [{written}]'
 
@@ -485,7 +260,7 @@ def _placed(document: Document, server: str, complaint: Complaint) -> ConfigErro
 def _secrets(values: Iterable[str], places: Places, server: str) -> frozenset[str]:
     """Spell what is secret; a part of the server's own name is not, which says everywhere who is speaking."""
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
-    return secrecy.spellings(value for value in values if value not in public and value not in server)
+    return spellings(value for value in values if value not in public and value not in server)
 
 
 def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:
@@ -522,20 +297,20 @@ def _misspelt(document: Document) -> list[Complaint]:
     return [
         (path, f'unknown key "{path[-1]}", most like "{key}"', f'write "{key}", or remove it')
         for path, key in meant.items()
-        if key in _PROTECTIVE
+        if key in PROTECTIVE
     ]
 
 
 def _warnings(document: Document, file: File) -> Iterator[str]:
     unknown = _unknown(document)
     for path in document.lines if unknown else ():  # in the order of the text
-        if path in unknown and _meant(str(path[-1]), unknown[path]) not in _PROTECTIVE:
+        if path in unknown and _meant(str(path[-1]), unknown[path]) not in PROTECTIVE:
             yield str(document.error(path, *_about_unknown(str(path[-1]), unknown[path])))
     if file.settings.listing == "search" and file.settings.call_tool == "off":
         problem = 'with "listing": "search" most clients can call no tool that is not pinned'
         yield str(document.error(("settings", "callTool"), problem, 'write "all" or "read-only", or another listing'))
     for name, entry in file.mcp_servers.items():
-        if entry.type and not entry.is_remote and entry.type.lower() not in _LOCAL_TYPES:
+        if entry.type and not entry.is_remote and entry.type.lower() not in LOCAL_TYPES:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, taken for stdio", 'write "stdio" or remove it'))
         yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in _unsplit(entry))

@@ -16,17 +16,19 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from rich.pretty import pretty_repr
 
-from search_mcp import config, diagnosis
-from search_mcp.config import Config, FaultyFile, ServerConfig, Settings, command_line
+from search_mcp.config import location, parsing, schema, validation
+from search_mcp.config.parsing import FaultyFile
+from search_mcp.config.schema import Config, ServerConfig, Settings, command_line
+from search_mcp.config.secrets import redact
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.structs import altered
 
-SHIPPED = Path(__file__).parent.parent / "config" / "mcp-servers.json"
+SHIPPED = Path(__file__).parents[2] / "config" / "mcp-servers.json"
 VARIABLES = {"HOME": "/home/ada", "TOKEN": "s3cret-token"}
 
 
 def parse(text: str | bytes, variables: Mapping[str, str] = VARIABLES) -> Config:
-    return config.parse(
+    return parsing.parse(
         text,
         source="f",
         variables=variables,
@@ -258,14 +260,14 @@ REDACTIONS = [
 
 @pytest.mark.parametrize(("text", "secrets", "result"), REDACTIONS)
 def test_redact(text: str, secrets: list[str], result: str) -> None:
-    assert config.redact(text, secrets) == result
+    assert redact(text, secrets) == result
 
 
 @given(st.text(alphabet="abc "), st.lists(st.text(alphabet="abc", min_size=1)))
 def test_redact_leaves_no_secret(text: str, secrets: list[str]) -> None:
-    redacted = config.redact(text + "".join(secrets), secrets)
+    redacted = redact(text + "".join(secrets), secrets)
     assert not any(secret in redacted for secret in secrets)
-    assert redacted == config.redact(redacted, secrets) == config.redact(text + "".join(secrets), reversed(secrets))
+    assert redacted == redact(redacted, secrets) == redact(text + "".join(secrets), reversed(secrets))
 
 
 def test_a_secret_is_one_in_every_form_it_may_be_shown_in() -> None:
@@ -463,7 +465,7 @@ def test_all_faults_are_found_and_the_rest_is_read() -> None:
 def test_of_a_file_without_a_sound_part_nothing_is_left(text: str) -> None:
     with pytest.raises(FaultyFile) as caught:
         parse(text)
-    assert caught.value.rest == config.NOTHING
+    assert caught.value.rest == schema.NOTHING
 
 
 def test_a_file_that_is_nested_too_deeply_for_those_who_explain_it() -> None:
@@ -628,7 +630,7 @@ UNCLEAR = [
 
 @pytest.mark.parametrize(("explicit", "variables", "candidates"), SEARCHES)
 def test_candidates(explicit: str | None, variables: dict[str, str], candidates: tuple[Path, ...]) -> None:
-    assert config.candidates(explicit, variables, CWD, USER) == candidates
+    assert location.candidates(explicit, variables, CWD, USER) == candidates
 
 
 @pytest.mark.parametrize(("explicit", "variables", "cwd", "problem"), UNCLEAR)
@@ -636,11 +638,11 @@ def test_a_path_that_may_mean_another_file_is_refused(
     explicit: str | None, variables: dict[str, str], cwd: Path | None, problem: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(problem)):
-        config.candidates(explicit, variables, cwd, USER)
+        location.candidates(explicit, variables, cwd, USER)
 
 
 def test_without_a_current_folder_the_users_own_file_is_looked_for() -> None:
-    assert config.candidates(None, {}, None, USER) == (USER / "mcp-servers.json",)
+    assert location.candidates(None, {}, None, USER) == (USER / "mcp-servers.json",)
 
 
 # The models are read by two libraries: one that is fast, one that says where a fault is.
@@ -653,7 +655,7 @@ VALUES = st.recursive(
 
 
 @given(
-    st.dictionaries(st.sampled_from(sorted(config.SERVER_KEYS - {"tools", "url", "serverUrl", "httpUrl"})), VALUES),
+    st.dictionaries(st.sampled_from(sorted(schema.SERVER_KEYS - {"tools", "url", "serverUrl", "httpUrl"})), VALUES),
     st.dictionaries(st.sampled_from(["startup", "separator", "maxNameLength", "logLevel", "maxCallSeconds"]), VALUES),
 )
 @example({}, {"maxCallSeconds": math.inf})
@@ -661,7 +663,7 @@ VALUES = st.recursive(
 def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], settings: dict[str, object]) -> None:
     text = json.dumps({"mcpServers": {"s": entry}, "settings": settings}).replace("NaN", "1e999")
     try:
-        diagnosis.as_pydantic(config.File).model_validate_json(text.replace("Infinity", "1e999"))
+        validation.as_pydantic(schema.File).model_validate_json(text.replace("Infinity", "1e999"))
     except ValidationError:
         with pytest.raises(ConfigError):
             parse(text.replace("Infinity", "1e999"))
@@ -671,7 +673,7 @@ def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], 
 
 def test_a_file_that_is_right_does_not_load_pydantic() -> None:
     """It takes longer to load than all the rest of `serve`."""
-    code = 'import sys, search_mcp.config as c; c.parse(\'{"mcpServers": {"s": {"command": "x"}}}\', '
+    code = 'import sys, search_mcp.config.parsing as c; c.parse(\'{"mcpServers": {"s": {"command": "x"}}}\', '
     code += "source='f', variables={}, home='', config_dir='', python=''); sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from search_mcp.jsonc import KeyPath
-from search_mcp.secrecy import is_secret
+from search_mcp.config.jsonc import KeyPath
+from search_mcp.config.secrets import is_secret
 from search_mcp.wire.structs import Struct
 
 Complaint: TypeAlias = tuple[KeyPath, str, str]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.approvals import MOST_PROGRAMS, Approvals
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
+from search_mcp.config.trust import MOST_PROGRAMS, Approvals
 
 
 def server(name: str, program: bytes = b"{}") -> ServerConfig:
@@ -67,8 +67,8 @@ def test_a_file_that_is_refused_has_no_accepted_program(tmp_path: Path) -> None:
 ACCEPTER = """
 import sys
 from pathlib import Path
-from search_mcp.approvals import Approvals
-from search_mcp.config import ServerConfig
+from search_mcp.config.trust import Approvals
+from search_mcp.config.schema import ServerConfig
 for number in range(20):
     server = ServerConfig(name=f"{sys.argv[2]}{number}", command="x")
     Approvals(Path(sys.argv[1]) / "programs", 60).accept(Path(sys.argv[1]) / "mcp-servers.json", [server])

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp import errands
+from search_mcp import background
 from search_mcp.backend.journal import UNWRITTEN_BYTES, Journal
-from search_mcp.errands import Errands, at_once
+from search_mcp.background import Errands, at_once
 
 
 def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
@@ -33,8 +33,8 @@ def test_a_bug_in_one_does_not_keep_the_next_from_being_done(caplog: pytest.LogC
 def test_nobody_waits_for_ever_for_one_that_does_not_end(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(errands, "LAST_SECONDS", 0.01)
-    monkeypatch.setattr(errands, "MOST_WAITING", 3)
+    monkeypatch.setattr(background, "LAST_SECONDS", 0.01)
+    monkeypatch.setattr(background, "MOST_WAITING", 3)
     release = threading.Event()
     done: list[int] = []
     later = Errands()
@@ -45,7 +45,7 @@ def test_nobody_waits_for_ever_for_one_that_does_not_end(
     assert done == []
     assert "does not answer" in caplog.text
     release.set()
-    monkeypatch.setattr(errands, "LAST_SECONDS", 60)
+    monkeypatch.setattr(background, "LAST_SECONDS", 60)
     later.finish()
     assert 0 < len(done) <= 4
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from search_mcp.secrecy import find, is_secret, shown_arguments, shown_url, shown_variable, spellings
+from search_mcp.config.secrets import find_secrets, is_secret, shown_arguments, shown_url, shown_variable, spellings
 
 FOUND = [
     # value of a configuration file, secrets in it
@@ -28,7 +28,7 @@ FOUND = [
 
 @pytest.mark.parametrize(("value", "found"), FOUND)
 def test_find(value: object, found: set[str]) -> None:
-    assert {*find(value)} == found
+    assert {*find_secrets(value)} == found
 
 
 VARIABLES = [

@@ -78,7 +78,7 @@ def is_secret(variable: str, value: str) -> bool:
     return _is_called_secret(variable) or value.lower() not in _SETTINGS
 
 
-def find(value: object, *, called: str = "") -> Iterator[str]:
+def find_secrets(value: object, *, called: str = "") -> Iterator[str]:
     """Yield the secrets in a value of a configuration file, of whichever client: whole, and their telling parts."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -89,7 +89,7 @@ def find(value: object, *, called: str = "") -> Iterator[str]:
                 for each in inner.values():
                     yield from _in_secret(each)
             else:
-                yield from find(inner, called=str(key))
+                yield from find_secrets(inner, called=str(key))
     elif isinstance(value, list | tuple):
         option = ""
         for inner in value:
@@ -101,7 +101,7 @@ def find(value: object, *, called: str = "") -> Iterator[str]:
                 yield from _in_argument(option, inner)
                 option = ""
             else:
-                yield from find(inner)
+                yield from find_secrets(inner)
     elif isinstance(value, str):
         yield from _in_secret(value) if _is_called_secret(called) else _parts(value)
 
@@ -116,6 +116,13 @@ def spellings(secrets: Iterable[str]) -> frozenset[str]:
     # `os.environ` keeps bytes that are no UTF-8 as surrogates; whoever reads them elsewhere replaces them.
     replaced = {re.sub(r"[\ud800-\udfff]", "\ufffd", value) for value in plain}
     return frozenset(plain | escaped | shown | replaced | {_in_url(value) for value in plain})
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """Blot out secrets; the longest first, so that no part of one is left where another begins it."""
+    for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
+        text = text.replace(secret, "***")
+    return text
 
 
 def _can_be_secret(value: object) -> bool:

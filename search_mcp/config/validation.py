@@ -15,9 +15,9 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from search_mcp.config import Entry, File, Settings, camel, keys
-from search_mcp.jsonc import KeyPath
-from search_mcp.placeholders import Complaint
+from search_mcp.config.jsonc import KeyPath
+from search_mcp.config.placeholders import Complaint
+from search_mcp.config.schema import Entry, File, Settings, camel, keys
 from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
 _STRINGS = ("a list of strings", '["one", "two"]')

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import jsonc
+from search_mcp.config import jsonc
 from search_mcp.model.errors import ConfigError
 
 JSON = st.recursive(

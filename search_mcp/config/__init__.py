@@ -1,0 +1,1 @@
+"""The configuration: the meaning of `mcp-servers.json`, where it is, and whether it is trusted."""

@@ -1,0 +1,224 @@
+"""Find the configuration file and read it.
+
+The file that is named comes first, then a trusted one of the current folder, then the user's own.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+from search_mcp.config import gate
+from search_mcp.config.gate import Origin
+from search_mcp.config.parsing import parse
+from search_mcp.config.placeholders import at_home
+from search_mcp.config.schema import Config
+from search_mcp.config.trust import Approvals, printable, real_path
+from search_mcp.folders import APP, approvals_folder
+from search_mcp.model.errors import ConfigError
+
+FILE_NAME = "mcp-servers.json"
+FILE_VARIABLE = "SEARCH_MCP_CONFIG"
+
+
+def candidates(
+    explicit: str | None, variables: Mapping[str, str], cwd: Path | None, user_dir: Path
+) -> tuple[Path, ...]:
+    """Name the files to look for, best first; one that was asked for is the only one.
+
+    `cwd` is `None` if the current folder was deleted.
+
+    Raises:
+        ConfigError: the one that was asked for cannot be told.
+    """
+    if asked_for := explicit or variables.get(FILE_VARIABLE):
+        # No shell has expanded what stands in a client's config file.
+        home = variables.get("HOME") or variables.get("USERPROFILE")
+        path = Path(at_home(asked_for, home or "~"))
+        if not home and at_home(asked_for, "/") != asked_for:
+            raise ConfigError(asked_for, "HOME is not set, so ~ means nothing", "write an absolute path")
+        if not path.root and not explicit:  # it would name another file in each folder, a stranger's too
+            raise ConfigError(FILE_VARIABLE, f"{asked_for} is a relative path", "write an absolute one")
+        if cwd is None and not path.root:
+            raise ConfigError(asked_for, "the current folder is gone", "write an absolute path")
+        return (path if cwd is None else cwd / path,)
+    found = () if cwd is None else (cwd / "config" / FILE_NAME,)
+    return (*found, user_dir / FILE_NAME)
+
+
+MAX_CONFIG_BYTES = 16 << 20
+
+
+def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
+    """Find and read the configuration for a command, with a mark on the servers it must not start.
+
+    Raises:
+        ConfigError: there is none, it cannot be read, or it is wrong.
+    """
+    path = locate(explicit, variables)
+    config = gate.for_command(read(path, variables), path, origin(path, explicit, variables), approvals())
+    return config, path
+
+
+def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
+    """Find the configuration file to use.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    looked_in = places(explicit, variables)
+    path = next(filter(_is_there, looked_in), None)
+    if path is None:
+        folder = next((place for place in looked_in if place.is_dir()), None)
+        if folder is not None:
+            raise ConfigError(printable(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
+        looked = " and ".join(map(printable, looked_in))
+        problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
+        remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
+        if (other := unused(explicit, variables, looked_in[-1])) is not None:
+            trusts = "" if is_borrowed(other) else ", or you trust it (search-mcp config trust)"
+            remedy = f"{printable(other)} is used only if --config names it{trusts}"
+        raise ConfigError(looked, problem, remedy)
+    return path
+
+
+def _is_there(place: Path) -> bool:
+    try:
+        return place.is_file()
+    except OSError:  # in a folder that may not be looked into: to read it says so
+        return True
+
+
+def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where the configuration is looked for, best first; the last is the user's own.
+
+    A file found in the current folder counts only in the checkout that search-mcp runs from, or if the user trusted
+    it: any other folder may hold programs of a stranger.
+
+    Raises:
+        ConfigError: it is named in a way that leaves open which file is meant.
+    """
+    folder = _current_folder()
+    found = candidates(explicit, variables, folder, own_place().parent)
+    if len(found) == 1 or folder is None:
+        return found
+    path = found[0]
+    is_used = not is_borrowed(path) and (_is_own_checkout(folder) or _is_trusted(path))
+    return found if is_used else found[-1:]
+
+
+def _current_folder() -> Path | None:
+    """Name the current folder; `None` if it was deleted or may not be looked into."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def is_borrowed(path: Path) -> bool:
+    """Tell whether `config/mcp-servers.json` of a folder is reached through a link below that folder.
+
+    With it a folder could have the trust in another one's file, whose programs would run in this folder.
+    """
+    folder = path.parent.parent
+    whole = Path(real_path(folder), *path.relative_to(folder).parts)
+    return os.path.normcase(real_path(path)) != os.path.normcase(whole)
+
+
+def own_place() -> Path:
+    """Name the configuration in the user's own folder."""
+    return Path(platformdirs.user_config_dir(APP, appauthor=False)) / FILE_NAME
+
+
+def approvals() -> Approvals:
+    """Open the records of what the user accepted."""
+    return Approvals(approvals_folder())
+
+
+def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Origin:
+    """Tell how the configuration file that is used was found."""
+    if _itself(path) == _itself(own_place()):
+        return Origin.OWN
+    is_named = bool(explicit or variables.get(FILE_VARIABLE))
+    folder = _current_folder()
+    return Origin.NAMED if is_named or (folder is not None and _is_own_checkout(folder)) else Origin.FOUND
+
+
+def _itself(path: Path) -> str:
+    """Resolve the links of a file's folder, but not the file itself: what the user's own links to is not the user's."""
+    return os.path.join(real_path(path.parent), path.name)  # noqa: PTH118  # compared with its like
+
+
+def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) -> str | None:
+    """Say that there is a configuration in the current folder that is not used; `None` if the user knows that."""
+    path = unused(explicit, variables, used)
+    if path is None or (record := approvals().read(path)).folder == "refused":
+        return None
+    if is_borrowed(path):
+        return f"{printable(path)} is not used, because it is a link to another folder's file; --config can name it"
+    if record.folder != "undecided":
+        return None
+    why = f"the record of that cannot be used ({record.fault})" if record.fault else "you have not trusted it"
+    return f"{printable(path)} is not used, because {why}: `search-mcp config trust` shows its programs"
+
+
+def _is_trusted(path: Path) -> bool:
+    return _is_there(path) and approvals().read(path).folder == "trusted"
+
+
+def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
+    """Name the configuration in the current folder, if there is one and another file is used."""
+    if explicit or variables.get(FILE_VARIABLE):
+        return None
+    folder = _current_folder()
+    if folder is None:
+        return None
+    path = folder / "config" / FILE_NAME
+    return path if _is_there(path) and real_path(path) != real_path(used) else None
+
+
+def _is_own_checkout(folder: Path) -> bool:
+    return folder.resolve() == Path(__file__).resolve().parents[2]
+
+
+def read(path: Path, variables: Mapping[str, str]) -> Config:
+    """Read one configuration file.
+
+    Raises:
+        ConfigError: it cannot be read, or it is wrong.
+    """
+    try:
+        with open(path, "rb", opener=_without_waiting) as file:  # a path's own `open` has no opener
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ConfigError(printable(path), "it is no regular file", "put a file there, or a link to one")
+            text = file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as exc:
+        raise ConfigError(printable(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc
+    if len(text) > MAX_CONFIG_BYTES:
+        raise ConfigError(printable(path), f"it is larger than {MAX_CONFIG_BYTES >> 20} MiB", "make it smaller")
+    return interpret(text, path, variables)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file, without waiting for the other end if it is a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:
+    """Read the text of the configuration file that is, or will be, at this path.
+
+    Raises:
+        ConfigError: it is wrong.
+    """
+    return parse(
+        text,
+        source=printable(path),
+        variables=variables,
+        home=str(Path.home()),
+        config_dir=str(path.resolve().parent),
+        python=sys.executable,
+        named="" if real_path(path) == real_path(own_place()) else str(path.absolute()),
+    )

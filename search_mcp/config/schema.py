@@ -1,0 +1,220 @@
+"""The configuration: what mcp-servers.json means.
+
+Decides which servers there are and how each is started, with placeholders filled in and defaults applied;
+which keys are errors, which only warnings. It must not know where text, environment variables and folders
+come from: all are passed in. A fault of one server is that server's `problem`, a fault of the file is a
+`ConfigError`; both say where and what to do, and neither ever shows a value out of `env` or `headers`.
+"""
+
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, Final, Literal
+
+from search_mcp.config.secrets import shown_arguments
+from search_mcp.model.errors import ConfigError, for_shell
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Meta, Struct, field
+
+LONGEST_COMMAND = 300
+"""Characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
+
+LOCAL_TYPES = {"stdio", "local"}
+WEBSOCKETS = {"ws", "websocket"}
+REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", *WEBSOCKETS}
+_SEPARATOR = "^(auto|[._-]{1,4})$"
+
+
+Strings = tuple[str, ...]
+_Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
+_Number = Annotated[int, Meta(gt=0)]
+_NameLength = Annotated[int, Meta(ge=16)]
+_Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
+_Name = Annotated[str, Meta(min_length=1)]
+_Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+
+PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callTool", "confirmCommands"})
+"""Keys that keep something from being done: a misspelt one is a fault, or all would be done without a word."""
+
+
+def camel(name: str) -> str:
+    """Spell a field's name as the file does."""
+    return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
+
+
+class ServerDefaults(Struct, frozen=True, kw_only=True):
+    """What a server may say for itself and `settings` for all."""
+
+    startup: Literal["auto", "eager", "lazy"] = "auto"
+    call_timeout_seconds: _Seconds | None = None
+    max_call_seconds: _Seconds | None = None
+    start_timeout_seconds: _Seconds = 60.0
+    idle_stop_seconds: _Seconds | None = None
+    protocol: _Protocol = "auto"
+    inherit_env: bool | Strings = False
+    pin_tools: bool = False
+    read_only: bool = False
+
+
+class Settings(ServerDefaults, frozen=True, kw_only=True):
+    """The `settings` of the file; may also be built from Python, by field names."""
+
+    listing: Literal["auto", "light", "full", "search"] = "auto"
+    separator: _Separator = "auto"
+    max_name_length: Literal["auto"] | _NameLength = "auto"
+    description_length: _Number = 120
+    max_message_bytes: _Number = 64 * 1024 * 1024
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    first_list_seconds: Literal["auto"] | _Seconds = "auto"
+    call_tool: Literal["all", "read-only", "off"] = "all"
+    confirm_commands: bool | None = None
+
+
+class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
+    """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
+
+    name: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    enabled: bool = True
+    problem: str | None = None
+    """Why it cannot be started and what to do about it, in one sentence."""
+    description: str | None = None
+    tags: tuple[str, ...] = ()
+    prefix: str | None = None
+    """None: the server's name. Empty: its tools keep their bare names."""
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
+    rename: Mapping[str, str] = field(default_factory=dict)
+    describe: Mapping[str, str] = field(default_factory=dict)
+    secrets: frozenset[str] = frozenset()
+    """What messages must not show: see `redact`."""
+    program: bytes = b""
+    """How it is started or reached, as JSON, before placeholders are filled in: this is what a user trusts."""
+    held: str | None = None
+    """Why it must not be started before the user has accepted its program."""
+    file: str = ""
+    """The configuration file that a command for it has to name; empty for the user's own."""
+
+    def check(self, *options: str) -> str:
+        """Write the command that checks this server, for a person to copy."""
+        named = ("--config", for_shell(self.file)) if self.file else ()
+        return " ".join(("search-mcp check", *options, for_shell(self.name), *named))
+
+    @property
+    def remedies(self) -> tuple[str, str]:
+        """The commands that show what of it is not accepted, and that accept it."""
+        return self.check(), self.check("--accept")
+
+    @property
+    def may_run(self) -> bool:
+        """Whether it is switched on and not held."""
+        return self.enabled and self.held is None
+
+    def __repr__(self) -> str:  # args and env hold secrets too
+        state = "disabled" if not self.enabled else self.problem or "enabled"
+        return f"<ServerConfig {self.name}: {state}>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # a struct's own shows everything
+        return [("name", self.name)]
+
+
+class Config(Struct, frozen=True, eq=False):
+    """A whole file; `servers` in its order."""
+
+    servers: tuple[ServerConfig, ...]
+    settings: Settings
+    warnings: tuple[str, ...]
+    problems: tuple[ConfigError, ...] = ()
+    """All that keeps enabled servers from being started, in their order."""
+
+    def __eq__(self, other: object) -> bool:  # the servers know of the problems
+        return isinstance(other, Config) and self._meaning == other._meaning
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def _meaning(self) -> object:
+        return self.servers, self.settings, self.warnings
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What messages about any of its servers must not show."""
+        return frozenset[str]().union(*(server.secrets for server in self.servers))
+
+
+NOTHING: Final = Config((), Settings(), ())
+"""What a file says that cannot be read at all."""
+
+
+def command_line(server: ServerConfig) -> str:
+    """Write a server's command as the file has it and a shell reads it: without secrets, on one line, cut."""
+    entry = payload.value(server.program) or {}
+    words = [entry.get("command", ""), *shown_arguments(entry.get("args", ()))]
+    line = import_module("shlex").join(filter(None, words))  # for the few that are held, not for every start
+    line = "".join(each if each.isprintable() else " " for each in line)
+    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
+
+
+# From JSON to models.
+
+
+class ToolFilter(Struct, frozen=True, kw_only=True):
+    """Globs over the names of a server's tools."""
+
+    allow: Strings | None = None
+    deny: Strings = ()
+
+
+class Entry(ServerDefaults, frozen=True, kw_only=True):
+    """What the file says of one server."""
+
+    command: str = ""
+    args: Strings = ()
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: str = ""
+    enabled: bool = True
+    disabled: bool = False
+    type: str = ""
+    description: str | None = None
+    tags: Strings = ()
+    prefix: str | None = None
+    tools: ToolFilter = ToolFilter()
+    pinned: Strings = ()
+    rename: dict[str, str] = field(default_factory=dict)
+    describe: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    url: object = None
+    server_url: object = None
+    http_url: object = None
+
+    @property
+    def is_remote(self) -> bool:
+        kind = self.type.lower().replace("_", "-")
+        return kind in REMOTE_TYPES or (self.has_url and kind not in LOCAL_TYPES)
+
+    @property
+    def has_url(self) -> bool:
+        return any(url is not None for url in (self.url, self.server_url, self.http_url))
+
+
+class File(Struct, frozen=True, kw_only=True):
+    """A whole file, as it is written."""
+
+    mcp_servers: dict[_Name, Entry]
+    settings: Settings = Settings()
+
+
+@cache
+def keys(model: type[Struct]) -> Mapping[str, str]:
+    """Give the names of a model's fields by their keys in the file."""
+    return {camel(name): name for name in model.__struct_fields__}
+
+
+SERVER_KEYS = frozenset(keys(Entry))
+"""The keys of a server's entry that mean something here."""
