@@ -13,7 +13,7 @@ from typing import Any
 
 import typer
 
-from search_mcp import profiles
+from search_mcp.catalog import profiles
 from search_mcp.cli import app, schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import validation

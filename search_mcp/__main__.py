@@ -66,7 +66,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         return code
     gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
     try:
-        profiles = import_module("search_mcp.profiles").BY_NAME
+        profiles = import_module("search_mcp.catalog.profiles").BY_NAME
         options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
         if os.isatty(0):
             sys.stderr.write(WAITING)

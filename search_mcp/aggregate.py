@@ -18,11 +18,11 @@ from search_mcp.backend.supervisor import Supervisor
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.background import Errands
 from search_mcp.cache import CatalogCache
+from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
 from search_mcp.model.servers import News
-from search_mcp.profiles import Profile
 from search_mcp.router import Router
 from search_mcp.trust import TrustStore
 

@@ -7,9 +7,9 @@ of its lists is waited for again until there is news of it.
 import logging
 from collections.abc import Callable, Sequence
 
+from search_mcp.catalog.profiles import Patience
 from search_mcp.model.calls import Later
 from search_mcp.model.names import Kind
-from search_mcp.profiles import Patience
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
 from search_mcp.wire.structs import Struct
 

@@ -7,12 +7,14 @@ tool, and how its name is spelt, `views` decides.
 import time
 from collections.abc import Iterator, Mapping
 
-from search_mcp import profiles, tools
+from search_mcp import tools
+from search_mcp.catalog import profiles
+from search_mcp.catalog.profiles import Audience, CallTool, Profile
+from search_mcp.catalog.rendering import light_definition, prompt_list, resource_list, tool_list
+from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import Settings
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
-from search_mcp.profiles import Audience, CallTool, Profile
-from search_mcp.views import Spellings, light_definition, prompt_list, resource_list, tool_list
 from search_mcp.wire.structs import EMPTY, Raw
 
 INSTRUCTIONS_LENGTH = 3500

@@ -10,10 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from search_mcp import arguments, profiles, tools
-from search_mcp.about import about
+from search_mcp import tools
 from search_mcp.awaited import AwaitedLists
-from search_mcp.catalog import Catalog, Item
+from search_mcp.catalog import arguments, profiles
+from search_mcp.catalog.about import about
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.profiles import PARTIAL_SECONDS, Audience, CallTool, Patience, Profile, first_list_patience
+from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.catalog.suggest import nearest
+from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, Offered
 from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
@@ -44,11 +50,7 @@ from search_mcp.model.servers import (
     Status,
 )
 from search_mcp.presentation import LINE_LENGTH, Presentation, instructions
-from search_mcp.profiles import PARTIAL_SECONDS, Audience, CallTool, Patience, Profile, first_list_patience
-from search_mcp.resources import ResourceMap
-from search_mcp.suggest import nearest
 from search_mcp.tasks import IdMap, TaskLists, TaskMap
-from search_mcp.views import ShownNames, Spellings
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import BackendAnswered, InternalError, WireError, invalid_params, method_not_found
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason

@@ -20,6 +20,7 @@ from search_mcp import logs, stdio
 from search_mcp.aggregate import Aggregate
 from search_mcp.backend.guardian import last_resort
 from search_mcp.backend.process import without_threads
+from search_mcp.catalog.profiles import Profile
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import (
     approvals,
@@ -35,7 +36,6 @@ from search_mcp.config.trust import printable
 from search_mcp.folders import approvals_folder, trust_folder
 from search_mcp.front import Front, Refusing
 from search_mcp.model.errors import ConfigError
-from search_mcp.profiles import Profile
 from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
 
 log = logging.getLogger(__name__)

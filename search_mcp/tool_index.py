@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from search_mcp.catalog import Catalog, Item
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index
 from search_mcp.wire.structs import Struct

@@ -12,15 +12,18 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from search_mcp.catalog import OWN_NAMES, Item, fold
-from search_mcp.list_limits import size
+from search_mcp.catalog.brief import brief
+from search_mcp.catalog.items import OWN_NAMES, Item, fold
+from search_mcp.catalog.list_limits import size
+from search_mcp.catalog.profiles import Audience, CallTool, Listing, without_registration
+from search_mcp.catalog.rendering import compact_definition, full_definition
+from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.catalog.signature import signature
+from search_mcp.catalog.suggest import nearest
 from search_mcp.model.errors import short_reason
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.visible import indented, one_line, quoted, visible_json
-from search_mcp.profiles import Audience, CallTool, Listing, without_registration
-from search_mcp.suggest import nearest
-from search_mcp.views import ShownNames, Spellings, brief, compact_definition, full_definition, signature
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields, Raw, Struct
 

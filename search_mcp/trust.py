@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from search_mcp.catalog import fold
+from search_mcp.catalog.items import fold
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked, write_whole
 from search_mcp.wire import payload

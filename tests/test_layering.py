@@ -27,23 +27,13 @@ ROOMS = [
 LEAVES = {
     # rooms that know only these others
     "search": {"wire", "model"},
-    "clients": {"root", "wire", "model", "config"},
+    "clients": {"root", "wire", "model", "config", "catalog"},
     "dialects": {"wire", "model"},
 }
 TOP = {"__main__"}  # outside of every room: it starts whatever was asked for
 
 NOT_MOVED = frozenset(
     {
-        "catalog",
-        "definitions",
-        "list_limits",
-        "profiles",
-        "views",
-        "resources",
-        "suggest",
-        "schemas",
-        "arguments",
-        "about",
         "dialects.back",
         "dialects.back_legacy",
         "dialects.back_modern",

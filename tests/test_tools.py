@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.catalog import Catalog
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience
+from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Offer, Page, ServerFacts, Status
-from search_mcp.profiles import BY_NAME, CANONICAL, Audience
 from search_mcp.tools import (
     ANSWER_LENGTH,
     DEFAULT_LIMIT,
@@ -27,7 +28,6 @@ from search_mcp.tools import (
     OwnTools,
     definitions,
 )
-from search_mcp.views import Spellings
 from search_mcp.wire import payload
 from search_mcp.wire.structs import altered
 

@@ -178,7 +178,7 @@ import sys
 from pathlib import Path
 from search_mcp.wire import payload
 from search_mcp.baseline import Listed
-from search_mcp.config import ServerConfig
+from search_mcp.config.schema import ServerConfig
 from search_mcp.model.servers import Entry, Page
 from search_mcp.trust import TrustStore
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from search_mcp.background import at_once
-from search_mcp.catalog import fold, stable_suffix
+from search_mcp.catalog.items import fold, stable_suffix
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from search_mcp import list_limits
 from search_mcp.backend.surroundings import Surroundings
 from search_mcp.cache import (
     FAILURE_SECONDS,
@@ -27,9 +26,10 @@ from search_mcp.cache import (
     failure,
     fingerprint,
 )
+from search_mcp.catalog import list_limits
+from search_mcp.catalog.repair import declares_read_only
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
-from search_mcp.definitions import declares_read_only
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.params import extensions
 from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld, ToolNotFound, ToolWithheld

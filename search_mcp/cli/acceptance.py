@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from search_mcp.baseline import ABOUT, Open
+from search_mcp.catalog.suggest import nearest
 from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.suggest import nearest
 from search_mcp.trust import TrustStore
 
 

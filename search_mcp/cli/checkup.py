@@ -19,7 +19,8 @@ import typer
 from search_mcp.backend.environment import child_environment, find_program
 from search_mcp.backend.process import is_program
 from search_mcp.baseline import Open
-from search_mcp.catalog import Catalog
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli import acceptance, completion, consent, differences, fitness, inventory, notes, suspicion
 from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.counting import counted, enumerated, summary
@@ -36,7 +37,6 @@ from search_mcp.folders import trust_folder
 from search_mcp.model.errors import for_shell
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
-from search_mcp.profiles import CANONICAL, Profile
 from search_mcp.trust import TrustStore
 
 _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")

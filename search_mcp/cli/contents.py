@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from search_mcp.catalog import Item
+from search_mcp.catalog.brief import brief
+from search_mcp.catalog.items import Item
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
@@ -18,7 +19,6 @@ from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
-from search_mcp.views import brief
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 

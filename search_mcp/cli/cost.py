@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from search_mcp.catalog import Item
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.profiles import Listing
+from search_mcp.catalog.rendering import full_definition, light_definition
 from search_mcp.cli.session import Session
 from search_mcp.cli.tokenizer import Tokenizer
-from search_mcp.profiles import Listing
 from search_mcp.search.analysis import words
 from search_mcp.tools import SEARCH, definitions
-from search_mcp.views import full_definition, light_definition
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 

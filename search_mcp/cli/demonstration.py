@@ -21,6 +21,7 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import Implementation, TextContent, Tool
 
 from search_mcp import __version__, tools
+from search_mcp.catalog.signature import signature
 from search_mcp.cli import installer
 from search_mcp.cli.options import configuration
 from search_mcp.cli.problem import FINE, Misuse, Problem
@@ -28,7 +29,6 @@ from search_mcp.cli.session import alone, interruptible
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
 from search_mcp.dialects.names import MODERN
-from search_mcp.views import signature
 from search_mcp.wire.messages import INVALID_PARAMS
 
 TIME: Final = "time.get_current_time"

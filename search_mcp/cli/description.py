@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
+from search_mcp.catalog.rendering import full_definition
+from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.differences import leaves, written
 from search_mcp.cli.options import Options, takes
@@ -20,7 +22,6 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.model.errors import NotRunning, ToolNotFound
 from search_mcp.model.visible import one_line, visible, wholly_visible
 from search_mcp.tools import existing
-from search_mcp.views import full_definition, signature
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from search_mcp.catalog import Catalog
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.profiles import Audience, Profile
+from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.servers import Status
-from search_mcp.profiles import Audience, Profile
 from search_mcp.tools import definitions
-from search_mcp.views import ShownNames
 
 SLOW_SECONDS = 5.0
 """Longer than this is a slow start."""

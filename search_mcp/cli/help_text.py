@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
-from search_mcp import profiles
+from search_mcp.catalog import profiles
 from search_mcp.cli.places import default_config
 
 WIDTH: Final = 80

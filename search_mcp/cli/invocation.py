@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, output
 from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
 from search_mcp.cli.description import described
@@ -23,7 +24,6 @@ from search_mcp.cli.session import Session, owners, run
 from search_mcp.cli.terminal import Terminal, one_line
 from search_mcp.model.calls import InputRequired, Outcome
 from search_mcp.model.names import Kind
-from search_mcp.views import signature
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields, Raw

@@ -7,10 +7,10 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from search_mcp.catalog.signature import signature
+from search_mcp.catalog.suggest import nearest
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, for_shell
-from search_mcp.suggest import nearest
-from search_mcp.views import signature
 from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2

@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio.abc import TaskStatus
 
-from search_mcp import profiles
 from search_mcp.aggregate import Aggregate
 from search_mcp.backend.process import without_threads
 from search_mcp.backend.surroundings import Surroundings, in_thread
-from search_mcp.catalog import Catalog, Item, NamedItems, fold
+from search_mcp.catalog import profiles
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item, fold
+from search_mcp.catalog.named_items import NamedItems
+from search_mcp.catalog.profiles import Profile
+from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.problem import InterruptionError
 from search_mcp.config.schema import Config, ServerConfig
@@ -30,10 +34,8 @@ from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Opening, ServerFacts, Status
-from search_mcp.profiles import Profile
 from search_mcp.tools import OwnTools
 from search_mcp.trust import TrustStore
-from search_mcp.views import ShownNames, Spellings
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
 from search_mcp.wire.inflight import Cancel, Reason

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from search_mcp.catalog import Catalog
+from search_mcp.catalog.catalog import Catalog
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.differences import leaves
 from search_mcp.model.names import Kind

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
+from search_mcp.catalog.profiles import Listing
 from search_mcp.cli import cost, inventory, plot, tokenizer
 from search_mcp.cli.cost import MODES, SESSIONS, ByMode, Cost
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.terminal import Terminal
-from search_mcp.profiles import Listing
 
 
 @takes("config", "client", "refresh", "as_json", "debug")

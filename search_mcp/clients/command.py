@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
-from search_mcp.profiles import REGISTERED_AS
+from search_mcp.catalog.profiles import REGISTERED_AS
 
 # What `uvx` and `pipx run` make is gone some day, and the client's entry with it.
 _TEMPORARY = re.compile(r"/(archive|environments)-v\d+/|/pipx/(\.cache/|Cache/)?[0-9a-f]{10,}/")

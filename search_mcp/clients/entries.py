@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import Any
 
-from search_mcp import profiles
+from search_mcp.catalog import profiles
+from search_mcp.catalog.profiles import REGISTERED_AS
 from search_mcp.clients import bridge
 from search_mcp.clients.command import SAFELY
 from search_mcp.clients.known import Client, Shape
 from search_mcp.config.schema import SERVER_KEYS
-from search_mcp.profiles import REGISTERED_AS
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")
 _VARIABLE = re.compile(r"[A-Za-z_][\w()]*(:-[^}]*)?")

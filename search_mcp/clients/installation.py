@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
+from search_mcp.catalog.profiles import REGISTERED_AS
 from search_mcp.clients import document, entries
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server, servers
@@ -15,7 +16,6 @@ from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved
 from search_mcp.config.placeholders import references
 from search_mcp.model.errors import ConfigError
-from search_mcp.profiles import REGISTERED_AS
 
 Result: TypeAlias = Literal["added", "updated", "present", "removed", "absent"]
 

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from search_mcp import list_limits
-from search_mcp.definitions import repaired
+from search_mcp.catalog import list_limits
+from search_mcp.catalog.repair import repaired
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import is_wanted
 from search_mcp.model.calls import Call, Outcome, Result

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Ended, Place
-from search_mcp.catalog import OWN_NAMES
+from search_mcp.catalog.items import OWN_NAMES
 
 BASH = pytest.mark.skipif(sys.platform == "win32" or shutil.which("bash") is None, reason="there is no bash")
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from search_mcp import profiles
-from search_mcp.catalog import Catalog
+from search_mcp.catalog import profiles
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.profiles import BY_NAME, Audience, Profile
 from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Offer, Page, Status
-from search_mcp.profiles import BY_NAME, Audience, Profile
 from search_mcp.wire import payload
 
 

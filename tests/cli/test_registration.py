@@ -15,9 +15,9 @@ from mcp.types import TextContent
 
 from cli.conftest import COMMAND, SECONDS, Place, server
 from cli.test_commands import is_one_sentence
+from search_mcp.catalog.profiles import BY_NAME
 from search_mcp.clients import document
 from search_mcp.clients.document import Format
-from search_mcp.profiles import BY_NAME
 
 CLAUDE = """\
 {

@@ -10,6 +10,7 @@ import pytest
 
 from cli.conftest import Place, log
 from cli.snapshots import compare
+from search_mcp.catalog.profiles import CANONICAL
 from search_mcp.cli import checkup, contents, description, overview
 from search_mcp.cli.checkup import Examination, Finding
 from search_mcp.cli.contents import Contents
@@ -20,7 +21,6 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Offer, Status
-from search_mcp.profiles import CANONICAL
 from search_mcp.wire import payload
 
 SCREENS = Path(__file__).parent / "screens"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from search_mcp.catalog.profiles import BY_NAME as PROFILES
 from search_mcp.clients.known import BY_NAME, CLIENTS, Machine
-from search_mcp.profiles import BY_NAME as PROFILES
 
 
 def files(client: str, platform: str, home: str, variables: Mapping[str, str]) -> list[str]:

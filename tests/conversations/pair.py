@@ -32,9 +32,9 @@ from search_mcp.backend.last_uses import LastUses
 from search_mcp.backend.process import Command
 from search_mcp.backend.surroundings import Aside, LastCall, Surroundings
 from search_mcp.cache import CatalogCache
+from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.front import Front as Face
-from search_mcp.profiles import Profile
 from search_mcp.server import LAST_ANSWERS_SECONDS
 from search_mcp.trust import TrustStore
 

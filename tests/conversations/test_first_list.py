@@ -12,7 +12,7 @@ from conversations.eras import legacy_client, modern_client
 from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.words import GREET, MODERN, NEWEST_LEGACY, OWN_TOOLS, WITH_CALL_TOOL, Json, names, text
-from search_mcp.profiles import BY_NAME
+from search_mcp.catalog.profiles import BY_NAME
 
 SLOW = {"half": 0.5, "three": 3.0, "eight": 8.0, "twenty": 20.0}
 ALL_CAPABILITIES: Json = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from search_samples import TOOLS
 
-from search_mcp.catalog import Catalog
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.profiles import CANONICAL, Audience
+from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Offer, Page, ServerFacts, Status
-from search_mcp.profiles import CANONICAL, Audience
 from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
-from search_mcp.views import Spellings
 from search_mcp.wire import payload
 
 HERE = Audience(CANONICAL, False)

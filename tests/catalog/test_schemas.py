@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp import schemas
+from search_mcp.catalog import schemas
 
 TEXT, NUMBER = {"type": "string"}, {"type": "number"}
 EDIT = {

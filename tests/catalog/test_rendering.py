@@ -9,24 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.catalog import Catalog, NamedItems, fold
+from search_mcp.catalog.brief import brief, with_required
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import fold
+from search_mcp.catalog.named_items import NamedItems
+from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience, Listing, Profile
+from search_mcp.catalog.rendering import prompt_list, resource_list, tool_list
+from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.catalog.signature import SIGNATURE_LENGTH, signature
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Page
 from search_mcp.model.visible import one_line
-from search_mcp.profiles import BY_NAME, CANONICAL, Audience, Listing, Profile
 from search_mcp.tools import definitions
-from search_mcp.views import (
-    SIGNATURE_LENGTH,
-    ShownNames,
-    Spellings,
-    brief,
-    prompt_list,
-    resource_list,
-    signature,
-    tool_list,
-    with_required,
-)
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, altered
 

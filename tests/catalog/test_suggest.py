@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.suggest import LONGEST_NAME, nearest
+from search_mcp.catalog.suggest import LONGEST_NAME, nearest
 
 NAMES = [
     "files.read_text_file",

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.about import about, first_sentence
-from search_mcp.catalog import Item
+from search_mcp.catalog.about import about, first_sentence
+from search_mcp.catalog.items import Item
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Offer

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import islice
 
-from search_mcp.catalog import Item
+from search_mcp.catalog.brief import brief
+from search_mcp.catalog.items import Item
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.servers import Offer
-from search_mcp.views import brief
 
 LONGEST_READ = 4000
 """Characters of a server's instructions that are looked at."""

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.catalog import Catalog
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.uris import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Page
-from search_mcp.resources import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Raw
 

@@ -6,12 +6,12 @@ refuses its arguments. Pure.
 
 import re
 
-from search_mcp import schemas
-from search_mcp.catalog import OWN_NAMES, Item
+from search_mcp.catalog import schemas
+from search_mcp.catalog.items import OWN_NAMES, Item
+from search_mcp.catalog.signature import signature
 from search_mcp.config.secrets import redact
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
-from search_mcp.views import signature
 from search_mcp.wire import payload
 from search_mcp.wire.errors import BackendAnswered, WireError, invalid_params
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, altered

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from search_mcp import arguments
-from search_mcp.catalog import Item
+from search_mcp.catalog import arguments
+from search_mcp.catalog.items import Item
 from search_mcp.model.calls import Call, Question, Result, Viewer
 from search_mcp.model.errors import BackendToolError
 from search_mcp.model.names import Action

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from search_mcp.definitions import LEFT_OUT, declares_read_only, repaired
+from search_mcp.catalog.repair import LEFT_OUT, declares_read_only, repaired
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.wire import payload

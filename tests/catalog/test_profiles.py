@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.profiles import (
+from search_mcp.catalog.profiles import (
     BY_NAME,
     CANONICAL,
     PROFILES,

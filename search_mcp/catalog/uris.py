@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from search_mcp.catalog import Catalog, app_uris, has_literal_scheme, literal_beginning
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import app_uris, has_literal_scheme, literal_beginning
 from search_mcp.model.calls import Newest
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.catalog import OWN_NAMES, Catalog, Item, NamedItems, fold, is_allowed, stable_suffix
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import OWN_NAMES, Item, fold, is_allowed, stable_suffix
+from search_mcp.catalog.named_items import NamedItems
+from search_mcp.catalog.profiles import CANONICAL, PROFILES, Profile
+from search_mcp.catalog.repair import LEFT_OUT, OPEN_SCHEMA, repaired
+from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import ServerConfig
-from search_mcp.definitions import LEFT_OUT, OPEN_SCHEMA, repaired
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Freshness, Page
-from search_mcp.profiles import CANONICAL, PROFILES, Profile
-from search_mcp.views import ShownNames
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, altered
 

@@ -1,0 +1,341 @@
+"""All backends' lists merged into one, and what each name in it means.
+
+Decides names, order, uniqueness, and what the user's filters let through. Pure: it is told what the
+backends listed and asked what that comes to. Which definitions are fit to be shown is `definitions`'
+business, what one client is shown of them `views`'.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app
+from search_mcp.catalog.named_items import NamedItems
+from search_mcp.catalog.prefixes import Prefixes
+from search_mcp.catalog.repair import LEFT_OUT, declares_read_only, repaired
+from search_mcp.config.schema import ServerConfig
+from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Freshness, Page
+from search_mcp.wire import payload
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.structs import Fields, altered
+
+FEW_ENTRIES = 500
+"""As many are merged at once: about five milliseconds."""
+
+
+class Catalog:
+    """What is known of every server's lists, in the order of the configuration."""
+
+    def __init__(self, servers: Sequence[ServerConfig]) -> None:
+        self._servers = {server.name: server for server in servers}
+        self.prefixes = Prefixes(servers)
+        self._pages: dict[tuple[str, Kind], Page | None] = {}
+        self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
+        self._named: dict[Kind, NamedItems] = {}
+        self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
+        self.version = 0
+        """Grows with every change, so that whoever derives something from it knows when to do so again."""
+
+    def configure(
+        self,
+        servers: Sequence[ServerConfig],
+        replaced: Collection[str],
+        switched_off: Sequence[ServerConfig] = (),
+    ) -> None:
+        """Go over to another configuration; the lists of servers that are gone or replaced go with them.
+
+        Servers that are switched off have no lists, but their prefixes stay theirs.
+        """
+        self._servers = {server.name: server for server in servers}
+        self.prefixes = Prefixes([*servers, *switched_off])
+        self._pages = {
+            (server, kind): page
+            for (server, kind), page in self._pages.items()
+            if server in self._servers and server not in replaced
+        }
+        self._repaired.clear()
+        self._named.clear()
+        self._merged.clear()
+        self.version += 1
+
+    def put(self, server: str, kind: Kind, page: Page | None) -> None:
+        """Take note of a server's list; `None` if it cannot be had."""
+        before = self._pages.get((server, kind))
+        self._pages[server, kind] = page
+        if page is not None and before is not None and self._looks_alike(server, before, page):
+            return  # as it was remembered, most often
+        self._repaired.pop((server, kind), None)
+        self._named.pop(kind, None)
+        self._merged.pop(kind, None)
+        self.version += 1
+
+    def _looks_alike(self, server: str, before: Page, page: Page) -> bool:
+        is_pinned = server in self._servers and self._servers[server].pin_tools
+        is_pending = before.is_pending if is_pinned else page.is_pending
+        return altered(before, freshness=page.freshness, is_pending=is_pending) == page
+
+    def is_known(self, server: str, kind: Kind) -> bool:
+        """Whether a server's list was read, or found out not to be readable."""
+        return (server, kind) in self._pages
+
+    def has_entries(self, kind: Kind) -> bool:
+        """Whether any server listed something of this kind."""
+        return any(of is kind and page is not None and page.entries for (_, of), page in self._pages.items())
+
+    def is_admitted(self, server: str, tool: str) -> bool:
+        """Whether a server's filters, and the user's trust, let a tool through."""
+        return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
+
+    def hidden_by_read_only(self, server: str) -> Collection[str]:
+        """The tools of a server that only its `readOnly` leaves out, by their own names."""
+        config = self._servers.get(server)
+        if config is None or not config.read_only:
+            return ()
+        others = [entry.key for entry, _ in self._entries(server, Kind.TOOLS) if not declares_read_only(entry.fields)]
+        withheld = self.withheld(server)
+        return [tool for tool in others if is_allowed(config, tool) and tool not in withheld]
+
+    def is_hidden_by_read_only(self, server: str, name: str) -> bool:
+        """Whether a name, however folded, is that of a tool which only `readOnly` leaves out."""
+        hidden = self.hidden_by_read_only(server)
+        return any(fold(name) in (fold(key), fold(self._servers[server].rename.get(key, key))) for key in hidden)
+
+    def is_pinned(self, server: str) -> bool:
+        """Whether only what was first seen or accepted of a server may be shown and called."""
+        return server in self._servers and self._servers[server].pin_tools
+
+    def changed(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
+        """The tools or prompts of a server that are not what they were when first seen."""
+        page = self._pages.get((server, kind))
+        return page.changed if page is not None else frozenset()
+
+    def new(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
+        """The tools or prompts of a server that were not there when it was first seen."""
+        page = self._pages.get((server, kind))
+        return page.new if page is not None else frozenset()
+
+    def withheld(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
+        """The tools or prompts of a server that the user has to accept before anybody is shown them."""
+        page = self._pages.get((server, kind))
+        if page is None or not self.is_pinned(server):
+            return frozenset()
+        if page.trouble or page.is_pending:
+            return frozenset(entry.key for entry in page.entries)
+        return page.changed | page.new
+
+    def why_withheld(self, server: str, kind: Kind, key: str, name: str) -> WireError:
+        """Say why a tool or prompt that is withheld cannot be used under this name."""
+        withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
+        return withheld(name, server, *self._servers[server].remedies, is_new=key in self.new(server, kind))
+
+    def why_hidden(self, name: str) -> WireError | None:
+        """Say why a tool that its server has is not shown: it is withheld, or `readOnly` leaves it out."""
+        item = self.withheld_tools().find(name)
+        if item is not None:
+            return self.why_withheld(item.server, Kind.TOOLS, item.key, name)
+        owners, own = self.prefixes.split(name)
+        hiding = [each for each in owners or self._servers if self.is_hidden_by_read_only(each, own)]
+        return HiddenByReadOnly(name, hiding[0]) if len(hiding) == 1 else None
+
+    def withheld_tools(self) -> "NamedItems":
+        """All of those, for the user to look at."""
+        withheld = (
+            (config, entry.key, config.rename.get(entry.key, entry.key), entry.fields)
+            for config in self._servers.values()
+            for withheld in [self.withheld(config.name)]
+            for entry, _ in self._entries(config.name, Kind.TOOLS)
+            if entry.key in withheld
+        )
+        return NamedItems(withheld, self.prefixes)
+
+    def everything(self, kind: Kind) -> Iterator[tuple[str, Entry]]:
+        """Give every definition of a kind as it was listed, with its server; withheld and filtered ones too."""
+        for server in self._servers:
+            page = self._pages.get((server, kind))
+            yield from ((server, entry) for entry in page.entries) if page is not None else ()
+
+    def is_unlistable(self, server: str, kind: Kind) -> bool:
+        """Whether a server's list could not be had."""
+        return self._pages.get((server, kind), _NOT_ASKED) is None
+
+    def freshness(self, kind: Kind) -> Freshness:
+        """The shortest of the servers': a merged list is as fresh as its stalest part."""
+        known = [page.freshness for (_, of), page in self._pages.items() if of is kind and page is not None]
+        if not known or any(page is None for (_, of), page in self._pages.items() if of is kind):
+            return Freshness()
+        return Freshness(min(fresh.ttl_ms for fresh in known), all(fresh.public for fresh in known))
+
+    def tools(self) -> "NamedItems":
+        return self.named(Kind.TOOLS)
+
+    def prompts(self) -> "NamedItems":
+        return self.named(Kind.PROMPTS)
+
+    def named(self, kind: Kind) -> "NamedItems":
+        """Give the tools or prompts of every server."""
+        if kind not in self._named:
+            withheld = [name for server in self._servers for name in self.withheld(server, kind)]
+            noun = "tool" if kind is Kind.TOOLS else "prompt"
+            self._named[kind] = NamedItems(self._admitted(kind), self.prefixes, withheld, noun)
+        return self._named[kind]
+
+    def merge_long(self, kind: Kind) -> bool:
+        """Merge tools or prompts if that takes some time and was not done yet; return whether it was done now."""
+        pages = [page for (_, of), page in self._pages.items() if of is kind and page is not None]
+        if kind in self._named or sum(len(page.entries) for page in pages) < FEW_ENTRIES:
+            return False
+        self.named(kind)
+        return True
+
+    def by_uri(self, kind: Kind) -> Mapping[str, tuple[str, Entry]]:
+        """Resources by URI or templates by their text: server and definition; the first server wins."""
+        if kind not in self._merged:
+            merged: dict[str, tuple[str, Entry]] = {}
+            for server in self._servers:
+                for entry, _ in self._entries(server, kind):
+                    merged.setdefault(entry.key, (server, entry))
+            self._merged[kind] = merged
+        return self._merged[kind]
+
+    def has(self, server: str) -> bool:
+        """Whether a server is configured and enabled."""
+        return server in self._servers
+
+    def owner(self, uri: str) -> str | None:
+        """Tell whose a URI is: that of whose tool it is the app, else the first server's that lists it."""
+        # "Servers MAY omit UI-only resources from `resources/list`": so another server's listing takes no tool's page.
+        if is_app(uri) and uri in self.tools().apps:
+            return self.tools().apps[uri]
+        for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)):
+            if uri in known:
+                return known[uri][0]
+        return None
+
+    def owners_of_scheme(self, scheme: str) -> Collection[str]:
+        """The servers that list a URI or a template with this scheme, whoever else does."""
+        return {
+            server
+            for server, kind in self._pages
+            if kind in (Kind.RESOURCES, Kind.TEMPLATES)
+            for entry, _ in self._entries(server, kind)
+            if entry.key.partition(":")[0] == scheme
+        }
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Give each server's definitions that were repaired or left out, and why."""
+        for (server, kind), page in self._pages.items():
+            if page is None:
+                yield server, f"its list of {kind.value} cannot be had"
+                continue
+            for reason in page.rejected:
+                yield server, reason
+            for entry, remarks in self._entries(server, kind):
+                for remark in remarks:
+                    yield server, f"{kind.value}: {entry.key}: {remark}"
+        for kind in (Kind.TOOLS, Kind.PROMPTS):
+            yield from self.named(kind).collisions
+        for (server, uri), what in self._claims().items():
+            if (owner := self.owner(uri)) != server:
+                yield server, f"{what} is also a URI of {owner!r}, which is asked for it"
+        for server in self._servers:
+            for entry, _ in self._entries(server, Kind.TEMPLATES):
+                if not has_literal_scheme(entry.key):
+                    yield (
+                        server,
+                        f"templates: {entry.key}: it fixes no scheme; only what no other server has is asked of it",
+                    )
+
+    def changes(self, changed_about: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+        """Say in one sentence what of a server is not as it was when first seen, or why nothing can be compared.
+
+        Of the servers of `changed_about`, it is the title or the instructions.
+        """
+        for server in self._servers:
+            yield from ((server, change) for change in self._changes(server, server in changed_about))
+
+    def _changes(self, server: str, is_about_changed: bool) -> Iterator[str]:
+        pages = {kind: page for kind in _COMPARED if (page := self._pages.get((server, kind))) is not None}
+        is_withheld = "; nothing of it is shown until then" if self.is_pinned(server) else ""
+        yield from sorted({page.trouble + is_withheld for page in pages.values() if page.trouble})
+        nouns = {kind: kind.value.removesuffix("s") for kind in pages}
+        changed = [_named(nouns[kind], page.changed) for kind, page in pages.items() if page.changed]
+        new = [_named(nouns[kind], page.new) for kind, page in pages.items() if page.new]
+        count = sum(len(page.changed) + len(page.new) for page in pages.values())
+        if is_about_changed:
+            changed.append("title or instructions")
+        if changed or new:
+            yield self.sentence_about(server, changed, new, count + 2 * is_about_changed)
+
+    def sentence_about(
+        self, server: str, changed: Sequence[str], new: Sequence[str], count: int, accepting: str = "you accept"
+    ) -> str:
+        """Say what of a server is changed and new, whether that is withheld, and what shows and accepts it."""
+        said = [f"changed: {', '.join(changed)}"] if changed else []
+        said += [f"{'New' if said else 'new'}: {', '.join(new)}"] if new else []
+        show, accept = self._servers[server].remedies
+        them, verb = ("it", "It is") if count == 1 else ("them", "They are")
+        if self.is_pinned(server):
+            said.append(f"{verb} withheld until {accepting} {them}: `{show}` shows {them}, `{accept}` accepts {them}")
+        else:
+            said.append(f"`{show}` shows {them}, `{accept}` accepts {them}")
+        return ". ".join(said)
+
+    def _claims(self) -> Mapping[tuple[str, str], str]:
+        """Every URI that a server says is its own, and where it says so first."""
+        claims = {
+            (server, entry.key): f"{kind.value}: {entry.key}"
+            for kind in (Kind.RESOURCES, Kind.TEMPLATES)
+            for server in self._servers
+            for entry, _ in self._entries(server, kind)
+        }
+        for item in self.tools():
+            for uri in filter(is_app, item.app_uris):
+                claims.setdefault((item.server, uri), f"tools: {item.key}: its app {uri}")
+        return claims
+
+    def _entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
+        """A server's definitions, fit to be shown, with a remark for each repair."""
+        page = self._pages.get((server, kind))
+        if page is None:
+            return ()
+        if (server, kind) not in self._repaired:
+            fitted = [(entry.key, *repaired(kind, entry)) for entry in page.entries]
+            self._repaired[server, kind] = [(Entry(key, fields), remarks) for key, fields, remarks in fitted]
+        return self._repaired[server, kind]
+
+    def admissible(self, server: str, kind: Kind) -> frozenset[str]:
+        """The tools or prompts of a server that only their being withheld leaves out."""
+        admitted = self._admitted(kind, is_withheld=True)
+        return frozenset(key for config, key, _, _ in admitted if config.name == server)
+
+    def _admitted(self, kind: Kind, *, is_withheld: bool = False) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
+        """What the filters and the repair let through: server, the backend's name, ours, the definition."""
+        for config in self._servers.values():
+            withheld = self.withheld(config.name, kind)
+            for entry, remarks in self._entries(config.name, kind):
+                if (entry.key in withheld) is not is_withheld:
+                    continue
+                if kind is Kind.TOOLS and not is_allowed(config, entry.key):
+                    continue
+                if LEFT_OUT in remarks:
+                    continue
+                fields = entry.fields
+                if kind is Kind.TOOLS and config.read_only and not declares_read_only(fields):
+                    continue
+                if kind is Kind.TOOLS and entry.key in config.describe:
+                    fields = {**fields, "description": payload.encode(config.describe[entry.key])}
+                shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key
+                yield config, entry.key, shown, fields
+
+
+_NOT_ASKED = Page(())
+_COMPARED = (Kind.TOOLS, Kind.PROMPTS)
+MOST_NAMED = 10
+"""Names that one sentence holds."""
+
+
+def _named(noun: str, names: Collection[str]) -> str:
+    """Name a few of many things."""
+    more = len(names) - MOST_NAMED
+    listed = ", ".join([*sorted(names)[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])])
+    return f"{noun}{'s' if len(names) > 1 else ''} {listed}"

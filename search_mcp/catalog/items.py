@@ -1,0 +1,152 @@
+"""One tool or prompt under its canonical name, and how names are compared."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Any
+
+from search_mcp.catalog.repair import OPEN_SCHEMA, declares_read_only
+from search_mcp.config.schema import ServerConfig
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields, Struct
+
+OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers")
+"""What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
+
+
+class Item(Struct, frozen=True, dict=True):
+    """One tool or prompt under its canonical name."""
+
+    server: str
+    key: str
+    """The backend's own name for it."""
+    prefix: str
+    own: str
+    """The two parts of the canonical name; the prefix may be empty."""
+    fields: Fields
+    """Its definition as the backend gave it, with the user's overrides."""
+    pinned: bool = False
+    is_suffixed: bool = False
+    """Whether `own` ends in a suffix, or begins with it, because the plain name belongs to another item or server."""
+
+    @cached_property
+    def name(self) -> str:
+        """The canonical name."""
+        return f"{self.prefix}.{self.own}" if self.prefix else self.own
+
+    @cached_property
+    def description(self) -> str:
+        return payload.string(self.fields.get("description")) or payload.string(self.fields.get("title")) or ""
+
+    @cached_property
+    def is_for_models(self) -> bool:
+        """Whether a model should know of it; an MCP App may keep tools for its own page."""
+        # "`visibility` defaults to `["model", "app"]` if omitted"
+        return self._visibility is None or "model" in self._visibility
+
+    @cached_property
+    def is_for_apps(self) -> bool:
+        """Whether a page of its server may call it."""
+        return self._visibility is None or "app" in self._visibility
+
+    @cached_property
+    def is_of_app(self) -> bool:
+        """Whether its server has an app: one shows it, or is named as its caller."""
+        return bool(self.app_uris) or (self._visibility is not None and self.is_for_apps)
+
+    @cached_property
+    def app_uris(self) -> Sequence[str]:
+        """The URI of the app that shows it, as often as it is written."""
+        return app_uris(self.fields)
+
+    @cached_property
+    def _visibility(self) -> Sequence[Any] | None:
+        app = payload.picked(payload.picked(self.fields.get("_meta"), "ui").get("ui"), "visibility")
+        visibility = payload.value(app["visibility"]) if "visibility" in app else None
+        return visibility if isinstance(visibility, list) else None
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """The hints that are read here."""
+        hints = payload.picked(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
+        return {name: payload.value(raw) for name, raw in hints.items()}
+
+    @cached_property
+    def is_read_only(self) -> bool:
+        """Whether its server declares that a call changes nothing."""
+        return declares_read_only(self.fields)
+
+    @cached_property
+    def hint(self) -> str:
+        """What its server declares that a call does: `read-only`, `destructive` or nothing."""
+        # "`destructiveHint`: (This property is meaningful only when `readOnlyHint == false`)"
+        if self.is_read_only:
+            return "read-only"
+        return "destructive" if self.annotations.get("destructiveHint") is True else ""
+
+    @cached_property
+    def input_schema(self) -> Mapping[str, Any]:
+        schema = payload.value(self.fields.get("inputSchema", OPEN_SCHEMA))
+        return schema if isinstance(schema, dict) else {}
+
+
+def app_uris(shown: Fields) -> Sequence[str]:
+    """Read which MCP App shows a tool, or a result: the URI of its page, in either spelling of the extension."""
+    meta = payload.picked(shown.get("_meta"), "ui", "ui/resourceUri")
+    # "The flat `_meta["ui/resourceUri"]` format is deprecated. Use `_meta.ui.resourceUri` instead."
+    spellings = (payload.picked(meta.get("ui"), "resourceUri").get("resourceUri"), meta.get("ui/resourceUri"))
+    return [uri for uri in map(payload.string, spellings) if uri is not None]
+
+
+APP_SCHEME = "ui:"
+"""The scheme of MCP Apps: a tool's definition makes no other URI its server's."""
+
+
+def literal_beginning(template: str) -> str:
+    """Give what stands before the first expression of a URI template."""
+    return template.partition("{")[0]
+
+
+def has_literal_scheme(template: str) -> bool:
+    """Whether a URI template fixes at least the scheme of what it matches."""
+    return ":" in literal_beginning(template)
+
+
+_FOLDED = re.compile(r"[^A-Za-z0-9]")
+_FOLDED_ASCII = bytes(byte if chr(byte).isascii() and chr(byte).isalnum() else ord("_") for byte in range(256))
+_REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def fold(name: str) -> str:
+    """Spell a name as the clients do that know only letters, digits and underscores."""
+    if name.isascii():  # a hundred times as fast for a name of a thousand dots
+        return name.encode().translate(_FOLDED_ASCII).decode()
+    return _FOLDED.sub("_", name)
+
+
+def without_separators(name: str) -> str:
+    """Spell a name so that no part of it can be taken for a prefix with its separator."""
+    return re.sub(r"[._-]+", "_", name).strip("_")
+
+
+def stable_suffix(*parts: str) -> str:
+    """Six characters that stand for these parts, the same in every session."""
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+def accepted(name: str) -> str:
+    """Spell a part of a canonical name with the characters that one may have."""
+    return _REFUSED.sub("_", name)
+
+
+def is_app(uri: str) -> bool:
+    return uri.startswith(APP_SCHEME)
+
+
+def is_allowed(config: ServerConfig, tool: str) -> bool:
+    """Whether a server's `allow` and `deny` globs let a tool through; `deny` has the last word."""
+    if config.allow and not any(fnmatchcase(tool, glob) for glob in config.allow):
+        return False
+    return not (config.deny and any(fnmatchcase(tool, glob) for glob in config.deny))

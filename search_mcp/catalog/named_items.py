@@ -1,0 +1,212 @@
+"""Tools or prompts under unique names, each found by every spelling that means it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from search_mcp.catalog.items import OWN_NAMES, Item, accepted, fold, stable_suffix, without_separators
+from search_mcp.catalog.prefixes import Prefixes
+from search_mcp.config.schema import ServerConfig
+from search_mcp.model.errors import short_reason
+from search_mcp.wire.structs import Fields, altered
+
+
+class NamedItems(Sequence[Item]):
+    """Tools or prompts in order, each findable by every spelling that means it and nothing else.
+
+    No item has a name, and no spelling finds an item, that begins with the prefix of another server. Of two that would
+    coincide once folded, the owner of the prefix keeps the plain name, whatever the order of the file; the other gets
+    a suffix. `withheld` are names that another server may not take either.
+    """
+
+    def __init__(
+        self,
+        admitted: Iterable[tuple[ServerConfig, str, str, Fields]],
+        prefixes: Prefixes | None = None,
+        withheld: Iterable[str] = (),
+        noun: str = "tool",
+    ) -> None:
+        self._prefixes = Prefixes() if prefixes is None else prefixes
+        self._noun = noun
+        self._withheld = frozenset(map(fold, withheld))
+        self._by_bare: dict[str, list[Item]] = {}
+        self.collisions: list[tuple[str, str]] = []
+        self._by_name: dict[str, Item] = {}
+        # None: more than one, or one of our own
+        self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
+        self._by_other: dict[str, Item] = {}
+        plain = [_plain_item(*each) for each in admitted]
+        named = self._name(plain)
+        self._items = [item for item in named if item is not None]
+        for item, was in zip(named, plain, strict=True):
+            if item is not None:
+                self._add_spellings(item, was.own)
+        for item in self._items:
+            self._add_folded_spelling(item)
+
+    def _name(self, plain: Sequence[Item]) -> "list[Item | None]":
+        """Give every item its canonical name: owners of a prefix first, then those whose names begin like another's."""
+        named: list[Item | None] = [None] * len(plain)
+        mine = [position for position, item in enumerate(plain) if self.admits(item, item.name)]
+        mine.sort(key=lambda position: _precedence(plain[position]))
+        others = sorted(set(range(len(plain))).difference(mine))
+        for position in (*mine, *others):
+            named[position] = item = self._named(plain[position])
+            if item is not None:
+                self._by_name[item.name] = self._by_fold[fold(item.name)] = item
+        return named
+
+    def _named(self, item: Item) -> Item | None:
+        """Decide what one item is called; `None` if another server has the very same bare name."""
+        same = self._by_name.get(item.name)
+        if same is not None and not item.prefix and not same.prefix:
+            problem = (
+                f"{item.name} is also the bare name of a {self._noun} of {same.server!r}; give one of them a prefix"
+            )
+            self.collisions.append((item.server, problem))
+            return None
+        reason = self._why_suffixed(item)
+        if reason is None:
+            return item
+        plain, attempt = item, 0
+        while not item.is_suffixed or fold(item.name) in self._by_fold:
+            suffix = stable_suffix(plain.server, plain.key, str(attempt))
+            item = altered(plain, own=f"{plain.own}_{suffix}", is_suffixed=True)
+            if not self._prefixes.admits(item.server, item.name):  # a name begins with a letter
+                item = altered(item, own=f"x{suffix}_{without_separators(plain.own)}")
+            attempt += 1
+        key, name = short_reason(plain.key), short_reason(plain.name)
+        problem = f"its {self._noun} {key} is called {short_reason(item.name)}, because {name} {reason}"
+        self.collisions.append((item.server, problem))
+        return item
+
+    def _why_suffixed(self, item: Item) -> str | None:
+        """Say why an item cannot have its plain name, if it cannot."""
+        if not self.admits(item, item.name):
+            owners = self._prefixes.split(item.name)[0] - {item.server} or self._prefixes.of_folded(item.name)
+            return f"begins like the names of server {', '.join(map(repr, sorted(owners)))}"
+        folded = fold(item.name)
+        if folded not in self._by_fold:
+            return None
+        other = self._by_fold[folded]
+        return f"reads like {short_reason(folded if other is None else other.name)}, which is " + (
+            "search-mcp's own" if other is None else f"another {self._noun} of {other.server!r}"
+        )
+
+    def _add_spellings(self, item: Item, plain_own: str) -> None:
+        """Let an item be found by what else means it: with `__`, by its server's own name, without its suffix."""
+        self._by_bare.setdefault(fold(plain_own), []).append(item)
+        # By the server's own name too, whatever `prefix` says, unless that means something else.
+        for spelling in (_double(item), f"{item.server}.{item.own}"):
+            rival = self._by_fold.get(spelling)
+            if spelling != item.name and (rival is None or rival.server == item.server):
+                self._add_spelling(item, spelling)
+        if item.prefix and plain_own != item.own:
+            for spelling in (f"{item.prefix}.{plain_own}", f"{item.prefix}__{plain_own}"):
+                rival = self._by_fold.get(fold(spelling))
+                if rival is None or not self._prefixes.admits_as_written(rival.server, spelling):
+                    self._add_spelling(item, spelling)
+
+    def _add_folded_spelling(self, item: Item) -> None:
+        folded = fold(_double(item))
+        if self._by_fold.get(folded) is item:
+            return
+        if self._prefixes.is_unrivalled(item.prefix) or self._prefixes.admits(item.server, folded):
+            self._by_fold[folded] = None if folded in self._by_fold else item
+
+    def _add_spelling(self, item: Item, spelling: str) -> None:
+        if self.admits_as_written(item, spelling):
+            self._by_other.setdefault(spelling, item)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def find(self, spelling: str) -> Item | None:
+        """Look up a name: canonical, with `__`, by the server's own name, or folded where that is unambiguous."""
+        return self._by_name.get(spelling) or self._by_other.get(spelling) or self._find_folded(spelling)
+
+    def _find_folded(self, spelling: str) -> Item | None:
+        """Look up a name as clients fold it; one that carries a server's prefix as written never means another's."""
+        item = self._by_fold.get(fold(spelling))
+        return item if item is not None and self._prefixes.admits_as_written(item.server, spelling) else None
+
+    def find_bare(self, name: str) -> Item | None:
+        """Look up a name without its server's prefix: good if only one server has it, and for models."""
+        items = self.sharing(name)
+        if len(items) != 1 or not items[0].is_for_models or fold(name) in self._withheld:
+            return None
+        return items[0]
+
+    def sharing(self, name: str) -> Sequence[Item]:
+        """Give every item that a bare name may mean."""
+        folded = fold(name)
+        if folded in self._by_fold:  # it means one of our own, or could be more than one full name
+            return ()
+        owners = self._prefixes.owners(name)
+        return [item for item in self._by_bare.get(folded, ()) if not owners or item.server in owners]
+
+    def admits(self, item: Item, name: str) -> bool:
+        """Whether an item may be called so: a name that begins with another server's prefix is not its."""
+        return self._begins_with_its_own(item, name) or self._prefixes.admits(item.server, name)
+
+    def admits_as_written(self, item: Item, name: str) -> bool:
+        """Whether an item may be called so where its name ends in a suffix that no other name has."""
+        return self._begins_with_its_own(item, name) or self._prefixes.admits_as_written(item.server, name)
+
+    def _begins_with_its_own(self, item: Item, name: str) -> bool:
+        """Whether a name is its server's at a glance, as nearly all are."""
+        if not self._prefixes.is_unrivalled(item.prefix) or not name.startswith(item.prefix):
+            return False
+        return name.startswith((".", "__"), len(item.prefix))
+
+    def carries_prefix(self, name: str) -> bool:
+        """Whether a name begins with a server's prefix, so that it means nothing else."""
+        return bool(self._prefixes.split(name)[0])
+
+    def names(self) -> Iterable[str]:
+        return [item.name for item in self._items]
+
+    # MCP Apps
+
+    @cached_property
+    def apps(self) -> Mapping[str, str]:
+        """The server of each app that shows a tool, by the app's URI; the first server wins."""
+        return {uri: item.server for item in reversed(self._items) for uri in item.app_uris}
+
+    @cached_property
+    def servers_with_apps(self) -> Collection[str]:
+        return {item.server for item in self._items if item.is_of_app}
+
+    @cached_property
+    def for_apps(self) -> Mapping[str, Item]:
+        """The tools that pages may call, by their servers' own names for them: a page knows no other.
+
+        A name that two servers with apps have is nobody's.
+        """
+        callable_items = [item for item in self._items if item.is_for_apps and item.server in self.servers_with_apps]
+        having = Counter(item.key for item in callable_items)
+        return {item.key: item for item in callable_items if having[item.key] == 1 and self.admits(item, item.key)}
+
+
+def _double(item: Item) -> str:
+    """Spell an item's name with `__`, as many clients are shown it."""
+    return f"{item.prefix}__{item.own}" if item.prefix else item.own
+
+
+def _precedence(item: Item) -> tuple[bool, str, str]:
+    """Order items whose prefixes are equal once folded: the one that is spelled so already goes first.
+
+    Not the first of the file, so that its order means nothing; only of bare names, which have no owner, it decides.
+    """
+    return fold(item.prefix) != item.prefix, item.prefix, item.server if item.prefix else ""
+
+
+def _plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> Item:
+    """Make an item under its plain name, whoever else has that."""
+    prefix = accepted(config.name if config.prefix is None else config.prefix)
+    pinned = key in config.pinned or shown in config.pinned
+    return Item(config.name, key, prefix, accepted(shown), fields, pinned)

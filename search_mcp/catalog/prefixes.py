@@ -1,0 +1,92 @@
+"""The prefixes of all servers: which server's names begin with which."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from search_mcp.catalog.items import accepted, fold
+from search_mcp.config.schema import ServerConfig
+
+
+class Prefixes:
+    """Which servers a name belongs to by the prefix that it begins with; the longest prefix decides.
+
+    A server has the prefix that its entry sets (or its name), and its name as well unless that is another server's
+    prefix. Servers that do not run or are switched off keep theirs.
+    """
+
+    def __init__(self, servers: Iterable[ServerConfig] = ()) -> None:
+        configs = list(servers)
+        self._exact: dict[str, frozenset[str]] = {}
+        for config in configs:
+            self._claim(accepted(config.name if config.prefix is None else config.prefix), config.name)
+        prefixes = frozenset(self._exact)
+        for config in configs:
+            if (name := accepted(config.name)) not in prefixes:
+                self._claim(name, config.name)
+        self._folded: dict[str, frozenset[str]] = {}
+        for prefix, owners in self._exact.items():
+            self._folded[fold(prefix)] = self._folded.get(fold(prefix), _NOBODY) | owners
+        self._longest = max(map(len, self._exact), default=0)
+
+        ordered = sorted(self._folded)
+        self._unrivalled = frozenset(
+            prefix
+            for prefix, owners in self._exact.items()
+            if len(owners) == 1 and self._is_unrivalled(prefix, ordered)
+        )
+
+    def _is_unrivalled(self, prefix: str, ordered: Sequence[str]) -> bool:
+        """Whether no other prefix begins with this one, or is equal to it, once folded."""
+        folded = fold(prefix)
+        behind = bisect_left(ordered, folded + "_")
+        has_longer = behind < len(ordered) and ordered[behind].startswith(folded + "_")
+        return not has_longer and len(self._folded[folded]) == 1
+
+    def _claim(self, prefix: str, server: str) -> None:
+        if prefix:
+            self._exact[prefix] = self._exact.get(prefix, _NOBODY) | {server}
+
+    def split(self, name: str) -> tuple[frozenset[str], str]:
+        """Give the owners of the longest prefix that `.` or `__` ends, and what stands behind the separator.
+
+        A prefix as it is written goes before one that is only spelled alike.
+        """
+        head = accepted(name[: self._longest + 2])
+        for separator in reversed(list(_SEPARATOR.finditer(head))):
+            prefix = head[: separator.start()]
+            owners = self._exact.get(prefix) or self._folded.get(fold(prefix))
+            if owners:
+                behind = separator.start() + (1 if head[separator.start()] == "." else 2)
+                return owners, name[behind:]
+        return _NOBODY, name
+
+    def of_folded(self, name: str) -> frozenset[str]:
+        """Give the owners of the longest prefix that a name begins with once everything odd in it is a `_`."""
+        head = fold(name[: self._longest + 1])
+        at = head.rfind("_")
+        while at > 0:
+            if owners := self._folded.get(head[:at]):
+                return owners
+            at = head.rfind("_", 0, at)
+        return _NOBODY
+
+    def owners(self, name: str) -> frozenset[str]:
+        """Give the servers that a spelling can mean; none if it begins with no prefix."""
+        return self.split(name)[0] or self.of_folded(name)
+
+    def is_unrivalled(self, prefix: str) -> bool:
+        """Whether whatever begins with this prefix is its server's: no other prefix begins like it."""
+        return prefix in self._unrivalled
+
+    def admits(self, server: str, name: str) -> bool:
+        """Whether a server's item may have this name: neither as written nor folded does it begin like another's."""
+        return self.admits_as_written(server, name) and server in (self.of_folded(name) or (server,))
+
+    def admits_as_written(self, server: str, name: str) -> bool:
+        """Whether a name, as it is written, begins with no other server's prefix."""
+        return server in (self.split(name)[0] or (server,))
+
+
+_NOBODY: frozenset[str] = frozenset()
+_SEPARATOR = re.compile(r"\.|_(?=_)")

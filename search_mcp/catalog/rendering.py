@@ -1,0 +1,121 @@
+"""Lists and definitions as one client is shown them, by its profile."""
+
+from collections.abc import Callable, Collection, Iterable
+
+from search_mcp.catalog import schemas
+from search_mcp.catalog.brief import brief, with_required
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.profiles import Audience
+from search_mcp.catalog.repair import OPEN_SCHEMA
+from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.model.names import Kind
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Fields, Raw
+
+LARGEST_COMPACTED = 1 << 18
+"""Bytes of a schema that is shortened for a model; a longer one is given as it is."""
+
+
+def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], description_length: int) -> Raw:
+    """Write the tools a client is shown, then our own: a JSON array."""
+    names = spellings.of(Kind.TOOLS, audience.profile)
+    mode = audience.profile.listing
+
+    def define(item: Item, name: str) -> Fields:
+        if mode == "full" or item.pinned:
+            return full_definition(item, name, audience)
+        return light_definition(item, name, description_length)
+
+    shown = [item for item in spellings.catalog.tools() if mode != "search" or item.pinned]
+    servers = {item.server for item in shown if item.is_of_app} if audience.shows_apps else set()
+    if not servers:
+        return payload.encode([*(define(item, names[item]) for item in shown), *own])
+    return payload.encode(_with_apps(shown, servers, names, define, own))
+
+
+def _with_apps(
+    shown: Iterable[Item],
+    servers: Collection[str],
+    names: ShownNames,
+    define: Callable[[Item, str], Fields],
+    own: Iterable[Fields],
+) -> list[Fields]:
+    """Write the tools that are shown to a model, and those of these servers by the names that their apps know.
+
+    "Host MUST reject `tools/call` requests from apps for tools that don't include "app" in visibility": it looks for
+    the name in this list. "Tool is callable by the app from the same server connection only": we are one connection
+    for all servers, so whatever is of a server without an app is left to the model.
+    """
+    for_apps = {name: item for name, item in names.for_apps() if item.server in servers}
+    listed: dict[str, Fields] = {}
+    for item in shown:
+        name = names[item]
+        if item.server not in servers and item.is_for_apps:
+            listed[name] = _visible_to("model", define(item, name))
+        elif item.is_for_models or for_apps.get(item.key) is not item:
+            listed[name] = define(item, name)
+    for name, item in for_apps.items():
+        if name not in listed:
+            listed[name] = _visible_to("app", define(item, name))
+    return [*listed.values(), *(_visible_to("model", definition) for definition in own)]
+
+
+def _visible_to(whom: str, definition: Fields) -> Fields:
+    meta = payload.object_or_empty(definition.get("_meta"))
+    app = {**payload.object_or_empty(meta.get("ui")), "visibility": payload.encode([whom])}
+    return {**definition, "_meta": payload.encode({**meta, "ui": app})}
+
+
+def prompt_list(spellings: Spellings, audience: Audience) -> Raw:
+    """Write the prompts a client is shown, renamed: a JSON array."""
+    names = spellings.of(Kind.PROMPTS, audience.profile)
+    prompts = spellings.catalog.prompts()
+    return payload.encode([{**item.fields, "name": payload.encode(names[item])} for item in prompts])
+
+
+def resource_list(catalog: Catalog, kind: Kind) -> Raw:
+    """Write the resources or templates there are, unchanged: a JSON array."""
+    return payload.encode([entry.fields for _, entry in catalog.by_uri(kind).values()])
+
+
+def full_definition(item: Item, name: str, audience: Audience) -> Fields:
+    """A tool as its backend defines it, only renamed."""
+    fields = {**item.fields, "name": payload.encode(name)}
+    if audience.object_output_only and "outputSchema" in fields:
+        # Legacy revisions know output schemas of objects only, and clients drop the list over another.
+        output = payload.object_or_empty(fields["outputSchema"])
+        if payload.string(output.get("type")) != "object":
+            return payload.without(fields, "outputSchema")
+    return fields
+
+
+def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
+    """Write what helps a model to call a tool: name, whole description, parameters and annotations."""
+    full = full_definition(item, name, audience)
+    fields: Fields = {key: full[key] for key in ("name", "description", "inputSchema", "annotations") if key in full}
+    if "description" not in fields and item.description:
+        fields["description"] = payload.encode(item.description)
+    # One that is longer would take too long to shorten; an empty one is nested too deeply to be read.
+    if len(memoryview(fields.get("inputSchema", structs.EMPTY))) <= LARGEST_COMPACTED and item.input_schema:
+        fields["inputSchema"] = payload.encode(schemas.compact(item.input_schema))
+    return fields
+
+
+def light_definition(item: Item, name: str, description_length: int) -> Fields:
+    """Write a tool in a few tokens: its name, what it is for, and the names of its required parameters.
+
+    Clients gate on `annotations`, `execution` says whether it can be called without a task, and `_meta`, which
+    no model is shown, names its app. Worked out once for each item.
+    """
+    known: tuple[str, int, Fields] = item.__dict__.get("light_definition", ("", -1, {}))
+    if known[:2] == (name, description_length):
+        return known[2]
+    about = with_required(brief(item.description, description_length), item.fields.get("inputSchema"))
+    fields = {"name": payload.encode(name), "description": payload.encode(about)}
+    fields["inputSchema"] = OPEN_SCHEMA
+    for key in ("annotations", "execution", "_meta"):
+        if key in item.fields:
+            fields[key] = item.fields[key]
+    item.__dict__["light_definition"] = name, description_length, fields
+    return fields

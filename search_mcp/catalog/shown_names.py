@@ -1,0 +1,110 @@
+"""The names of tools and prompts as a client profile spells them."""
+
+from collections.abc import Iterable, Iterator
+
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import OWN_NAMES, Item, fold, stable_suffix, without_separators
+from search_mcp.catalog.named_items import NamedItems
+from search_mcp.catalog.profiles import Profile, without_registration
+from search_mcp.catalog.suggest import nearest
+from search_mcp.model.names import Kind
+
+MOST_SUGGESTIONS = 5
+
+
+class ShownNames:
+    """How one profile spells some items, and what a client means by a name."""
+
+    def __init__(self, items: NamedItems, profile: Profile) -> None:
+        self._shown: dict[str, str] = {}
+        self._by_shown: dict[str, Item] = {}
+        self._items, self._profile = items, profile
+        self._folded = folded = set(map(fold, OWN_NAMES))
+        canonical = {item.name: item for item in items}  # good for every client, so no other may be shown so
+        for item in items:
+            name = whole = shown_name(item, profile)
+            if not self._is_own(item, whole):
+                name = whole = _unmistakable(whole, profile.max_length, item)
+            attempt = 0
+            while (spelling := fold(name)) in folded or canonical.get(name, item) is not item:
+                name = _shortened(whole, profile.max_length, item, attempt)
+                attempt += 1
+            folded.add(spelling)
+            self._shown[item.name] = name
+            self._by_shown[name] = item
+
+    def _is_own(self, item: Item, name: str) -> bool:
+        """Whether a client that is shown this name cannot take it for one of another server."""
+        return self._items.admits(item, name)
+
+    def __getitem__(self, item: Item) -> str:
+        return self._shown[item.name]
+
+    def names(self) -> Iterable[str]:
+        """Every name that a model is shown, in order."""
+        return [name for name, item in self._by_shown.items() if item.is_for_models]
+
+    def spelled(self, name: str) -> Item | None:
+        """Look up a full name: as it is shown, or by any other spelling."""
+        return self._by_shown.get(name) or self._items.find(name)
+
+    def find(self, name: str) -> Item | None:
+        """Look up a full name, else a bare one that only one server has; with a client's prefix for us or without."""
+        item = self.spelled(name) or self.bare(name)
+        rest = without_registration(name) if item is None and not self._items.carries_prefix(name) else None
+        return item if rest is None else self.spelled(rest) or self.bare(rest)
+
+    def bare(self, name: str) -> Item | None:
+        """Look up a name without a prefix; it means something only if one server has it."""
+        return self._items.find_bare(name)
+
+    def near(self, name: str, others: Iterable[str] = ()) -> list[str]:
+        """Suggest names for one that is not found: those that a bare name could mean, then those most like it."""
+        sharing = [self[item] for item in self._items.sharing(name) if item.is_for_models]
+        return list(dict.fromkeys([*sharing, *nearest(name, [*self.names(), *others])]))[:MOST_SUGGESTIONS]
+
+    def for_apps(self) -> Iterator[tuple[str, Item]]:
+        """Give the tools that apps may call by the names they know, where the client takes such a name.
+
+        What means another tool to a model, however it is folded, means that to an app as well.
+        """
+        folded = set(self._folded)
+        for name, item in self._items.for_apps.items():
+            if self._profile.shown_name("", name) != name or len(name) > self._profile.max_length:
+                continue
+            meant = self.spelled(name)
+            if meant is item or (meant is None and fold(name) not in folded):
+                folded.add(fold(name))
+                yield name, item
+
+
+class Spellings:
+    """The names of one catalogue as every profile spells them, made again when it changes."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self._made: dict[tuple[Kind, Profile], tuple[int, ShownNames]] = {}
+
+    def of(self, kind: Kind, profile: Profile) -> ShownNames:
+        """Give the names of the tools or prompts there are now."""
+        version, names = self._made.get((kind, profile), (-1, None))
+        if names is None or version != self.catalog.version:
+            names = ShownNames(self.catalog.named(kind), profile)
+            self._made[kind, profile] = self.catalog.version, names
+        return names
+
+
+def shown_name(item: Item, profile: Profile) -> str:
+    """Spell an item's name for a client; over the client's limit, a readable head and a hash tail."""
+    name = profile.shown_name(item.prefix, item.own)
+    return name if len(name) <= profile.max_length else _shortened(name, profile.max_length, item)
+
+
+def _unmistakable(name: str, limit: int, item: Item) -> str:
+    """Spell a name so that it begins with no server's prefix, however it is folded."""
+    return f"x{stable_suffix(item.server, item.key)}_{without_separators(name)}"[:limit].rstrip("_")
+
+
+def _shortened(name: str, limit: int, item: Item, attempt: int = 0) -> str:
+    tail = "_" + stable_suffix(item.server, item.key, *([str(attempt)] if attempt else []))
+    return name[: limit - len(tail)].rstrip("_.-") + tail

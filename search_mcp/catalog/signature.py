@@ -1,0 +1,138 @@
+"""A tool's input schema written as a signature, such as `read_file(path: string, head?: number)`."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from search_mcp.catalog import schemas
+from search_mcp.model.visible import quoted
+from search_mcp.wire import payload
+
+LONGEST_PARAMETER = 64
+"""Characters of a parameter's name or of a literal that are written out."""
+SIGNATURE_NODES = 300
+"""Parts of a schema that are written out: schemas that hold themselves have no end."""
+SIGNATURE_LENGTH = 300
+"""Characters of a signature; what does not fit is said to be left out."""
+_DEEPEST = 2
+"""Nested objects are spelled out this far; further down they are `object`."""
+_DEEPEST_OF_ALL = 5
+"""Lists and choices are followed this far: many schemas hold themselves."""
+_SHORTER_AND_SHORTER = ((0, 20), (0, 6), (1, 6), (2, 6))
+"""Level that parameters are taken to have, and choices that are written: what is shortened before one is left out."""
+_FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "regex", "time", "uri", "uuid"})
+"""Formats of strings that are written, as in `string<date-time>`."""
+_MOST_READ = 1000
+"""Properties and required names of one object that are looked at: the same object may be referred to many times."""
+_MOST_WRITTEN = 100
+"""Properties of one object that are written; more do not fit into a signature."""
+
+
+def parameter(name: str) -> str:
+    """Write a parameter's name: quoted unless it is a plain word, because a server may choose any text."""
+    return name if len(name) <= LONGEST_PARAMETER and _plain_name().fullmatch(name) else quoted(name, LONGEST_PARAMETER)
+
+
+@cache
+def _plain_name() -> re.Pattern[str]:
+    return re.compile(r"[\w$@.-]+")
+
+
+def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
+    """Write a tool as `read_text_file(path: string, head?: number)`: required first, then optional."""
+    for level, choices in _SHORTER_AND_SHORTER:
+        parts = _Signature(schema, choices).parameters(schema, level)
+        written = f"{name}({', '.join(parts)})"
+        if len(written) <= limit:
+            return written
+    total = len(schema["properties"])
+    room = limit - len(f"{name}(… {total} more)")
+    shown: list[str] = []
+    for part in parts[:total]:
+        room -= len(part) + len(", ")
+        if room < 0:
+            break
+        shown.append(part)
+    return f"{name}({', '.join([*shown, f'… {total - len(shown)} more'])})" if total else written
+
+
+class _Signature:
+    """One schema being written out, within bounds of depth and of size."""
+
+    def __init__(self, root: Mapping[str, Any], most_choices: int) -> None:
+        self._root, self._most_choices = root, most_choices
+        self._nodes_left = SIGNATURE_NODES
+
+    def parameters(self, schema: Mapping[str, Any], depth: int) -> list[str]:
+        """Write an object schema's properties, required ones first."""
+        properties = schema.get("properties")
+        if not isinstance(properties, dict):
+            return []
+        required = schema.get("required")
+        some = required[:_MOST_READ] if isinstance(required, list) else []
+        wanted = {each for each in some if isinstance(each, str)}
+        ordered = sorted(islice(properties, _MOST_READ), key=lambda key: key not in wanted)[:_MOST_WRITTEN]
+        written = [
+            f"{parameter(key)}{'' if key in wanted else '?'}: {self._type(properties[key], depth)}" for key in ordered
+        ]
+        more = len(properties) - len(ordered)
+        return [*written, f"… {more} more"] if more else written
+
+    def _type(self, schema: Any, depth: int) -> str:
+        self._nodes_left -= 1
+        if not isinstance(schema, dict) or depth > _DEEPEST_OF_ALL or self._nodes_left < 0:
+            return "any"
+        schema = _resolved(schema, self._root)
+        choices = self._choices(schema, depth)
+        if choices:
+            more = ["…"] if len(choices) > self._most_choices else []
+            return "|".join([*choices[: self._most_choices], *more])
+        kind = _type_name(schema.get("type", "object" if "properties" in schema else None))
+        if kind == "array":
+            inner = self._type(schema.get("items"), depth + 1)
+            return f"({inner})[]" if "|" in inner else f"{inner}[]"
+        if (
+            kind == "object"
+            and depth < _DEEPEST
+            and isinstance(schema.get("properties"), dict)
+            and schema["properties"]
+        ):
+            return "{" + ", ".join(self.parameters(schema, depth + 1)) + "}"
+        form = schema.get("format") if kind == "string" else None
+        return f"string<{form}>" if isinstance(form, str) and form in _FORMATS else kind
+
+    def _choices(self, schema: Mapping[str, Any], depth: int) -> list[str]:
+        """The alternatives a schema spells out, if it does; one more than are shown says that there are more."""
+        if "const" in schema:
+            return [_literal(schema["const"])]
+        for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", _type_name)):
+            values = schema.get(keyword)
+            if isinstance(values, list):
+                some = values[: self._most_choices + 1]
+                return list(dict.fromkeys(write(each) if write else self._type(each, depth + 1) for each in some))
+        return []
+
+
+def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow references into the schema itself; one that leads nowhere, or in a circle, may mean anything."""
+    for _ in range(_DEEPEST_OF_ALL):
+        if "$ref" not in schema:
+            return schema
+        target = schemas.referenced(schema["$ref"], root)
+        schema = target if isinstance(target, dict) else {}
+    return {}
+
+
+def _type_name(kind: object) -> str:
+    return kind if isinstance(kind, str) and kind in schemas.TYPES else "any"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return quoted(value, LONGEST_PARAMETER)
+    written = bytes(payload.encode(value)).decode()
+    return (
+        written if len(written) <= LONGEST_PARAMETER and written.isprintable() else quoted(written, LONGEST_PARAMETER)
+    )
