@@ -7,8 +7,8 @@ business.
 from collections.abc import Callable, Mapping
 
 from search_mcp.dialects import CatalogChanged, Gateway, detect
-from search_mcp.dialects.front_legacy import FrontLegacy
-from search_mcp.dialects.front_modern import FrontModern
+from search_mcp.dialects.front.legacy import FrontLegacy
+from search_mcp.dialects.front.modern import FrontModern
 from search_mcp.dialects.params import read_params
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News

@@ -28,21 +28,12 @@ LEAVES = {
     # rooms that know only these others
     "search": {"wire", "model"},
     "clients": {"root", "wire", "model", "config", "catalog"},
-    "dialects": {"wire", "model"},
+    "dialects": {"wire", "model", "catalog"},
 }
 TOP = {"__main__"}  # outside of every room: it starts whatever was asked for
 
 NOT_MOVED = frozenset(
     {
-        "dialects.back",
-        "dialects.back_legacy",
-        "dialects.back_modern",
-        "dialects.opening",
-        "dialects.front",
-        "dialects.front_legacy",
-        "dialects.front_modern",
-        "dialects.parked",
-        "dialects.subscription",
         "backend.supervisor",
         "backend.life",
         "backend.known",

@@ -26,7 +26,7 @@ from search_mcp.backend.surroundings import Surroundings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
-from search_mcp.dialects.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
+from search_mcp.dialects.back.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
 from search_mcp.model.calls import Call, Later
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
 from search_mcp.model.names import Action, Era, Kind

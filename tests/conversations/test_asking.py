@@ -5,7 +5,7 @@ import pytest
 from conversations.eras import modern_legacy
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, roots, sample, sampled, text
-from search_mcp.dialects.parked import PARKED_CALLS
+from search_mcp.dialects.front.parked import PARKED_CALLS
 
 CAN_ALL: dict[str, Json] = {"elicitation": {}, "sampling": {"tools": {}, "context": {}}, "roots": {"listChanged": True}}
 TOOLS: list[Json] = [

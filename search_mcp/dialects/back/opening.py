@@ -9,8 +9,8 @@ from collections.abc import Callable
 import anyio
 
 from search_mcp.dialects import BackDialect, names
-from search_mcp.dialects.back_legacy import BackLegacy, UnknownRevisionError, initialize
-from search_mcp.dialects.back_modern import BackModern, discover
+from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, initialize
+from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import News, Offer, Opening
 from search_mcp.wire.errors import BackendAnswered, WireError

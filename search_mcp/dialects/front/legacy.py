@@ -11,7 +11,7 @@ from functools import partial
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
-from search_mcp.dialects.front import (
+from search_mcp.dialects.front.common import (
     SERVER_INFO,
     ProgressReport,
     TaskProgressReport,

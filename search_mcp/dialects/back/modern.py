@@ -10,7 +10,7 @@ from collections.abc import Callable
 import anyio
 
 from search_mcp.dialects import asking, detect, names
-from search_mcp.dialects.back import (
+from search_mcp.dialects.back.common import (
     outcome,
     read_notice,
     read_offer,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
 from search_mcp.dialects.asking import OpenQuestions
-from search_mcp.dialects.front import (
+from search_mcp.dialects.front.common import (
     SERVER_INFO,
     ProgressReport,
     capabilities,
@@ -19,9 +19,9 @@ from search_mcp.dialects.front import (
     refuse_cursor,
     refuse_question,
 )
+from search_mcp.dialects.front.parked import Exchange, ParkedCalls
+from search_mcp.dialects.front.subscription import Subscription, read_filter
 from search_mcp.dialects.params import extensions, is_wanted, with_meta
-from search_mcp.dialects.parked import Exchange, ParkedCalls
-from search_mcp.dialects.subscription import Subscription, read_filter
 from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Action, Era, Kind

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from search_mcp.dialects import asking, names
-from search_mcp.dialects.back import (
+from search_mcp.dialects.back.common import (
     outcome,
     read_notice,
     read_offer,

@@ -1,0 +1,1 @@
+"""MCP towards a server, one adapter an era."""

@@ -1,0 +1,1 @@
+"""MCP towards the client, one adapter an era."""
