@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from search_mcp.backend.last_uses import LastUses
-from search_mcp.backend.process import Spawner
-from search_mcp.backend.supervisor import Supervisor
-from search_mcp.backend.surroundings import Surroundings
-from search_mcp.background import Errands
-from search_mcp.cache import CatalogCache
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.last_uses import LastUses
+from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.launching import Spawner
+from search_mcp.backends.supervisor import Supervisor
+from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
 from search_mcp.model.servers import News
 from search_mcp.router import Router
-from search_mcp.trust import TrustStore
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -74,14 +74,14 @@ class Aggregate:
         self,
         config: Config,
         profile: Profile | None = None,
-        surroundings: Surroundings | None = None,
+        dependencies: Dependencies | None = None,
         tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
     ) -> None:
         self.tell_front = tell_front
-        self.errands = Errands()
-        self._world = surroundings or Surroundings(
-            spawn=Spawner(errands=self.errands),
-            errands=self.errands,
+        self.file_queue = FileQueue()
+        self._world = dependencies or Dependencies(
+            spawn=Spawner(file_queue=self.file_queue),
+            file_queue=self.file_queue,
             max_message_bytes=config.settings.max_message_bytes,
             cache=CatalogCache(cache_folder()),
             trust=TrustStore(trust_folder()),
@@ -115,7 +115,7 @@ class Aggregate:
             finally:
                 self._tasks = None
                 tasks.cancel_scope.cancel()
-        self.errands.finish()
+        self.file_queue.finish()
 
     def reconfigure(self, config: Config) -> None:
         """Go over to an edited configuration; calls elsewhere are not touched."""

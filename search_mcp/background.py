@@ -14,10 +14,10 @@ log = logging.getLogger(__name__)
 LAST_SECONDS = 0.3
 """How long the end waits for what is left to be done: a client may kill us half a second after it closed our stdin."""
 MOST_WAITING = 10_000
-"""Errands that may wait for a file system that does not answer; what comes then is not done."""
+"""FileQueue that may wait for a file system that does not answer; what comes then is not done."""
 
 
-class Errands:
+class FileQueue:
     """A queue and the thread that works on it; it dies with the process."""
 
     def __init__(self) -> None:
@@ -51,5 +51,5 @@ class Errands:
 
 
 def at_once(errand: Callable[[], None]) -> None:
-    """Do it now, in the place of `Errands`: for commands, which wait for files anyway."""
+    """Do it now, in the place of `FileQueue`: for commands, which wait for files anyway."""
     errand()

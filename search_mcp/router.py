@@ -21,7 +21,7 @@ from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.suggest import nearest
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
-from search_mcp.dialects import CatalogChanged, Listing, Offered
+from search_mcp.dialects import CatalogChanged, Listing, MergedCapabilities
 from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
 from search_mcp.model.calls import Call, Later, Outcome, Result, Viewer
 from search_mcp.model.errors import (
@@ -42,9 +42,9 @@ from search_mcp.model.servers import (
     Freshness,
     ListChanged,
     News,
-    Offer,
     Opening,
     ResourceUpdated,
+    ServerCapabilities,
     ServerFacts,
     StateChanged,
     Status,
@@ -167,19 +167,19 @@ class Router:
         """For whom a list is made that somebody looks at."""
         return self._presentation.audience(viewer)
 
-    def offered(self) -> Offered:
+    def capabilities(self) -> MergedCapabilities:
         """What the backends can do; while one of them is still unknown, everything."""
         statuses = [backend.status for backend in self._backends.values()]
-        offers = [status.offer for status in statuses]
-        known = [offer for offer in offers if offer is not None]
-        hopeful = any(status.offer is None and status.state not in ENDED_STATES for status in statuses)
-        return Offered(
-            kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(offer.kinds for offer in known))),
-            logging=hopeful or any(offer.logging for offer in known),
-            completions=hopeful or any(offer.completions for offer in known),
-            subscribe=hopeful or any(offer.subscribe for offer in known),
-            extensions={name: raw for offer in known for name, raw in offer.extensions.items()},
-            tasks=tuple(offer.tasks for offer in known if isinstance(offer.tasks, Raw)),
+        found = [status.capabilities for status in statuses]
+        known = [each for each in found if each is not None]
+        hopeful = any(status.capabilities is None and status.state not in ENDED_STATES for status in statuses)
+        return MergedCapabilities(
+            kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(each.kinds for each in known))),
+            logging=hopeful or any(each.logging for each in known),
+            completions=hopeful or any(each.completions for each in known),
+            subscribe=hopeful or any(each.subscribe for each in known),
+            extensions={name: raw for each in known for name, raw in each.extensions.items()},
+            tasks=tuple(each.tasks for each in known if isinstance(each.tasks, Raw)),
         )
 
     def instructions(self, viewer: Viewer) -> str:
@@ -187,7 +187,7 @@ class Router:
         return instructions({server: self._about(server) for server in self._enabled}, self.audience(viewer).profile)
 
     def _about(self, server: str) -> str:
-        return about(self._configs[server], self._status(server).offer, self._tools_of(server), LINE_LENGTH)
+        return about(self._configs[server], self._status(server).capabilities, self._tools_of(server), LINE_LENGTH)
 
     def _tools_of(self, server: str) -> Iterator[Item]:
         # A generator, so that nothing is merged for the first answer unless a line needs it.
@@ -481,12 +481,12 @@ class Router:
                 return self._submit_when_settled(call, kinds, self._enabled)
             completing = call.action is Action.COMPLETE_RESOURCE
             # Lists of resources need not be complete.
-            server = self._only_server(lambda offer: offer.completions if completing else Kind.RESOURCES in offer.kinds)
+            server = self._only_server(lambda able: able.completions if completing else Kind.RESOURCES in able.kinds)
         if server is None:
             raise ResourceNotFound(call.target, nearest(call.target, self._resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
-            offer = self._status(server).offer
-            if offer is not None and not offer.subscribe:
+            capabilities = self._status(server).capabilities
+            if capabilities is not None and not capabilities.subscribe:
                 raise method_not_found(f"server {server!r} has no subscriptions")
         if call.action is Action.SUBSCRIBE:
             self._subscribed[call.target] = server
@@ -496,18 +496,21 @@ class Router:
         """Whether a resource is, or may turn out to be, that of a server which tells of updates."""
         server = self._resources.owner(uri)
         if server is None:
-            return self.offered().subscribe
-        offer = self._status(server).offer
-        return offer is None or offer.subscribe
+            return self.capabilities().subscribe
+        capabilities = self._status(server).capabilities
+        return capabilities is None or capabilities.subscribe
 
-    def _only_server(self, can: Callable[[Offer], bool]) -> str | None:
+    def _only_server(self, can: Callable[[ServerCapabilities], bool]) -> str | None:
         """The only server that can do something; as long as another is not known yet, there is none."""
-        offers = {name: self._status(name).offer for name in self._enabled}
-        able = [name for name, offer in offers.items() if offer is None or can(offer)]
-        return able[0] if len(able) == 1 and offers[able[0]] is not None else None
+        found = {name: self._status(name).capabilities for name in self._enabled}
+        able = [name for name, each in found.items() if each is None or can(each)]
+        return able[0] if len(able) == 1 and found[able[0]] is not None else None
 
     def _use_task(self, call: Call) -> Cancel:
-        server, task = self._tasks.find(call.target) or (self._only_server(lambda offer: offer.has_tasks), call.target)
+        server, task = self._tasks.find(call.target) or (
+            self._only_server(lambda able: able.has_tasks),
+            call.target,
+        )
         if server is None:  # a task outlives us, but several servers may have this one
             raise TaskNotFound(call.target)
         if server not in self._backends:
@@ -522,8 +525,8 @@ class Router:
         return self._elicitations.id_for_client(server, elicitation)
 
     def _list_tasks(self, call: Call) -> Cancel:
-        offers = {name: self._status(name).offer for name in self._backends}
-        having = [self._backends[name] for name, offer in offers.items() if offer is not None and offer.lists_tasks]
+        found = {name: self._status(name).capabilities for name in self._backends}
+        having = [self._backends[name] for name, each in found.items() if each is not None and each.lists_tasks]
         return TaskLists(call, having, self._tasks.translate).gather()
 
     _routes: Mapping[Action, Callable[["Router", Call], Cancel]] = {
@@ -596,7 +599,7 @@ class Router:
         if self._subscribed.get(uri) == server:
             return True
         # Templates are not matched: a server may tell of any URI as often as it likes, and list thousands of them.
-        owner = self._catalog.owner(uri) or self._only_server(lambda offer: Kind.RESOURCES in offer.kinds)
+        owner = self._catalog.owner(uri) or self._only_server(lambda able: Kind.RESOURCES in able.kinds)
         # "This might be a sub-resource of the one that the client actually subscribed to."
         return owner == server or (
             owner is None

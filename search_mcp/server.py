@@ -18,8 +18,8 @@ import anyio
 
 from search_mcp import logs, stdio
 from search_mcp.aggregate import Aggregate
-from search_mcp.backend.guardian import last_resort
-from search_mcp.backend.process import without_threads
+from search_mcp.backends.process.launching import without_threads
+from search_mcp.backends.process.reaper import last_resort
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import (
@@ -201,7 +201,7 @@ async def _keep_up(follow: Gate, aggregate: Aggregate, current: Config, log_to: 
             await aggregate.look_at_trust()
             await look()  # the first time for what was edited before the watch was in place
             if not follow.is_remembered:
-                aggregate.errands(follow.remember_held)  # it may wait for another process
+                aggregate.file_queue(follow.remember_held)  # it may wait for another process
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 

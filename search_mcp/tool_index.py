@@ -106,7 +106,9 @@ class ToolIndex:
         return self._index.explain(query, item.name)
 
     def _now(self) -> _Seen:
-        titles = {status.server: status.offer.title for status in self._statuses() if status.offer is not None}
+        titles = {
+            status.server: status.capabilities.title for status in self._statuses() if status.capabilities is not None
+        }
         return self._catalog.version, self._facts(), titles
 
     def _catch_up(self) -> Iterator[None]:

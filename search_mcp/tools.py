@@ -450,7 +450,11 @@ class OwnTools:
                 server["leftOut"] = len(self._catalog.hidden_by_read_only(status.server))
             changes = self._changes(status)
             server.update(changes)
-            own = _trimmed(status.offer.instructions, min(room, SERVER_INSTRUCTIONS_LENGTH)) if status.offer else ""
+            own = (
+                _trimmed(status.capabilities.instructions, min(room, SERVER_INSTRUCTIONS_LENGTH))
+                if status.capabilities
+                else ""
+            )
             if own:
                 server["instructions"] = own
                 room -= len(own)

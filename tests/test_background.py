@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from search_mcp import background
-from search_mcp.backend.journal import UNWRITTEN_BYTES, Journal
-from search_mcp.background import Errands, at_once
+from search_mcp.backends.process.stderr_log import UNWRITTEN_BYTES, StderrLog
+from search_mcp.background import FileQueue, at_once
 
 
 def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
     done: list[int] = []
-    later = Errands()
+    later = FileQueue()
     for number in range(100):
         later(lambda number=number: done.append(number))  # type: ignore[misc]  # the default binds it
     later.finish()
@@ -22,7 +22,7 @@ def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
 
 def test_a_bug_in_one_does_not_keep_the_next_from_being_done(caplog: pytest.LogCaptureFixture) -> None:
     done: list[int] = []
-    later = Errands()
+    later = FileQueue()
     later(lambda: done.remove(7))
     later(lambda: done.append(1))
     later.finish()
@@ -37,7 +37,7 @@ def test_nobody_waits_for_ever_for_one_that_does_not_end(
     monkeypatch.setattr(background, "MOST_WAITING", 3)
     release = threading.Event()
     done: list[int] = []
-    later = Errands()
+    later = FileQueue()
     later(lambda: _wait(release))
     for number in range(9):
         later(lambda number=number: done.append(number))  # type: ignore[misc]
@@ -58,7 +58,7 @@ def test_a_log_whose_file_system_is_too_slow_leaves_something_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     waiting: list[Callable[[], None]] = []
-    journal = Journal(tmp_path / "a.log", later=waiting.append)
+    journal = StderrLog(tmp_path / "a.log", later=waiting.append)
     line = b"x" * 65_000 + b"\n"
     for _ in range(2 * UNWRITTEN_BYTES // len(line)):
         journal.write(line)

@@ -34,21 +34,6 @@ TOP = {"__main__"}  # outside of every room: it starts whatever was asked for
 
 NOT_MOVED = frozenset(
     {
-        "backend.supervisor",
-        "backend.life",
-        "backend.known",
-        "backend.lifecycle",
-        "backend.limit",
-        "cache",
-        "trust",
-        "baseline",
-        "backend.last_uses",
-        "backend.surroundings",
-        "backend.environment",
-        "backend.guardian",
-        "backend.jobs",
-        "backend.journal",
-        "backend.process",
         "aggregate",
         "router",
         "awaited",
@@ -59,7 +44,6 @@ NOT_MOVED = frozenset(
         "front",
         "stdio",
         "server",
-        "backend",
     }
 )
 

@@ -12,7 +12,7 @@ from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig, Settings
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Page
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.presentation import INSTRUCTIONS_LENGTH, Presentation, instructions
 from search_mcp.wire import payload
 
@@ -20,9 +20,9 @@ SOMEBODY, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
 SERVER = ServerConfig(name="s", command="x")
 
 
-def tools(*names: str, description: str = "Does it. Well.") -> Page:
+def tools(*names: str, description: str = "Does it. Well.") -> ServerList:
     about = {"description": description, "inputSchema": {"type": "object"}}
-    return Page(
+    return ServerList(
         tuple(Entry(name, payload.fields(payload.encode({"name": name, **about}))) for name in names),
     )
 
@@ -76,7 +76,7 @@ CHANGES: list[Any] = [
         id="nothing of what is shown",
     ),
     pytest.param(
-        lambda catalog: catalog.put("s", Kind.RESOURCES, Page((Entry("x:y", {"uri": payload.encode("x:y")}),))),
+        lambda catalog: catalog.put("s", Kind.RESOURCES, ServerList((Entry("x:y", {"uri": payload.encode("x:y")}),))),
         set(),
         id="a list nobody was shown",
     ),

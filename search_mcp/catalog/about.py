@@ -11,7 +11,7 @@ from itertools import islice
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.servers import Offer
+from search_mcp.model.servers import ServerCapabilities
 
 LONGEST_READ = 4000
 """Characters of a server's instructions that are looked at."""
@@ -29,24 +29,26 @@ _MARKS = r"\*\*|__|`"
 _LINK = r"!?\[([^\[\]]*)\]\([^()\s]*\)"
 
 
-def about(config: ServerConfig, offer: Offer | None, tools: Iterable[Item], length: int) -> str:
+def about(config: ServerConfig, capabilities: ServerCapabilities | None, tools: Iterable[Item], length: int) -> str:
     """Say what a server is for, in at most so many characters; nothing where nothing is known.
 
     Its own words stand in quotation marks: a model might take them for the user's.
     """
-    for text, is_its_own in _candidates(config, offer, tools):
+    for text, is_its_own in _candidates(config, capabilities, tools):
         if text:
             return f'"{brief(text, length - 2).replace(chr(34), chr(39))}"' if is_its_own else brief(text, length)
     return ""
 
 
-def _candidates(config: ServerConfig, offer: Offer | None, tools: Iterable[Item]) -> Iterator[tuple[str, bool]]:
+def _candidates(
+    config: ServerConfig, capabilities: ServerCapabilities | None, tools: Iterable[Item]
+) -> Iterator[tuple[str, bool]]:
     """Give what may be said of a server, best first, and whether it says so itself."""
-    title = _one_line(offer.title[:LONGEST_TITLE]) if offer is not None else ""
+    title = _one_line(capabilities.title[:LONGEST_TITLE]) if capabilities is not None else ""
     new, known = _words(title, config.name)
     yield config.description or "", False
     yield title if new > max(known, 1) else "", True  # two words at least that its name does not say
-    yield first_sentence(offer.instructions) if offer is not None else "", True
+    yield first_sentence(capabilities.instructions) if capabilities is not None else "", True
     yield ", ".join(config.tags), False
     yield title if new > known else "", True
     names = [item.own for item in islice(tools, TOOLS_NAMED)]

@@ -14,7 +14,7 @@ from search_mcp.catalog.repair import LEFT_OUT, declares_read_only, repaired
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Freshness, Page
+from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields, altered
@@ -29,7 +29,7 @@ class Catalog:
     def __init__(self, servers: Sequence[ServerConfig]) -> None:
         self._servers = {server.name: server for server in servers}
         self.prefixes = Prefixes(servers)
-        self._pages: dict[tuple[str, Kind], Page | None] = {}
+        self._pages: dict[tuple[str, Kind], ServerList | None] = {}
         self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
@@ -58,7 +58,7 @@ class Catalog:
         self._merged.clear()
         self.version += 1
 
-    def put(self, server: str, kind: Kind, page: Page | None) -> None:
+    def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
         """Take note of a server's list; `None` if it cannot be had."""
         before = self._pages.get((server, kind))
         self._pages[server, kind] = page
@@ -69,7 +69,7 @@ class Catalog:
         self._merged.pop(kind, None)
         self.version += 1
 
-    def _looks_alike(self, server: str, before: Page, page: Page) -> bool:
+    def _looks_alike(self, server: str, before: ServerList, page: ServerList) -> bool:
         is_pinned = server in self._servers and self._servers[server].pin_tools
         is_pending = before.is_pending if is_pinned else page.is_pending
         return altered(before, freshness=page.freshness, is_pending=is_pending) == page
@@ -328,7 +328,7 @@ class Catalog:
                 yield config, entry.key, shown, fields
 
 
-_NOT_ASKED = Page(())
+_NOT_ASKED = ServerList(())
 _COMPARED = (Kind.TOOLS, Kind.PROMPTS)
 MOST_NAMED = 10
 """Names that one sentence holds."""

@@ -7,7 +7,7 @@ server's order. So what is taken does not depend on which list was read first. P
 from collections.abc import Mapping
 
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Page
+from search_mcp.model.servers import ServerList
 from search_mcp.wire.structs import Fields, altered
 
 MOST_ENTRIES = 5_000
@@ -53,10 +53,10 @@ def cut_remark(kind: Kind, taken: int, left_out: str) -> str:
     return f"{kind.value}: the first {taken:,} are taken and {left_out} left out: {limits}"
 
 
-def cut(pages: Mapping[Kind, Page]) -> dict[Kind, Page]:
+def cut(pages: Mapping[Kind, ServerList]) -> dict[Kind, ServerList]:
     """Cut the lists of one server to what all of them together may hold."""
     entries_left, bytes_left = MOST_ENTRIES, MOST_BYTES
-    taken: dict[Kind, Page] = {}
+    taken: dict[Kind, ServerList] = {}
     for kind in ORDER:
         if kind not in pages:
             continue

@@ -6,13 +6,13 @@ Decides what is meant by a name, and that exactly what was shown is accepted, no
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from search_mcp.baseline import ABOUT, Open
+from search_mcp.backends.pin_records import ABOUT, Open
+from search_mcp.backends.pins import TrustStore
 from search_mcp.catalog.suggest import nearest
 from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.trust import TrustStore
 
 
 @dataclass(frozen=True)

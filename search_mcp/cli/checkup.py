@@ -16,9 +16,10 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.backend.environment import child_environment, find_program
-from search_mcp.backend.process import is_program
-from search_mcp.baseline import Open
+from search_mcp.backends.pin_records import Open
+from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.launching import is_program
+from search_mcp.backends.process.variables import child_environment, find_program
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli import acceptance, completion, consent, differences, fitness, inventory, notes, suspicion
@@ -37,7 +38,6 @@ from search_mcp.folders import trust_folder
 from search_mcp.model.errors import for_shell
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
-from search_mcp.trust import TrustStore
 
 _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")
 _NUMBERS = _HEADINGS[3:]
@@ -169,18 +169,18 @@ class Finding:
         if status.state != "ready":
             return (status.server, self.state)
         counts = [f"{self.counts[kind]:,}" for kind in Kind]
-        revision = status.offer.revision if status.offer is not None else ""
+        revision = status.capabilities.revision if status.capabilities is not None else ""
         return (status.server, self.state, revision, _duration(status.start_seconds), *counts)
 
     def as_json(self) -> dict[str, Any]:
-        status, offer = self.status, self.status.offer
+        status, capabilities = self.status, self.status.capabilities
         return {
             "name": status.server,
             "state": status.state,
             "reason": status.reason,
             "remedy": self.remedy,
             "era": _era(status),
-            "revision": offer.revision if offer is not None else None,
+            "revision": capabilities.revision if capabilities is not None else None,
             "openMilliseconds": self.milliseconds,
             **{_JSON_KEYS[kind]: count for kind, count in self.counts.items()},
             "problems": (
@@ -202,9 +202,9 @@ _JSON_KEYS = {
 
 
 def _era(status: Status) -> str | None:
-    if status.offer is None:
+    if status.capabilities is None:
         return None
-    return status.offer.era.value
+    return status.capabilities.era.value
 
 
 def _duration(seconds: float | None) -> str:

@@ -102,7 +102,9 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
     servers = [cost(status.server) for status in session.statuses() if status.state in ("ready", "remembered")]
     profile = session.audience.profile
     is_whole = profile.reads_later_lists is not False
-    instructions = [status.offer.instructions for status in session.statuses() if status.offer is not None]
+    instructions = [
+        status.capabilities.instructions for status in session.statuses() if status.capabilities is not None
+    ]
     return Cost(
         servers,
         {mode: _count(tokenizer, definitions(mode, is_whole=is_whole, call_tool=profile.call_tool)) for mode in MODES},

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from search_mcp.baseline import ABOUT, Open
+from search_mcp.backends.pin_records import ABOUT, Open
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.visible import wholly_visible
 from search_mcp.wire import payload

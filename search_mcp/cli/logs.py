@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from search_mcp.backend.journal import file_name, split_time
+from search_mcp.backends.process.stderr_log import file_name, split_time
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem

@@ -11,13 +11,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Literal
 
-from search_mcp.cache import CatalogCache, Failure, Key, Record
+from search_mcp.backends.cache import CatalogCache, Failure, Key, Record
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Page
+from search_mcp.model.servers import ServerList
 from search_mcp.wire.structs import altered
 
-_NO_PAGES: Mapping[Kind, Page] = MappingProxyType({})
+_NO_PAGES: Mapping[Kind, ServerList] = MappingProxyType({})
 
 
 class Memory(CatalogCache):

@@ -18,8 +18,9 @@ import anyio
 from anyio.abc import TaskStatus
 
 from search_mcp.aggregate import Aggregate
-from search_mcp.backend.process import without_threads
-from search_mcp.backend.surroundings import Surroundings, in_thread
+from search_mcp.backends.dependencies import Dependencies, in_thread
+from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.launching import without_threads
 from search_mcp.catalog import profiles
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item, fold
@@ -35,14 +36,13 @@ from search_mcp.model.calls import Call, Outcome, Question, Viewer
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Opening, ServerFacts, Status
 from search_mcp.tools import OwnTools
-from search_mcp.trust import TrustStore
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
 from search_mcp.wire.inflight import Cancel, Reason
 from search_mcp.wire.structs import Fields, Raw, altered
 
 if TYPE_CHECKING:
-    from search_mcp.baseline import Open
+    from search_mcp.backends.pin_records import Open
 
 LISTING_SECONDS = 15.0
 """How long a server may take to list what it has, once it is open."""
@@ -283,13 +283,13 @@ def _assemble(
         servers=tuple(altered(server, startup=memory.startup) for server in config.servers),
     )
     patient = altered(profile or profiles.CANONICAL, patience_seconds=float("inf"))
-    surroundings = Surroundings(
+    dependencies = Dependencies(
         max_message_bytes=config.settings.max_message_bytes,
         cache=memory,
         trust=TrustStore(trust_folder()),
         aside=in_thread if runs else _at_once,
     )
-    aggregate = Aggregate(adapted, patient, surroundings)
+    aggregate = Aggregate(adapted, patient, dependencies)
     return Session(config, aggregate, memory, left_alone, runs=runs), aggregate
 
 

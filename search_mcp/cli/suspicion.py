@@ -48,9 +48,9 @@ def _texts(catalog: Catalog, statuses: Sequence[Status]) -> Iterator[Text]:
             for path, text in _members(entry.fields):
                 yield server, f"{server}.{wholly_visible(entry.key)}: its {path}", text
     for status in statuses:
-        if status.offer is not None:
-            yield status.server, f"{status.server}: its instructions", status.offer.instructions
-            yield status.server, f"{status.server}: its title", status.offer.title
+        if status.capabilities is not None:
+            yield status.server, f"{status.server}: its instructions", status.capabilities.instructions
+            yield status.server, f"{status.server}: its title", status.capabilities.title
 
 
 def _members(definition: Fields) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Freshness, Offer, Opening
+from search_mcp.model.servers import Freshness, Opening, ServerCapabilities
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Cancel, Request
 from search_mcp.wire.structs import Raw, Struct, UnsetType
@@ -23,7 +23,7 @@ class Listing(Struct, frozen=True):
     freshness: Freshness
 
 
-class Offered(Struct, frozen=True):
+class MergedCapabilities(Struct, frozen=True):
     """What all backends together can do, as far as it is known."""
 
     kinds: frozenset[Kind]
@@ -46,7 +46,7 @@ class Gateway(Protocol):
         """Start the backends for this client; a second opening changes nothing."""
         ...
 
-    def offered(self) -> Offered: ...
+    def capabilities(self) -> MergedCapabilities: ...
     def instructions(self, viewer: Viewer) -> str: ...
     def merged_list(
         self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False
@@ -81,7 +81,7 @@ class BackDialect(Protocol):
     """The child side of one era, once the child is open."""
 
     @property
-    def offer(self) -> Offer: ...
+    def capabilities(self) -> ServerCapabilities: ...
     def submit(self, call: Call, target: str) -> Cancel: ...
     def on_request(self, request: Request) -> None: ...
     def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...

@@ -19,7 +19,7 @@ class Entry(Struct, frozen=True, dict=True):
     fields: Fields
 
 
-class Offer(Struct, frozen=True):
+class ServerCapabilities(Struct, frozen=True):
     """What one backend said of itself when it was opened, and what of it matters here."""
 
     revision: str
@@ -50,7 +50,7 @@ class Freshness(Struct, frozen=True):
     public: bool = False
 
 
-class Page(Struct, frozen=True):
+class ServerList(Struct, frozen=True):
     """One kind of a backend, whole: every page of it, and what was left out, with the reason."""
 
     entries: tuple[Entry, ...]
@@ -81,7 +81,7 @@ class Status(Struct, frozen=True):
     state: str
     reason: str | None = None
     retry_after_seconds: float | None = None
-    offer: Offer | None = None
+    capabilities: ServerCapabilities | None = None
     start_seconds: float | None = None
     failed_lately: bool = False
     """Its last start failed minutes ago, and it has no list: clients do not wait for one."""
@@ -127,7 +127,7 @@ class ListChanged(Struct, frozen=True):
 
     server: str
     kind: Kind
-    page: Page | None
+    page: ServerList | None
 
 
 class ResourceUpdated(Struct, frozen=True):

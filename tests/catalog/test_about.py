@@ -10,7 +10,7 @@ from search_mcp.catalog.about import about, first_sentence
 from search_mcp.catalog.items import Item
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era
-from search_mcp.model.servers import Offer
+from search_mcp.model.servers import ServerCapabilities
 
 TOOLS = [Item("s", name, "s", name, {}) for name in ("read", "write", "list", "move")]
 MARKDOWN = """\
@@ -31,11 +31,13 @@ Another paragraph.
 """
 
 
-def offer(title: str = "", instructions: str = "") -> Offer:
-    return Offer("2025-11-25", Era.LEGACY, frozenset(), instructions=instructions, title=title)
+def offer(title: str = "", instructions: str = "") -> ServerCapabilities:
+    return ServerCapabilities("2025-11-25", Era.LEGACY, frozenset(), instructions=instructions, title=title)
 
 
-def described(name: str, said: Offer | None = None, tools: list[Item] | None = None, /, **config: Any) -> str:
+def described(
+    name: str, said: ServerCapabilities | None = None, tools: list[Item] | None = None, /, **config: Any
+) -> str:
     return about(ServerConfig(name=name, command="x", **config), said, tools or [], 160)
 
 

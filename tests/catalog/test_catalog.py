@@ -18,7 +18,7 @@ from search_mcp.catalog.repair import LEFT_OUT, OPEN_SCHEMA, repaired
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Freshness, Page
+from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, altered
 
@@ -37,11 +37,11 @@ def tool(name: str, **members: object) -> Entry:
     return entry(name, **{"name": name, "inputSchema": OBJECT, **members})
 
 
-def tools(*names: str) -> Page:
-    return Page(tuple(tool(name) for name in names))
+def tools(*names: str) -> ServerList:
+    return ServerList(tuple(tool(name) for name in names))
 
 
-def catalog(*lists: tuple[ServerConfig, Page | None], kind: Kind = Kind.TOOLS) -> Catalog:
+def catalog(*lists: tuple[ServerConfig, ServerList | None], kind: Kind = Kind.TOOLS) -> Catalog:
     merged = Catalog([config for config, _ in lists])
     for config, page in lists:
         merged.put(config.name, kind, page)
@@ -276,7 +276,7 @@ def test_of_prefixes_that_are_equal_once_folded_each_keeps_its_full_names(order:
 
 def test_a_page_does_not_call_a_tool_by_a_name_of_another_server() -> None:
     evil = tool("github.create", _meta={"ui": {"resourceUri": CLOCK}})
-    merged = catalog((server("evil"), Page((evil,))), (server("github"), None))
+    merged = catalog((server("evil"), ServerList((evil,))), (server("github"), None))
     assert merged.tools().for_apps == {}
 
 
@@ -424,7 +424,7 @@ def test_filters(allow: list[str], deny: list[str], name: str, then: bool) -> No
 def test_filters_are_for_tools_and_mean_the_backends_own_names() -> None:
     config = server("s", deny=("a",), rename={"a": "b", "c": "a"})
     assert names(catalog((config, tools("a", "c"))).tools()) == ["s.a"]
-    assert names(catalog((config, Page((entry("a", name="a"),))), kind=Kind.PROMPTS).prompts()) == ["s.a"]
+    assert names(catalog((config, ServerList((entry("a", name="a"),))), kind=Kind.PROMPTS).prompts()) == ["s.a"]
 
 
 def test_a_renamed_tool_is_found_by_its_new_name_and_called_by_its_own() -> None:
@@ -437,7 +437,7 @@ def test_a_renamed_tool_is_found_by_its_new_name_and_called_by_its_own() -> None
 
 
 def test_a_description_is_replaced() -> None:
-    page = Page((tool("a", description="old", title="A"), tool("b", description="stays")))
+    page = ServerList((tool("a", description="old", title="A"), tool("b", description="stays")))
     first, second = catalog((server("s", describe={"a": 'new "é"'}), page)).tools()
     assert (first.description, second.description) == ('new "é"', "stays")
     assert shape(first)["title"] == "A"
@@ -460,7 +460,7 @@ def test_a_tool_is_pinned_by_either_name(pinned: str) -> None:
     ],
 )
 def test_descriptions(members: dict[str, object], then: str) -> None:
-    (item,) = catalog((server("s"), Page((tool("a", **members),)))).tools()
+    (item,) = catalog((server("s"), ServerList((tool("a", **members),)))).tools()
     assert item.description == then
 
 
@@ -501,7 +501,7 @@ def test_schemas(raw: bytes | None, then: bytes | None, remarks: list[str]) -> N
     given_ = bare if raw is None else Entry("a", {**bare.fields, "inputSchema": Raw(raw)})
     fields, said = repaired(Kind.TOOLS, given_)
     assert list(said) == remarks
-    merged = catalog((server("s"), Page((given_, tool("b")))))
+    merged = catalog((server("s"), ServerList((given_, tool("b")))))
     assert list(merged.problems()) == [("s", f"tools: a: {remark}") for remark in remarks]
     if then is None:
         assert names(merged.tools()) == ["s.b"]
@@ -576,7 +576,7 @@ def test_a_list_replaces_the_one_before_and_the_version_says_so() -> None:
     merged = catalog((config, tools("a", "b")))
     before, version = merged.tools(), merged.version
     assert merged.tools() is before
-    merged.put("s", Kind.PROMPTS, Page(()))
+    merged.put("s", Kind.PROMPTS, ServerList(()))
     assert merged.tools() is before
     merged.put("s", Kind.TOOLS, tools("b", "c"))
     assert names(merged.tools()) == ["s.b", "s.c"]
@@ -617,9 +617,9 @@ FRESHNESS = [
 
 @pytest.mark.parametrize(("given_", "then"), FRESHNESS)
 def test_a_list_is_as_fresh_as_its_stalest_part(given_: list[Freshness | None], then: Freshness) -> None:
-    lists = [(server(str(at)), None if fresh is None else Page((), fresh)) for at, fresh in enumerate(given_)]
+    lists = [(server(str(at)), None if fresh is None else ServerList((), fresh)) for at, fresh in enumerate(given_)]
     merged = catalog(*lists)
-    merged.put("0", Kind.PROMPTS, Page((), Freshness(1, False)))
+    merged.put("0", Kind.PROMPTS, ServerList((), Freshness(1, False)))
     assert merged.freshness(Kind.TOOLS) == then
 
 
@@ -627,7 +627,7 @@ def test_a_list_is_as_fresh_as_its_stalest_part(given_: list[Freshness | None], 
 
 
 def test_of_two_servers_with_one_uri_the_first_in_order_has_it() -> None:
-    pages = [Page((entry("x://1", uri="x://1", name=name), entry(f"x://{name}", name=name))) for name in "ab"]
+    pages = [ServerList((entry("x://1", uri="x://1", name=name), entry(f"x://{name}", name=name))) for name in "ab"]
     merged = Catalog([server("a"), server("b")])
     merged.put("b", Kind.RESOURCES, pages[1])
     merged.put("a", Kind.RESOURCES, pages[0])
@@ -660,7 +660,7 @@ VISIBILITIES = [
 
 @pytest.mark.parametrize(("app", "for_models", "for_apps", "of_app"), VISIBILITIES)
 def test_visibilities(app: object, for_models: bool, for_apps: bool, of_app: bool) -> None:
-    (item,) = catalog((server("s"), Page((tool("x", _meta={"ui": app}),)))).tools()
+    (item,) = catalog((server("s"), ServerList((tool("x", _meta={"ui": app}),)))).tools()
     assert (item.is_for_models, item.is_for_apps, item.is_of_app) == (for_models, for_apps, of_app)
 
 
@@ -672,10 +672,10 @@ def test_apps_call_the_tools_of_servers_with_apps_by_the_names_that_only_one_has
     items = catalog(
         (
             server("a"),
-            Page((shown_by("clock", CLOCK), tool("tick"), tool("buy", _meta={"ui": {"visibility": ["model"]}}))),
+            ServerList((shown_by("clock", CLOCK), tool("tick"), tool("buy", _meta={"ui": {"visibility": ["model"]}}))),
         ),
-        (server("b", rename={"hush": "shown"}), Page((shown_by("chart", CHART), tool("tick"), tool("hush")))),
-        (server("c"), Page((tool("hush"), tool("alone")))),
+        (server("b", rename={"hush": "shown"}), ServerList((shown_by("chart", CHART), tool("tick"), tool("hush")))),
+        (server("c"), ServerList((tool("hush"), tool("alone")))),
     ).tools()
     assert {name: item.name for name, item in items.for_apps.items()} == {
         "clock": "a.clock",
@@ -700,9 +700,9 @@ OWNERS = [
 def test_whose_an_app_is(showing: str, listing: str, then: str | None) -> None:
     merged = Catalog([server("a"), server("b")])
     for name in reversed(showing):
-        merged.put(name, Kind.TOOLS, Page((shown_by("clock", CLOCK),)))
+        merged.put(name, Kind.TOOLS, ServerList((shown_by("clock", CLOCK),)))
     for name in listing:
-        merged.put(name, Kind.RESOURCES, Page((entry(CLOCK, uri=CLOCK, name="clock"),)))
+        merged.put(name, Kind.RESOURCES, ServerList((entry(CLOCK, uri=CLOCK, name="clock"),)))
     assert merged.owner(CLOCK) == then
     blamed = [name for name, problem in merged.problems() if f"{CLOCK} is also a URI of {then!r}" in problem]
     assert blamed == sorted({name for name in showing + listing if name != then})
@@ -710,9 +710,9 @@ def test_whose_an_app_is(showing: str, listing: str, then: str | None) -> None:
 
 def test_every_problem_is_told() -> None:
     merged = Catalog([server("s")])
-    merged.put("s", Kind.TOOLS, Page((tool("a", title=5),), rejected=("tools[1] has no name",)))
+    merged.put("s", Kind.TOOLS, ServerList((tool("a", title=5),), rejected=("tools[1] has no name",)))
     merged.put("s", Kind.PROMPTS, None)
-    merged.put("s", Kind.TEMPLATES, Page((entry("x://{y}", uriTemplate="x://{y}"),)))
+    merged.put("s", Kind.TEMPLATES, ServerList((entry("x://{y}", uriTemplate="x://{y}"),)))
     assert list(merged.problems()) == [
         ("s", "tools[1] has no name"),
         ("s", "tools: a: its title has the wrong type and is left out"),
@@ -756,16 +756,16 @@ def test_bare_names(given_: dict[str, list[str]], name: str, then: str | None) -
 
 
 def test_a_withheld_tool_keeps_its_bare_name_from_others() -> None:
-    theirs = Page((tool("x"),), changed=frozenset({"x"}))
+    theirs = ServerList((tool("x"),), changed=frozenset({"x"}))
     assert catalog((server("a", pin_tools=True), theirs), (server("b"), tools("x"))).tools().find_bare("x") is None
     assert catalog((server("a"), theirs), (server("b"), tools("y"))).tools().find_bare("x") is not None
 
 
 def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
     """A server's name may hold spaces and what a shell acts on."""
-    page = Page((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
+    page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     odd = server("a; rm x", pin_tools=True, file="/my files/servers.json")
-    merged = catalog((odd, page), (server("b"), Page((tool("x"),), new=frozenset({"x"}))))
+    merged = catalog((odd, page), (server("b"), ServerList((tool("x"),), new=frozenset({"x"}))))
     words = "'a; rm x' --config '/my files/servers.json'"
     assert dict(merged.changes(["a; rm x"])) == {
         "a; rm x": "changed: tool send, title or instructions. New: tool drop. "
@@ -776,7 +776,7 @@ def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
 
 
 def test_the_reason_why_a_tool_is_not_shown() -> None:
-    page = Page((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
+    page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
     remedy = "the user reads it with `search-mcp check a` and accepts it with `search-mcp check --accept a`"
     changed, new, read_only = map(merged.why_hidden, ("a.send", "a__drop", "g.commit"))
@@ -797,7 +797,7 @@ def test_a_server_that_is_switched_off_keeps_its_prefix() -> None:
 
 def test_read_only_leaves_out_what_is_not_declared_so() -> None:
     read = tool("read", annotations={"readOnlyHint": True})
-    page = Page((read, tool("write"), tool("drop", annotations={"destructiveHint": True}), tool("denied")))
+    page = ServerList((read, tool("write"), tool("drop", annotations={"destructiveHint": True}), tool("denied")))
     config = server("a", read_only=True, deny=("denied",), rename={"drop": "remove-it"}, pinned=("write",))
     merged = catalog((config, page), (server("b"), tools("write")))
     assert names(merged.tools()) == ["a.read", "b.write"]

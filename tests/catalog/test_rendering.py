@@ -19,7 +19,7 @@ from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.signature import SIGNATURE_LENGTH, signature
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Page
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.model.visible import one_line
 from search_mcp.tools import definitions
 from search_mcp.wire import payload
@@ -39,14 +39,14 @@ def tool(name: str, **members: object) -> Entry:
 def catalog(kind: Kind = Kind.TOOLS, /, **servers: list[Entry]) -> Catalog:
     merged = Catalog([ServerConfig(name=name, command="x") for name in servers])
     for name, entries in servers.items():
-        merged.put(name, kind, Page(tuple(entries)))
+        merged.put(name, kind, ServerList(tuple(entries)))
     return merged
 
 
 def listed(servers: Mapping[str, list[str]], prefix: str | None = None) -> NamedItems:
     merged = Catalog([ServerConfig(name=name, command="x", prefix=prefix) for name in servers])
     for name, keys in servers.items():
-        merged.put(name, Kind.TOOLS, Page(tuple(tool(key) for key in keys)))
+        merged.put(name, Kind.TOOLS, ServerList(tuple(tool(key) for key in keys)))
     return merged.tools()
 
 
@@ -355,7 +355,7 @@ def test_lists(listing: Listing, then: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("listing", ["light", "full", "search"])
 def test_a_pinned_tool_is_shown_in_full_in_every_list(listing: Listing) -> None:
     merged = Catalog([ServerConfig(name="s", command="x", pinned=("read",))])
-    merged.put("s", Kind.TOOLS, Page((tool("x"), tool("read", **FULL_DEFINITION))))
+    merged.put("s", Kind.TOOLS, ServerList((tool("x"), tool("read", **FULL_DEFINITION))))
     assert {"name": "s.read", **FULL_DEFINITION} in shown(merged, audience(listing))
     assert len(shown(merged, audience(listing))) == (2 if listing == "search" else 3)
 
@@ -400,7 +400,7 @@ def visibilities(servers: Mapping[str, list[Entry]], profile: Profile = CANONICA
     """What a client that shows apps is told of who may call what."""
     merged = Catalog([ServerConfig(name=name, command="x", **more) for name in servers])
     for name, entries in servers.items():
-        merged.put(name, Kind.TOOLS, Page(tuple(entries)))
+        merged.put(name, Kind.TOOLS, ServerList(tuple(entries)))
     listed_tools = shown(merged, Audience(profile, object_output_only=False, shows_apps=True))
     assert len({each["name"] for each in listed_tools}) == len(listed_tools)
     return {each["name"]: each.get("_meta", {}).get("ui", {}).get("visibility") for each in listed_tools}
@@ -539,8 +539,8 @@ def test_shown_names(profile: str, servers: dict[str, list[str]], then: list[str
 
 def test_names_that_are_alike_only_as_this_client_is_shown_them_get_a_suffix() -> None:
     merged = Catalog([ServerConfig(name="a", command="x"), ServerConfig(name="bare", command="x", prefix="")])
-    merged.put("a", Kind.TOOLS, Page((tool("b"),)))
-    merged.put("bare", Kind.TOOLS, Page((tool("a___b"),)))
+    merged.put("a", Kind.TOOLS, ServerList((tool("b"),)))
+    merged.put("bare", Kind.TOOLS, ServerList((tool("a___b"),)))
     items, profile = merged.tools(), altered(CANONICAL, separator="___")
     assert [re.sub("[0-9a-f]{6}", "*", item.name) for item in items] == ["a.b", "x*_a_b"]  # else it begins like a's
     spelt = ShownNames(items, profile)
@@ -560,13 +560,13 @@ def test_names_are_looked_up_as_they_are_shown_and_by_every_other_spelling() -> 
 
 def test_spellings_are_made_once_until_the_catalogue_changes() -> None:
     merged = Catalog([ServerConfig(name="s", command="x")])
-    merged.put("s", Kind.TOOLS, Page((tool("a"),)))
+    merged.put("s", Kind.TOOLS, ServerList((tool("a"),)))
     spellings, cursor = Spellings(merged), BY_NAME["cursor"]
     before = spellings.of(Kind.TOOLS, cursor)
     assert spellings.of(Kind.TOOLS, cursor) is before
     assert list(spellings.of(Kind.TOOLS, CANONICAL).names()) == ["s.a"]
     assert list(spellings.of(Kind.PROMPTS, cursor).names()) == []
-    merged.put("s", Kind.TOOLS, Page((tool("b"),)))
+    merged.put("s", Kind.TOOLS, ServerList((tool("b"),)))
     assert list(spellings.of(Kind.TOOLS, cursor).names()) == ["s__b"]
 
 
@@ -593,7 +593,7 @@ MISTAKABLE = [
 def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, server: str, name: str, separator: str) -> None:
     """Clients that fold names drop the second of two that coincide, or call the wrong one."""
     merged = Catalog([ServerConfig(name=server, command="x", prefix=prefix)])
-    merged.put(server, Kind.TOOLS, Page((tool(name),)))
+    merged.put(server, Kind.TOOLS, ServerList((tool(name),)))
     whom = Audience(altered(CANONICAL, separator=separator), False)
     listed_names = [
         each["name"] for each in json.loads(bytes(tool_list(Spellings(merged), whom, definitions("search"), 120)))
@@ -634,7 +634,7 @@ def test_a_name_for_apps_means_nothing_else_to_anybody(
 ) -> None:
     merged = Catalog([ServerConfig(name=name, command="x", prefix=prefix) for name in servers])
     for name, keys in servers.items():
-        merged.put(name, Kind.TOOLS, Page(tuple(tool(key, _meta=FOR_APPS) for key in keys)))
+        merged.put(name, Kind.TOOLS, ServerList(tuple(tool(key, _meta=FOR_APPS) for key in keys)))
     items = merged.tools()
     spelt = ShownNames(items, profile)
     for_apps = dict(spelt.for_apps())

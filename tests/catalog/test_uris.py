@@ -10,7 +10,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.uris import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Page
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Raw
 
@@ -24,7 +24,7 @@ def catalog(resources: dict[str, list[str]], templates: dict[str, list[str]]) ->
     merged = Catalog([ServerConfig(name=name, command="x") for name in servers])
     for kind, lists in ((Kind.RESOURCES, resources), (Kind.TEMPLATES, templates)):
         for name, keys in lists.items():
-            merged.put(name, kind, Page(tuple(entry(key) for key in keys)))
+            merged.put(name, kind, ServerList(tuple(entry(key) for key in keys)))
     return merged
 
 
@@ -94,7 +94,7 @@ def test_an_app_need_not_be_listed_to_have_more_pages(listing: str, calling: str
     merged = catalog({name: ["ui://1"] if name in listing else [] for name in "ab"}, {})
     visibility = Entry("t", {"name": payload.encode("t"), "_meta": payload.encode({"ui": {"visibility": ["app"]}})})
     for name in calling:
-        merged.put(name, Kind.TOOLS, Page((visibility,)))
+        merged.put(name, Kind.TOOLS, ServerList((visibility,)))
     assert ResourceMap(merged).owner("ui://2") == then
 
 
@@ -195,7 +195,7 @@ def test_a_tool_that_names_a_uri_as_its_app_takes_none_but_pages() -> None:
         for uri in names
     ]
     merged.configure([ServerConfig(name=name, command="x") for name in ("a", "b")], ())
-    merged.put("a", Kind.TOOLS, Page(tuple(shown)))
+    merged.put("a", Kind.TOOLS, ServerList(tuple(shown)))
     assert [ResourceMap(merged).owner(uri) for uri in names] == ["a", "a", "b", "b", None]
 
 
@@ -218,7 +218,7 @@ def test_follows_what_the_catalogue_learns() -> None:
     merged = catalog({"a": ["x://1"]}, {"b": []})
     routes = ResourceMap(merged)
     assert routes.owner("y://1") is None
-    merged.put("b", Kind.TEMPLATES, Page((entry("y://{id}"),)))
+    merged.put("b", Kind.TEMPLATES, ServerList((entry("y://{id}"),)))
     assert routes.owner("y://1") == "b"
     merged.put("b", Kind.TEMPLATES, None)
     assert routes.owner("y://1") is None

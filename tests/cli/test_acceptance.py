@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.baseline import TOOLS, Listed, Open
+from search_mcp.backends.pin_records import TOOLS, Listed, Open
+from search_mcp.backends.pins import TrustStore
 from search_mcp.cli import acceptance, differences
 from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import NOTHING, ServerConfig
 from search_mcp.files import locked
-from search_mcp.model.servers import Entry, Page
-from search_mcp.trust import TrustStore
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload, structs
 
 BANK = ServerConfig(name="bank", command="x")
@@ -27,7 +27,7 @@ def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
 ) -> None:
     store = TrustStore(tmp_path / "tools", patience_seconds=0)
     entry = Entry("pay", {"description": payload.encode("Pay.")})
-    store.record(BANK, "legacy", Listed(tools=Page((entry,))))
+    store.record(BANK, "legacy", Listed(tools=ServerList((entry,))))
     with (
         locked(tmp_path / "tools.lock", 0),
         pytest.raises(Problem, match="bank: what is accepted cannot be remembered"),

@@ -8,14 +8,14 @@ from search_mcp.catalog.profiles import BY_NAME, Audience, Profile
 from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Entry, Offer, Page, Status
+from search_mcp.model.servers import Entry, ServerCapabilities, ServerList, Status
 from search_mcp.wire import payload
 
 
 def catalog(*names: str, server: str = "box") -> Catalog:
     catalog = Catalog([ServerConfig(name=server, command="x")])
     entries = [Entry(name, {"name": payload.encode(name)}) for name in names]
-    catalog.put(server, Kind.TOOLS, Page(tuple(entries)))
+    catalog.put(server, Kind.TOOLS, ServerList(tuple(entries)))
     return catalog
 
 
@@ -53,8 +53,8 @@ def test_names_the_user_lets_be_too_long() -> None:
 
 
 def status(seconds: float) -> Status:
-    offer = Offer("2026-07-28", Era.MODERN, frozenset())
-    return Status("box", "ready", offer=offer, start_seconds=seconds)
+    capabilities = ServerCapabilities("2026-07-28", Era.MODERN, frozenset())
+    return Status("box", "ready", capabilities=capabilities, start_seconds=seconds)
 
 
 @pytest.mark.parametrize(("seconds", "slow"), [(0.5, None), (5.0, None), (5.1, 5.1)])

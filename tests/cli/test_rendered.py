@@ -20,7 +20,7 @@ from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Offer, Status
+from search_mcp.model.servers import ServerCapabilities, Status
 from search_mcp.wire import payload
 
 SCREENS = Path(__file__).parent / "screens"
@@ -33,9 +33,9 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def _ready(name: str, seconds: float, tools: int, *others: int, slow: bool = False) -> Finding:
-    offer = Offer("2025-11-25", Era.LEGACY, frozenset())
+    capabilities = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset())
     counts = dict(zip(Kind, (tools, *others, 0, 0, 0), strict=False))
-    status = Status(name, "ready", offer=offer, start_seconds=seconds)
+    status = Status(name, "ready", capabilities=capabilities, start_seconds=seconds)
     return Finding(status, counts, (), None, True, seconds if slow else None)
 
 

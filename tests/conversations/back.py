@@ -26,7 +26,7 @@ LISTS = {
 CACHED: Json = {"ttlMs": 0, "cacheScope": "private"}
 
 
-class Life:
+class Connection:
     """One process of a scripted server, as its supervisor sees it."""
 
     def __init__(self, back: "Back", on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
@@ -63,7 +63,7 @@ class Life:
     def resume_reading(self) -> None:
         self.paused = False
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         return self._words
 
     def exit_code(self) -> int | None:
@@ -121,7 +121,7 @@ class Back:
         self.is_dual = False  # a modern server that also takes `initialize`, and is legacy from then on
         self.instructions = ""
         self.more_capabilities: Json = {}
-        self.lives: list[Life] = []
+        self.lives: list[Connection] = []
         self.heard: list[Said] = []
         self.inbox: list[Said] = []
         self.listening: dict[int | str, Json] = {}  # open subscriptions/listen: id -> filter
@@ -146,7 +146,7 @@ class Back:
         return "server/discover" if self.is_modern else "initialize"
 
     @property
-    def life(self) -> Life:
+    def life(self) -> Connection:
         assert self.lives, f"{self.name} was not started"
         return self.lives[-1]
 
@@ -194,11 +194,11 @@ class Back:
 
     # What it hears
 
-    async def spawn(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Life:
-        self.lives.append(Life(self, on_stdout, on_end))
+    async def spawn(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Connection:
+        self.lives.append(Connection(self, on_stdout, on_end))
         return self.life
 
-    def hear(self, life: Life, said: Said) -> None:
+    def hear(self, life: Connection, said: Said) -> None:
         self.pair.transcript.say(self.name, "<", said.line)
         with self.pair.judging():
             life.log.heard(said)

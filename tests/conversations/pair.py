@@ -23,20 +23,20 @@ from typing import Any, Self, TypeVar
 
 import anyio
 
-from conversations.back import Back, Life
+from conversations.back import Back, Connection
 from conversations.front import Front
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
 from search_mcp.aggregate import Aggregate
-from search_mcp.backend.last_uses import LastUses
-from search_mcp.backend.process import Command
-from search_mcp.backend.surroundings import Aside, LastCall, Surroundings
-from search_mcp.cache import CatalogCache
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.dependencies import Aside, Dependencies, LastCall
+from search_mcp.backends.last_uses import LastUses
+from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.launching import Command
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.front import Front as Face
 from search_mcp.server import LAST_ANSWERS_SECONDS
-from search_mcp.trust import TrustStore
 
 Answer = TypeVar("Answer")
 
@@ -197,7 +197,7 @@ class Pair:
         return Config(servers, Settings(**self.settings), ())
 
     def _start(self) -> Face:
-        world = Surroundings(
+        world = Dependencies(
             spawn=self._spawn,
             clock=self.loop.time,
             last_call=LastCall(self.loop.time),
@@ -236,7 +236,9 @@ class Pair:
                 await face.peer.answered()
             face.close()
 
-    async def _spawn(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Life:
+    async def _spawn(
+        self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
+    ) -> Connection:
         return await self.backs[command.args[0]].spawn(on_stdout, on_end)
 
     def _end(self) -> None:

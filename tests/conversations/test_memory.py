@@ -57,12 +57,12 @@ def test_a_damaged_memory_is_none(pair: Pair, tmp_path: Path) -> None:
     sound = json.loads(file.read_bytes())
     pages: Json = {"tools": {"entries": [{"key": "greet"}]}}
     changes: list[Json] = [
-        {"offer": {}},
+        {"capabilities": {}},
         {"pages": []},
         {"pages": pages},
         {"pages": {"other": sound["pages"]["tools"]}},
     ]
-    changes += [{"offer": {**sound["offer"], key: 5}} for key in sound["offer"]]
+    changes += [{"capabilities": {**sound["capabilities"], key: 5}} for key in sound["capabilities"]]
     for damage in (b"", b"{", b"{}", b"\xff", *(json.dumps({**sound, **change}).encode() for change in changes)):
         file.write_bytes(damage)
         pair.front.opens()

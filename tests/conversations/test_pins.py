@@ -21,9 +21,9 @@ from conversations.back import Back, refuses
 from conversations.pair import Pair, at_once
 from conversations.transcript import Said
 from conversations.words import LEGACY, MODERN, Json
-from search_mcp.baseline import ABOUT, PROMPTS, TOOLS, Listed
-from search_mcp.model.servers import Entry, Page
-from search_mcp.trust import TrustStore
+from search_mcp.backends.pin_records import ABOUT, PROMPTS, TOOLS, Listed
+from search_mcp.backends.pins import TrustStore
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 
 MARK = re.compile(r"mark-\w+-\w+-\d")
@@ -214,7 +214,7 @@ class World:
         """Another process of search-mcp sees this list, over the same folder."""
         entries = [definition(TOOLS, name, version, whole) for name, version in tools.items()]
         self._begins(TOOLS, entries)
-        page = Page(tuple(Entry(each["name"], payload.fields(payload.encode(each))) for each in entries))
+        page = ServerList(tuple(Entry(each["name"], payload.fields(payload.encode(each))) for each in entries))
         (config,) = self.pair._config().servers
         TrustStore(self.trust).record(config, "another client", Listed(tools=page))
         if self.pair.aggregate is not None:

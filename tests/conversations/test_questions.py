@@ -15,7 +15,7 @@ from conversations.eras import (
 )
 from conversations.pair import Pair
 from conversations.words import ROOTS, Json, accept, elicit, encode, roots, sample, sampled, text
-from search_mcp.backend.life import EARLY_MESSAGES
+from search_mcp.backends.connection import EARLY_MESSAGES
 
 CAN_ALL: Json = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}
 QUESTIONS = [

@@ -26,8 +26,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from interaction.exceptions import EXPECTED
 from search_mcp.aggregate import Aggregate
-from search_mcp.backend.process import Command
-from search_mcp.backend.surroundings import Surroundings
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.front import Front
 from search_mcp.tools import NAMES
@@ -113,7 +113,7 @@ class Child:
     def resume_reading(self) -> None:
         """It was never paused."""
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         return ""
 
     def exit_code(self) -> int | None:
@@ -159,7 +159,7 @@ async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
     entry = ServerConfig(name="backend", command=sys.executable, prefix="")
     config = Config((entry,), Settings(listing="full"), ())
     async with anyio.create_task_group() as servers:
-        aggregate = Aggregate(config, None, Surroundings(spawn=spawn, variables={}, home=""))
+        aggregate = Aggregate(config, None, Dependencies(spawn=spawn, variables={}, home=""))
         front = Front(aggregate.router, lambda line: incoming.write(_as_from_server(server, line)), 1 << 24)
         aggregate.tell_front = front.tell
         async with aggregate.running(), anyio.create_task_group() as tasks:

@@ -17,11 +17,12 @@ import anyio
 
 from loop_steps.loop import MeasuredLoop
 from search_mcp.aggregate import Aggregate
-from search_mcp.backend.last_uses import LastUses
-from search_mcp.backend.process import BULK_BYTES, Command
-from search_mcp.backend.surroundings import LastCall, Surroundings
-from search_mcp.background import Errands
-from search_mcp.cache import CatalogCache
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.dependencies import Dependencies, LastCall
+from search_mcp.backends.last_uses import LastUses
+from search_mcp.backends.process.child import BULK_BYTES
+from search_mcp.backends.process.launching import Command
+from search_mcp.background import FileQueue
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.front import Front
 
@@ -61,7 +62,7 @@ class Hostile:
     """What the client reads."""
     raw: Mapping[str, bytes] = field(default_factory=dict)
     """Results by method, as bytes where no JSON library writes them."""
-    last_words: str = ""
+    stderr_tail: str = ""
     """Its stderr; then it exits when it is called."""
 
 
@@ -88,7 +89,7 @@ class _Process:
         request = json.loads(data)
         if "id" not in request or "method" not in request:
             return
-        if request["method"] == "tools/call" and self._says.last_words:
+        if request["method"] == "tools/call" and self._says.stderr_tail:
             self._ended = True
             self._loop.call_soon(self._on_end)
             return
@@ -112,8 +113,8 @@ class _Process:
     def resume_reading(self) -> None: ...
     def signal_tree(self, number: int) -> None: ...
 
-    def last_words(self) -> str:
-        return self._says.last_words
+    def stderr_tail(self) -> str:
+        return self._says.stderr_tail
 
     def exit_code(self) -> int | None:
         return 1 if self._ended else None
@@ -158,7 +159,7 @@ class Visit:
         self._servers = {name: (each, _answers(each)) for name, each in (("hostile", says), ("quiet", Hostile()))}
         self._says = says
         self._next = 0
-        self._errands = Errands()
+        self._errands = FileQueue()
         self._ended = anyio.Event()
 
     def goes(self) -> None:
@@ -240,7 +241,7 @@ class Visit:
         self.loop.call_soon(act, *args)
 
     def _start(self) -> None:
-        world = Surroundings(
+        world = Dependencies(
             spawn=self._spawn,
             clock=self.loop.time,
             last_call=LastCall(self.loop.time),
@@ -248,7 +249,7 @@ class Visit:
             wall_clock=time.time,
             cache=CatalogCache(self._folder / "cache"),
             last_uses=LastUses(self._folder / "uses"),
-            errands=self._errands,
+            file_queue=self._errands,
             variables={},
             home="/home/test",
         )

@@ -50,9 +50,9 @@ def test_two_signals_end_everything_too(serve: Serve) -> None:
 
 PATIENT = """
 from search_mcp import server
-from search_mcp.backend import process
+from search_mcp.backends.process import child
 
-server.LAST_ANSWERS_SECONDS = process.CLOSE_SECONDS = process.TERM_SECONDS = 3600.0
+server.LAST_ANSWERS_SECONDS = child.CLOSE_SECONDS = child.TERM_SECONDS = 3600.0
 """
 
 

@@ -17,7 +17,7 @@ from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Entry, Offer, Page, ServerFacts, Status
+from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
 from search_mcp.wire import payload
 
@@ -45,7 +45,7 @@ class Place:
         return {name: ServerFacts(description, ()) for name in servers}
 
     def put(self, server: str, entries: Iterable[Entry]) -> None:
-        self.catalog.put(server, Kind.TOOLS, Page(tuple(entries)))
+        self.catalog.put(server, Kind.TOOLS, ServerList(tuple(entries)))
 
     def answer(self, query: str, **more: Any) -> tuple[str, Any]:
         """Text and data; an answer to a query is never an error."""
@@ -322,6 +322,8 @@ def test_another_configuration_makes_anew_only_what_it_changed() -> None:
 def test_a_title_that_is_learnt_later_is_searched() -> None:
     place = Place({"a": [entry("bake")], "b": [entry("cook")]})
     assert place.names("zebra") == []
-    place.statuses[1] = Status("b", "ready", offer=Offer("x", Era.LEGACY, frozenset(), title="Zebra"))
+    place.statuses[1] = Status(
+        "b", "ready", capabilities=ServerCapabilities("x", Era.LEGACY, frozenset(), title="Zebra")
+    )
     place.put("b", [entry("cook")])
     assert place.names("zebra") == ["b.cook"]

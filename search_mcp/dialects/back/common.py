@@ -14,7 +14,7 @@ from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import is_wanted
 from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
-from search_mcp.model.servers import Entry, Freshness, News, Offer, Page, TaskChanged
+from search_mcp.model.servers import Entry, Freshness, News, ServerCapabilities, ServerList, TaskChanged
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import BackendAnswered
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, UnsetType
@@ -96,7 +96,7 @@ def tell_of_task(server: str, change: Fields, tell: Callable[[News], None]) -> N
         tell(TaskChanged(server, admitted))
 
 
-def read_offer(result: Fields, revision: str, era: Era) -> Offer:
+def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerCapabilities:
     """Read what a server says of itself, leniently."""
     declared = result.get("capabilities")
     is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
@@ -108,7 +108,7 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
     if info is None:
         info = payload.picked(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
     about = payload.picked(info, "title", "name")
-    return Offer(
+    return ServerCapabilities(
         revision=revision,
         era=era,
         # A server that offers nothing at all is asked for its lists all the same: toy servers forget.
@@ -127,7 +127,7 @@ def read_offer(result: Fields, revision: str, era: Era) -> Offer:
     )
 
 
-async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> Page:
+async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> ServerList:
     """Read the pages of one list; what cannot be read is left out, by name, and costs nothing else.
 
     Nothing more is asked for once the list is as long as a server's lists may be.
@@ -159,7 +159,7 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
     else:
         reading.rejected.append(f"the list has more than {MAX_PAGES:,} pages; the rest of it is left out")
     shortest = Freshness(min(fresh.ttl_ms for fresh in freshness), all(fresh.public for fresh in freshness))
-    return Page(tuple(reading.entries.values()), shortest, reading.remarks(has_more=cursor is not None))
+    return ServerList(tuple(reading.entries.values()), shortest, reading.remarks(has_more=cursor is not None))
 
 
 class _Reading:

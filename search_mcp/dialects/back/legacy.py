@@ -12,8 +12,8 @@ from search_mcp.dialects import asking, names
 from search_mcp.dialects.back.common import (
     outcome,
     read_notice,
-    read_offer,
     read_pages,
+    read_server_capabilities,
     talked_to,
     targeted,
     tell_of_task,
@@ -22,7 +22,15 @@ from search_mcp.dialects.params import cancellation, on_cancelled, read_params, 
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.model.calls import Call, Caller, Newest, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
-from search_mcp.model.servers import ElicitationComplete, ListChanged, LogMessage, News, Offer, Opening, ResourceUpdated
+from search_mcp.model.servers import (
+    ElicitationComplete,
+    ListChanged,
+    LogMessage,
+    News,
+    Opening,
+    ResourceUpdated,
+    ServerCapabilities,
+)
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, method_not_found
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
@@ -54,7 +62,7 @@ LONGEST_REVISION = 40
 """Characters of an unknown revision that an error repeats."""
 
 
-async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
+async def initialize(peer: Peer, opening: Opening, revision: str) -> ServerCapabilities:
     """Open a backend as the client would: with its capabilities and, where it said so, its name.
 
     Raises:
@@ -76,7 +84,7 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> Offer:
         # "If the client does not support the version in the server's response, it SHOULD disconnect."
         raise UnknownRevisionError(agreed)
     peer.notify(names.INITIALIZED, None)
-    return read_offer(result, agreed, Era.LEGACY)
+    return read_server_capabilities(result, agreed, Era.LEGACY)
 
 
 def _mirrored(opening: Opening) -> Fields:
@@ -98,13 +106,13 @@ class BackLegacy:
         self,
         server: str,
         peer: Peer,
-        offer: Offer,
+        server_capabilities: ServerCapabilities,
         opening: Opening,
         tell: Callable[[News], None],
         stale: Callable[[Kind], None],
         lost: Callable[[], WireError],
     ) -> None:
-        self.offer = offer
+        self.capabilities = server_capabilities
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
@@ -126,7 +134,7 @@ class BackLegacy:
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
             return NOTHING
         self._calls[call] = None
-        if self.offer.logging:
+        if self.capabilities.logging:
             self._set_level_for(call.caller.log_level)
 
         def settle(answer: Answer) -> None:
@@ -206,7 +214,7 @@ class BackLegacy:
             self.set_log_level(level)
 
     def set_log_level(self, level: str) -> None:
-        if self.offer.logging:
+        if self.capabilities.logging:
             self._level = level
             self._peer.request(names.SET_LEVEL, {"level": level}, lambda _answer: None)
 

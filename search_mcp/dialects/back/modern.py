@@ -13,8 +13,8 @@ from search_mcp.dialects import asking, detect, names
 from search_mcp.dialects.back.common import (
     outcome,
     read_notice,
-    read_offer,
     read_pages,
+    read_server_capabilities,
     talked_to,
     targeted,
     tell_of_task,
@@ -22,7 +22,7 @@ from search_mcp.dialects.back.common import (
 from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
-from search_mcp.model.servers import ListChanged, LogMessage, News, Offer, Opening, ResourceUpdated
+from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
 from search_mcp.wire.errors import BackendAnswered, WireError
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
@@ -38,7 +38,7 @@ _LISTENING = {Action.SUBSCRIBE: 1, Action.UNSUBSCRIBE: -1, Action.FOLLOW_TASK: 1
 """What is no request here but changes what we listen to, and by how much."""
 
 
-async def discover(peer: Peer, opening: Opening) -> Offer | None:
+async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
     """Probe a backend; `None` if its answer is no modern server's.
 
     Raises:
@@ -55,7 +55,7 @@ async def discover(peer: Peer, opening: Opening) -> Offer | None:
         log.debug("= server/discover refused: %s", refused)
         return None
     revisions = detect.modern_revisions(result)
-    return read_offer(payload.fields(result), revisions[0], Era.MODERN) if revisions else None
+    return read_server_capabilities(payload.fields(result), revisions[0], Era.MODERN) if revisions else None
 
 
 def _refuse_foreign_revisions(refused: BackendAnswered) -> None:
@@ -79,13 +79,13 @@ class BackModern:
         self,
         server: str,
         peer: Peer,
-        offer: Offer,
+        server_capabilities: ServerCapabilities,
         opening: Opening,
         tell: Callable[[News], None],
         stale: Callable[[Kind], None],
         lost: Callable[[], WireError],
     ) -> None:
-        self.offer = offer
+        self.capabilities = server_capabilities
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._opening = opening
         self._calls: dict[Call, None] = {}  # in flight, oldest first
@@ -95,7 +95,7 @@ class BackModern:
         self._pause = SHORTEST_PAUSE
         self._uris: Counter[str] = Counter()
         self._tasks: Counter[str] = Counter()
-        if offer.notifies:
+        if server_capabilities.notifies:
             self._listen()
 
     # To the backend
@@ -128,7 +128,7 @@ class BackModern:
         return cancel
 
     def _stamped(self, call: Call) -> dict[str, object]:
-        meta = _meta(self.offer.revision, call.caller.capabilities, call.caller.info)
+        meta = _meta(self.capabilities.revision, call.caller.capabilities, call.caller.info)
         level = call.caller.log_level
         if level is None and self._opening.era is Era.LEGACY:
             # "If no logging/setLevel request has been sent from the client, the server MAY decide which messages
@@ -176,7 +176,7 @@ class BackModern:
             BackendAnswered, ConnectionEndedError, ValueError: it cannot be had.
         """
         await self._hear_again()
-        meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
+        meta = _meta(self.capabilities.revision, self._opening.capabilities, self._opening.info)
 
         async def ask(method: str, params: Fields) -> Raw:
             return await self._peer.ask(method, {**params, names.META: meta})
@@ -203,12 +203,12 @@ class BackModern:
 
     def _listen(self) -> None:
         """Open one stream for all we want to hear; a new one replaces it before it is closed."""
-        wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.offer.notifies}
+        wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.capabilities.notifies}
         if uris := sorted(+self._uris):
             wanted[names.LISTEN_URIS] = uris
         if tasks := sorted(+self._tasks):
             wanted[names.LISTEN_TASKS] = tasks
-        meta = _meta(self.offer.revision, self._opening.capabilities, self._opening.info)
+        meta = _meta(self.capabilities.revision, self._opening.capabilities, self._opening.info)
         params = {"notifications": wanted, names.META: meta}
         previous = self._listening
         self._acknowledged = self._ended = False
@@ -227,7 +227,7 @@ class BackModern:
             return
         log.info("= %s: it ended our subscription; opened again in %g s", self._server, self._pause)
         self._ended = True
-        for kind in self.offer.notifies or self.offer.kinds:
+        for kind in self.capabilities.notifies or self.capabilities.kinds:
             self._stale(kind)  # whoever reads a list again has the stream opened before
 
     async def _hear_again(self) -> None:

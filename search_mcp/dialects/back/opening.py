@@ -12,7 +12,7 @@ from search_mcp.dialects import BackDialect, names
 from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, initialize
 from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import News, Offer, Opening
+from search_mcp.model.servers import News, Opening, ServerCapabilities
 from search_mcp.wire.errors import BackendAnswered, WireError
 from search_mcp.wire.peer import Peer
 
@@ -25,7 +25,9 @@ class CannotSpeakError(CannotOpenError):
     """It speaks no revision that is served here: to start it again would change nothing."""
 
 
-async def negotiate(peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float) -> Offer:
+async def negotiate(
+    peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float
+) -> ServerCapabilities:
     """Open a backend; `pinned` is a revision, or anything else for whatever it speaks, tried in the era `first`.
 
     Raises:
@@ -45,14 +47,14 @@ async def negotiate(peer: Peer, opening: Opening, *, pinned: str, first: Era, pr
         raise CannotOpenError(f"it refused to be opened: {exc}") from exc
 
 
-async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float) -> Offer:
+async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float) -> ServerCapabilities:
     if first is Era.MODERN:
         # "The server returns any other error, or does not respond within a reasonable timeout: the
         # server is legacy. Fall back to the `initialize` handshake."
         with anyio.move_on_after(probe_seconds):
-            offer = await discover(peer, opening)
-            if offer is not None:
-                return offer
+            server_capabilities = await discover(peer, opening)
+            if server_capabilities is not None:
+                return server_capabilities
     try:
         return await initialize(peer, opening, names.LEGACY[0] if opening.era is Era.MODERN else opening.revision)
     except UnknownRevisionError as exc:
@@ -64,22 +66,22 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
         return await _discover(peer, opening, f"it refused initialize: {refused}")
 
 
-async def _discover(peer: Peer, opening: Opening, otherwise: str) -> Offer:
-    offer = await discover(peer, opening)
-    if offer is None:
+async def _discover(peer: Peer, opening: Opening, otherwise: str) -> ServerCapabilities:
+    server_capabilities = await discover(peer, opening)
+    if server_capabilities is None:
         raise CannotOpenError(otherwise)
-    return offer
+    return server_capabilities
 
 
 def back_dialect(
     server: str,
     peer: Peer,
-    offer: Offer,
+    server_capabilities: ServerCapabilities,
     opening: Opening,
     tell: Callable[[News], None],
     stale: Callable[[Kind], None],
     lost: Callable[[], WireError],
 ) -> BackDialect:
     """Make the dialect for what was negotiated."""
-    dialect = BackModern if offer.era is Era.MODERN else BackLegacy
-    return dialect(server, peer, offer, opening, tell, stale, lost)
+    dialect = BackModern if server_capabilities.era is Era.MODERN else BackLegacy
+    return dialect(server, peer, server_capabilities, opening, tell, stale, lost)

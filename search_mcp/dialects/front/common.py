@@ -4,7 +4,7 @@ Decides what a well-formed request is; each era's dialect decides what to answer
 """
 
 from search_mcp import __version__
-from search_mcp.dialects import Offered, names
+from search_mcp.dialects import MergedCapabilities, names
 from search_mcp.model.names import Action, Ask, Kind
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, method_not_found
@@ -17,7 +17,7 @@ DEEPEST_CAPABILITY = 4
 SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
 
 
-def capabilities(offered: Offered) -> dict[str, object]:
+def capabilities(offered: MergedCapabilities) -> dict[str, object]:
     """Write what all backends together can do as one server's capabilities."""
     body: dict[str, object] = {"tools": {"listChanged": True}}
     if Kind.PROMPTS in offered.kinds:

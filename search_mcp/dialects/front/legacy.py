@@ -113,7 +113,7 @@ class FrontLegacy:
         self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))
         answer = {
             "protocolVersion": revision,
-            "capabilities": capabilities(self._gateway.offered()),
+            "capabilities": capabilities(self._gateway.capabilities()),
             "serverInfo": SERVER_INFO,
             "instructions": self._gateway.instructions(self.viewer),
         }
@@ -123,7 +123,7 @@ class FrontLegacy:
         level = payload.string(params.get("level"))
         if level not in names.LOG_LEVELS:
             raise invalid_params(f"Invalid params: level must be one of {', '.join(names.LOG_LEVELS)}")
-        if not self._gateway.offered().logging:
+        if not self._gateway.capabilities().logging:
             raise ProtocolError(messages.METHOD_NOT_FOUND, f"Method not found: {names.SET_LEVEL} (no server logs)")
         self.log_level = level
         self._gateway.set_log_level(level)

@@ -102,7 +102,7 @@ class FrontModern:
     def _discover(self, request: Request, viewer: Viewer) -> None:
         body: dict[str, object] = {
             "supportedVersions": names.MODERN,
-            "capabilities": capabilities(self._gateway.offered()),
+            "capabilities": capabilities(self._gateway.capabilities()),
             "instructions": self._gateway.instructions(viewer),
         }
         fields = {key: payload.encode(value) for key, value in body.items()}
@@ -219,7 +219,7 @@ class FrontModern:
     # Subscriptions
 
     def _listen(self, request: Request, params: Fields, envelope: detect.Envelope) -> None:
-        wanted = read_filter(params, self._gateway.offered(), self._gateway.can_subscribe, envelope.capabilities)
+        wanted = read_filter(params, self._gateway.capabilities(), self._gateway.can_subscribe, envelope.capabilities)
         sender = self._sender(envelope)
         subscription = Subscription(self._peer, request, sender, wanted)
         self._subscriptions[request] = subscription

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from search_mcp.dialects import Offered, names
+from search_mcp.dialects import MergedCapabilities, names
 from search_mcp.dialects.params import extensions
 from search_mcp.model.calls import Caller
 from search_mcp.model.names import Action, Kind
@@ -71,7 +71,9 @@ class Subscription(Struct, eq=False):
         self.peer.notify(method, {**params, names.META: meta})
 
 
-def read_filter(params: Fields, offered: Offered, can_subscribe: Callable[[str], bool], capabilities: Fields) -> Filter:
+def read_filter(
+    params: Fields, offered: MergedCapabilities, can_subscribe: Callable[[str], bool], capabilities: Fields
+) -> Filter:
     """Read what a client asks to hear of.
 
     Raises:

@@ -16,32 +16,32 @@ print("survived", flush=True)
 """
 STARTS_ONE = f"""
 import subprocess, sys
-from search_mcp.backend.guardian import Guardian
-guardian = Guardian()
-guardian.start()
-with guardian.expecting() as announce:
+from search_mcp.backends.process.reaper import Reaper
+reaper = Reaper()
+reaper.start()
+with reaper.expecting() as announce:
     subprocess.Popen(
         [sys.executable, "-c", {STUBBORN!r}], start_new_session=True, preexec_fn=announce, stdin=subprocess.PIPE
     ).wait()
 """
 FORGETS = """
 import contextlib, os, subprocess
-from search_mcp.backend.guardian import Guardian
-guardian = Guardian()
-guardian.start()
+from search_mcp.backends.process.reaper import Reaper
+reaper = Reaper()
+reaper.start()
 end, held = os.pipe()
 @contextlib.contextmanager
 def born(script, descriptor):
-    with guardian.expecting() as announce:
+    with reaper.expecting() as announce:
         options = {"start_new_session": True, "preexec_fn": announce, "pass_fds": [descriptor]}
         yield subprocess.Popen(["sh", "-c", script], **options)
 with born("sleep 60; echo kept", held):
     pass
 with born(f"cat <&{end}; echo dismissed", end) as dismissed:
-    guardian.dismiss(dismissed.pid)
+    reaper.dismiss(dismissed.pid)
 with contextlib.suppress(OSError), born(f"cat <&{end}; echo given up", end):
     raise OSError
-with contextlib.suppress(OSError), guardian.expecting():
+with contextlib.suppress(OSError), reaper.expecting():
     raise OSError  # before any child was there
 """
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from search_mcp.backend.last_uses import RECENT_SECONDS, LastUses
+from search_mcp.backends.last_uses import RECENT_SECONDS, LastUses
 from search_mcp.config.schema import ServerConfig
 
 SERVER = ServerConfig(name="box", command="uvx", args=("toolbox",))

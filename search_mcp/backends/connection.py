@@ -9,8 +9,9 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from search_mcp.backend.process import Child, Command
-from search_mcp.backend.surroundings import Surroundings
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.process.child import Child
+from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
@@ -34,29 +35,29 @@ EARLY_BYTES = 1 << 20
 """What a backend may send before it is open and still be heard."""
 
 
-class Life:
+class Connection:
     """A process that runs, or ran: the `Receiver` of its connection."""
 
     child: Child
 
-    def __init__(self, config: ServerConfig, surroundings: Surroundings) -> None:
-        self.peer = Peer(config.name, self._write, self, surroundings.max_message_bytes, header=None)
+    def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
+        self.peer = Peer(config.name, self._write, self, dependencies.max_message_bytes, header=None)
         self.dialect: BackDialect | None = None  # only while calls are for this life
         self.over = asyncio.Event()  # it ended, or is to end
-        self._config, self._last_call = config, surroundings.last_call
+        self._config, self._last_call = config, dependencies.last_call
         self._early: list[Callable[[], None]] = []  # what it said before it was open
         self._early_bytes = 0
         self._noise = 0  # lines on its stdout that were no messages
 
     @classmethod
-    async def begin(cls, config: ServerConfig, command: Command, surroundings: Surroundings) -> "Life":
+    async def begin(cls, config: ServerConfig, command: Command, dependencies: Dependencies) -> "Connection":
         """Start the process.
 
         Raises:
             OSError, ValueError: it cannot be started.
         """
-        life = cls(config, surroundings)
-        life.child = await surroundings.spawn(command, life._on_bytes, life._on_end)
+        life = cls(config, dependencies)
+        life.child = await dependencies.spawn(command, life._on_bytes, life._on_end)
         log.info("= %s: started as pid %d", config.name, life.child.pid)
         return life
 
@@ -95,7 +96,7 @@ class Life:
 
     def with_last_words(self, how: str) -> str:
         """Add the end of its stderr, without secrets, to what is said of it."""
-        words = redact(self.child.last_words(), self._config.secrets)
+        words = redact(self.child.stderr_tail(), self._config.secrets)
         if len(words) > LAST_WORDS:
             _, _, whole_lines = words[-LAST_WORDS:].partition("\n")
             words = whole_lines or words[-LAST_WORDS:]

@@ -41,7 +41,7 @@ kill "$!"
 """It waits for one byte; then it gives the process 0.9 seconds, unless the pipe from it closes before."""
 
 
-class Guardian:
+class Reaper:
     """The shell and the pipe to it. A child's group has the number of the child."""
 
     def __init__(self) -> None:
@@ -105,9 +105,9 @@ def last_resort() -> Iterator[None]:
 def _start(script: str, *arguments: str) -> int:
     """Start a shell that outlives us; return the pipe to it."""
     reading, writing = os.pipe()
-    os.set_blocking(writing, False)  # a guardian that was stopped must not stop us
+    os.set_blocking(writing, False)  # a reaper that was stopped must not stop us
     try:
-        # A session of its own: a signal to our whole group must not take the guardian first.
+        # A session of its own: a signal to our whole group must not take the reaper first.
         shell = subprocess.Popen(
             ["/bin/sh", "-c", script, "sh", *arguments],
             stdin=reading,

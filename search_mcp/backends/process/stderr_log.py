@@ -53,7 +53,7 @@ def split_time(line: str) -> tuple[str | None, str]:
     return (match[1], line[match.end() :]) if match else (None, line)
 
 
-class Journal:
+class StderrLog:
     """One backend's stderr. Without a path only the tail is kept."""
 
     def __init__(

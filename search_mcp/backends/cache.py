@@ -17,13 +17,13 @@ from pathlib import Path
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import write_whole
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Entry, Offer, Opening, Page
+from search_mcp.model.servers import Entry, Opening, ServerCapabilities, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, Struct, field
 
 log = logging.getLogger(__name__)
 
-VERSION = 4
+VERSION = 5
 """Version of the file format, the model's structs in it included; it is part of every file's name."""
 VERDICT_SECONDS = 86_400.0
 """How long it is believed that a backend does not speak the client's era; then it is asked again."""
@@ -38,8 +38,8 @@ KEPT_SECONDS = 180 * 86_400.0
 class Record(Struct, frozen=True):
     """A backend as it was when last seen. Lists that are not in it could not be had."""
 
-    offer: Offer
-    pages: Mapping[Kind, Page] = field(default_factory=dict)
+    capabilities: ServerCapabilities
+    pages: Mapping[Kind, ServerList] = field(default_factory=dict)
 
 
 class Failure(Struct, frozen=True):
@@ -63,14 +63,14 @@ class _WrittenPage(Struct, frozen=True):
 class _Written(Struct, frozen=True):
     """A record as its file has it."""
 
-    offer: Offer
+    capabilities: ServerCapabilities
     pages: dict[str, _WrittenPage]
 
 
 class _Unread(Struct, frozen=True):
     """The same with its lists as they are written."""
 
-    offer: Offer
+    capabilities: ServerCapabilities
     pages: Raw
 
 
@@ -140,8 +140,10 @@ class CatalogCache:
     def _read(self, path: Path) -> Record | None:
         try:
             written = payload.typed(path.read_bytes(), _Written)
-            pages = {Kind(name): Page(page.entries, rejected=page.rejected) for name, page in written.pages.items()}
-            return Record(written.offer, pages)
+            pages = {
+                Kind(name): ServerList(page.entries, rejected=page.rejected) for name, page in written.pages.items()
+            }
+            return Record(written.capabilities, pages)
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as exc:
@@ -158,7 +160,7 @@ class CatalogCache:
     def store(self, key: Key, record: Record) -> None:
         """Write a record; a folder that cannot be written costs the cache and nothing else."""
         pages = {kind.value: _WrittenPage(page.entries, page.rejected) for kind, page in record.pages.items()}
-        written = _Unread(record.offer, payload.encode(pages))
+        written = _Unread(record.capabilities, payload.encode(pages))
         path = self._path(key)
         with contextlib.suppress(OSError, ValueError):
             # The lists are compared as bytes: to decode long ones would hold up the whole process, threads or not.

@@ -18,7 +18,7 @@ from search_mcp.files import locked, write_whole
 from search_mcp.wire import payload
 
 if TYPE_CHECKING:
-    from search_mcp.baseline import Listed, Open, Record, Verdict
+    from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
 
 PATIENCE_SECONDS = 5.0
 """How long another process may be at the records before nothing is remembered: it was stopped in the midst of it."""
@@ -172,4 +172,4 @@ def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
 
 
 def _rules() -> Any:
-    return import_module("search_mcp.baseline")  # with the first list, not at the start
+    return import_module("search_mcp.backends.pin_records")  # with the first list, not at the start

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.backend.journal import FILE_BYTES, LINE_BYTES, TAIL_BYTES, Journal, file_name, split_time
+from search_mcp.backends.process.stderr_log import FILE_BYTES, LINE_BYTES, TAIL_BYTES, StderrLog, file_name, split_time
 
 EPOCH = b"1970-01-01T00:00:00Z "
 
@@ -24,7 +24,7 @@ def texts(path: Path) -> list[str]:
 
 def test_every_line_begins_with_the_time_it_was_written_at(tmp_path: Path) -> None:
     path, times = tmp_path / "s.log", iter([1_795_373_801.0, 1_795_373_802.9, 1_795_373_803.0])
-    journal = Journal(path, clock=lambda: next(times))
+    journal = StderrLog(path, clock=lambda: next(times))
     journal.started(412)
     for piece in (b"one", b"\n\ntwo 10%\r20%\r\nthr", b"ee \xff\n"):
         journal.write(piece)
@@ -39,7 +39,7 @@ def test_every_line_begins_with_the_time_it_was_written_at(tmp_path: Path) -> No
 
 
 def test_the_tail_has_neither_times_nor_starts(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "s.log")
+    journal = StderrLog(tmp_path / "s.log")
     journal.started(412)
     journal.write(b"last\nwords\n")
     assert journal.tail() == "last\nwords"
@@ -49,7 +49,7 @@ def test_the_tail_has_neither_times_nor_starts(tmp_path: Path) -> None:
 def test_a_start_is_on_a_line_of_its_own(tmp_path: Path, before: bytes) -> None:
     path = tmp_path / "s.log"
     path.write_bytes(before)
-    Journal(path, clock=at_epoch).started(412)
+    StderrLog(path, clock=at_epoch).started(412)
     *others, started = path.read_bytes().splitlines()
     assert started == EPOCH + b"--- started, pid 412 ---"
     assert others == before.splitlines()
@@ -58,7 +58,7 @@ def test_a_start_is_on_a_line_of_its_own(tmp_path: Path, before: bytes) -> None:
 def test_two_runs_follow_each_other_line_by_line(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
     for pid in (1, 2):
-        journal = Journal(path)
+        journal = StderrLog(path)
         journal.started(pid)
         journal.write(b"no end of line")
         journal.close()
@@ -82,7 +82,7 @@ def test_the_time_of_a_line(line: str, split: tuple[str | None, str]) -> None:
 
 
 def test_the_end_is_kept_whatever_came_before() -> None:
-    journal = Journal(None)
+    journal = StderrLog(None)
     for number in range(2000):
         journal.write(b"line %d\n" % number)
     assert journal.tail().endswith("line 1999")
@@ -91,7 +91,7 @@ def test_the_end_is_kept_whatever_came_before() -> None:
 
 def test_a_file_is_limited_and_one_older_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "s.log"
-    journal = Journal(path)
+    journal = StderrLog(path)
     for _ in range(5):
         journal.write(b"x" * (FILE_BYTES // 2) + b"\n")
     sizes = {each.name: each.stat().st_size for each in path.parent.iterdir()}
@@ -100,13 +100,13 @@ def test_a_file_is_limited_and_one_older_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_file_of_many_short_lines_is_limited_with_their_times(tmp_path: Path) -> None:
-    Journal(tmp_path / "s.log").write(b"\n" * (FILE_BYTES // 4))
+    StderrLog(tmp_path / "s.log").write(b"\n" * (FILE_BYTES // 4))
     assert all(each.stat().st_size <= FILE_BYTES + 2 * LINE_BYTES for each in tmp_path.iterdir())
 
 
 def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
-    journal = Journal(tmp_path / "taken" / "s.log")
+    journal = StderrLog(tmp_path / "taken" / "s.log")
     journal.write(b"last\n")
     journal.write(b"words\n")
     assert journal.tail() == "last\nwords"
@@ -118,7 +118,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path, cap
 
 def test_what_another_of_us_put_aside_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
-    ours, theirs = Journal(path), Journal(path)
+    ours, theirs = StderrLog(path), StderrLog(path)
     ours.write(b"o" * (FILE_BYTES - len(EPOCH) - 1) + b"\n")
     theirs.write(b"t\n")
     ours.write(b"ours\n")
@@ -130,8 +130,8 @@ def test_what_another_of_us_put_aside_is_not_replaced(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from search_mcp.backend.journal import Journal
-journal = Journal(Path(sys.argv[1]))
+from search_mcp.backends.process.stderr_log import StderrLog
+journal = StderrLog(Path(sys.argv[1]))
 for number in range(3000):
     journal.write(f"{sys.argv[2]} {number} {'x' * 60}\\n".encode())
 """
@@ -147,7 +147,7 @@ def test_several_of_us_write_one_file_and_no_line_is_lost_or_torn(tmp_path: Path
 
 def test_a_secret_reaches_the_file_in_no_piece(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
-    journal = Journal(path, {"s3cret", "s3cret-and-more"})
+    journal = StderrLog(path, {"s3cret", "s3cret-and-more"})
     for piece in (b"token s3c", b"ret, then s3cret-and", b"-more\nnext ", b"s3cret"):
         journal.write(piece)
     journal.close()
@@ -156,21 +156,21 @@ def test_a_secret_reaches_the_file_in_no_piece(tmp_path: Path) -> None:
 
 def test_a_secret_that_is_no_utf_8_reaches_the_file_neither(tmp_path: Path) -> None:
     secret = b"s3cr3t-\xfc"
-    journal = Journal(tmp_path / "s.log", [secret.decode(errors="surrogateescape")])
+    journal = StderrLog(tmp_path / "s.log", [secret.decode(errors="surrogateescape")])
     journal.write(b"no " + secret + b"\n")
     assert texts(tmp_path / "s.log") == ["no ***"]
 
 
 def test_a_secret_in_a_line_too_long_to_wait_for_reaches_the_file_in_no_piece(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
-    journal = Journal(path, {"s3cret"})
+    journal = StderrLog(path, {"s3cret"})
     for piece in (b"x" * LINE_BYTES + b" s3c", b"ret ", b"y" * LINE_BYTES, b" end\n"):
         journal.write(piece)
     assert texts(path) == ["x" * LINE_BYTES + " *** " + "y" * LINE_BYTES + " end"]
 
 
 def test_a_line_without_end_is_written_all_the_same(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "s.log", clock=at_epoch)
+    journal = StderrLog(tmp_path / "s.log", clock=at_epoch)
     journal.write(b"x" * (LINE_BYTES + 1))
     assert (tmp_path / "s.log").read_bytes() == EPOCH + b"x" * (LINE_BYTES + 1)
     journal.close()

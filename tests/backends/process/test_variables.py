@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.backend.environment import (
+from search_mcp.backends.process.variables import (
     batch_line,
     child_environment,
     completed_path,

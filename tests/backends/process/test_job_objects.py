@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from search_mcp.backend.jobs import Jobs
+from search_mcp.backends.process.job_objects import JobTrees
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Recorded:
 
 def test_we_are_in_a_job_before_the_first_child_is_born() -> None:
     objects = Recorded()
-    jobs = Jobs(objects)
+    jobs = JobTrees(objects)
     jobs.start()
     jobs.start()
     assert objects.asked == [("create",), ("take_us", 1)]
@@ -51,7 +51,7 @@ def test_we_are_in_a_job_before_the_first_child_is_born() -> None:
 
 def test_a_child_has_a_job_of_its_own_until_it_is_gone() -> None:
     objects = Recorded()
-    jobs = Jobs(objects)
+    jobs = JobTrees(objects)
     jobs.watch(100)
     jobs.watch(200)
     jobs.signal(100, signal.SIGTERM)
@@ -66,14 +66,14 @@ def test_a_child_has_a_job_of_its_own_until_it_is_gone() -> None:
 
 @pytest.mark.parametrize("refuses", ["create", "take_us"])
 def test_children_are_started_even_if_we_get_no_job(refuses: str, caplog: pytest.LogCaptureFixture) -> None:
-    Jobs(Recorded((refuses,))).start()
+    JobTrees(Recorded((refuses,))).start()
     assert "Access is denied" in caplog.text
 
 
 @pytest.mark.parametrize("refuses", ["create", "take"])
 def test_a_child_without_a_job_is_ended_alone(refuses: str) -> None:
     objects = Recorded((refuses,))
-    jobs = Jobs(objects)
+    jobs = JobTrees(objects)
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         jobs.watch(child.pid)
         jobs.signal(child.pid, signal.SIGTERM)
@@ -83,7 +83,7 @@ def test_a_child_without_a_job_is_ended_alone(refuses: str) -> None:
 
 
 def test_what_windows_refuses_at_the_end_costs_nothing() -> None:
-    jobs = Jobs(Recorded(("terminate", "close")))
+    jobs = JobTrees(Recorded(("terminate", "close")))
     jobs.watch(100)
     jobs.signal(100, signal.SIGTERM)
     jobs.dismiss(100)

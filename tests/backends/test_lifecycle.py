@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.backend.lifecycle import Backoff, Event, State, advance
+from search_mcp.backends.lifecycle import Backoff, Event, State, advance
 
 LEADS_TO = {
     # given: {when: then}; every pair that is not here is a bug

@@ -14,9 +14,10 @@ import proactor
 import pytest
 from rich.pretty import pretty_repr
 
-from search_mcp.backend.guardian import Guardian
-from search_mcp.backend.journal import split_time
-from search_mcp.backend.process import REST_SECONDS, ChildProcess, Command, Spawner, is_program, spawn_options
+from search_mcp.backends.process.child import REST_SECONDS, ChildProcess
+from search_mcp.backends.process.launching import Command, Spawner, is_program, spawn_options
+from search_mcp.backends.process.reaper import Reaper
+from search_mcp.backends.process.stderr_log import split_time
 
 SECONDS = 30.0
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither groups nor signals")
@@ -32,8 +33,8 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
     return "asyncio", {"loop_factory": proactor.Loop}
 
 
-class Recorded(Guardian):
-    """A guardian that keeps what it was told."""
+class Recorded(Reaper):
+    """A reaper that keeps what it was told."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,7 +143,7 @@ async def test_the_end_is_told_once_with_the_code_and_the_last_words(tmp_path: P
     with anyio.fail_after(SECONDS):
         await ended.wait()
         await child.stop()
-    assert (heard.strip(), child.exit_code(), child.last_words(), ends) == (b"out", 7, "alas", 1)
+    assert (heard.strip(), child.exit_code(), child.stderr_tail(), ends) == (b"out", 7, "alas", 1)
     lines = [split_time(line) for line in log.read_text().splitlines()]
     assert [text for _, text in lines] == [f"--- started, pid {child.pid} ---", "alas"]
     assert all(time for time, _ in lines)
@@ -243,7 +244,7 @@ async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
 async def test_a_child_that_reads_nothing_of_all_it_asked_for_is_killed_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("search_mcp.backend.process.WRITE_LIMIT_BYTES", 1 << 16)
+    monkeypatch.setattr("search_mcp.backends.process.child.WRITE_LIMIT_BYTES", 1 << 16)
     unhandled: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: unhandled.append(context))
     ended = anyio.Event()
@@ -254,5 +255,5 @@ async def test_a_child_that_reads_nothing_of_all_it_asked_for_is_killed_once(
         await ended.wait()
         child.write(b"x" * (1 << 20))
         await child.stop()
-    assert child.last_words().count("reads nothing of all it asked for") == 1
+    assert child.stderr_tail().count("reads nothing of all it asked for") == 1
     assert unhandled == []

@@ -42,7 +42,7 @@ class JobObjects(Protocol):
     def close(self, job: int) -> None: ...
 
 
-class Jobs:
+class JobTrees:
     """Our own job and that of each child."""
 
     def __init__(self, objects: JobObjects) -> None:

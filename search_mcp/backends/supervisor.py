@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from search_mcp.backend import lifecycle
-from search_mcp.backend.environment import child_environment, find_program, missing_program
-from search_mcp.backend.journal import file_name
-from search_mcp.backend.known import Known
-from search_mcp.backend.life import Life
-from search_mcp.backend.lifecycle import Event, State
-from search_mcp.backend.limit import Limited
-from search_mcp.backend.process import Command, is_program
-from search_mcp.backend.surroundings import Surroundings
+from search_mcp.backends import lifecycle
+from search_mcp.backends.connection import Connection
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.known_lists import KnownLists
+from search_mcp.backends.lifecycle import Event, State
+from search_mcp.backends.process.launching import Command, is_program
+from search_mcp.backends.process.stderr_log import file_name
+from search_mcp.backends.process.variables import child_environment, find_program, missing_program
+from search_mcp.backends.time_limit import Limited
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
@@ -30,14 +30,14 @@ from search_mcp.dialects.back.opening import CannotOpenError, CannotSpeakError, 
 from search_mcp.model.calls import Call, Later
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
 from search_mcp.model.names import Action, Era, Kind
-from search_mcp.model.servers import News, Offer, Opening, StateChanged, Status
+from search_mcp.model.servers import News, Opening, ServerCapabilities, StateChanged, Status
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import NOTHING, SENT_REQUESTS, Cancel, Reason
 from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import Struct, altered
 
 if TYPE_CHECKING:
-    from search_mcp.baseline import Open
+    from search_mcp.backends.pin_records import Open
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +61,10 @@ class Supervisor:
         config: ServerConfig,
         tell: Callable[[News], None],
         later: Later,
-        surroundings: Surroundings,
+        dependencies: Dependencies,
     ) -> None:
-        self._config, self._tell, self._later, self._world = config, tell, later, surroundings
-        self._known = Known(config, tell, surroundings)
+        self._config, self._tell, self._later, self._world = config, tell, later, dependencies
+        self._known = KnownLists(config, tell, dependencies)
         self._known.on_compared = self._release_held
         self._state = State.STOPPED
         self._reason: str | None = None
@@ -73,7 +73,7 @@ class Supervisor:
         self._ready_at: float | None = None
         self._opening: Opening | None = None
         self._is_lazy = config.startup == "lazy"  # starts with its first call, stops when idle
-        self._life: Life | None = None
+        self._life: Connection | None = None
         self._subscriptions: _Subscriptions = {}  # made again in every life
         self._held: dict[_Held, None] = {}  # calls that came before it was ready, in order
         self._wanted = asyncio.Event()  # somebody needs it
@@ -106,7 +106,7 @@ class Supervisor:
             self._state.value,
             self._reason or (failure.reason if failure is not None else None),
             retry_after,
-            self._known.offer,
+            self._known.capabilities,
             self._start_seconds,
             failed_lately=self._known.failed_lately,
             is_about_changed=self._known.is_about_changed,
@@ -208,7 +208,7 @@ class Supervisor:
         """Carry out a call now, or as soon as it is ready; refuse it if it will not be."""
         self._world.last_call.note()
         if call.action is Action.CALL_TOOL and self._world.last_uses is not None:
-            self._world.last_uses.note(self._config, self._world.errands)
+            self._world.last_uses.note(self._config, self._world.file_queue)
         if self._life is not None and self._life.dialect is not None and self._life.child.is_congested():
             call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
             return NOTHING
@@ -412,16 +412,16 @@ class Supervisor:
             life.child.pause_reading()
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
-                offer = await negotiate(
+                server_capabilities = await negotiate(
                     life.peer,
                     opening,
                     pinned=self._config.protocol,
                     first=era,
                     probe_seconds=self._world.probe_seconds,
                 )
-            self._known.meet(offer)
+            self._known.meet(server_capabilities)
             self._start_seconds = self._world.clock() - started
-            await self._serve(life, opening, offer)
+            await self._serve(life, opening, server_capabilities)
         except ConnectionEndedError:
             raise _ExitedOnOpeningError(life.how_it_ended()) from None
         except CannotSpeakError as exc:
@@ -440,10 +440,10 @@ class Supervisor:
             await life.stop()
             self._life = None
 
-    async def _begin(self) -> Life:
+    async def _begin(self) -> Connection:
         command = self._command()
         try:
-            return await Life.begin(self._config, command, self._world)
+            return await Connection.begin(self._config, command, self._world)
         except (OSError, ValueError) as exc:
             raise EndedError(f"it could not be started: {exc}") from exc
 
@@ -471,11 +471,13 @@ class Supervisor:
     def _found(self, command: str, environment: Mapping[str, str]) -> str | None:
         return find_program(sys.platform, command, environment, self._config.cwd, is_program)
 
-    async def _serve(self, life: Life, opening: Opening, offer: Offer) -> None:
+    async def _serve(self, life: Connection, opening: Opening, server_capabilities: ServerCapabilities) -> None:
         def lost() -> WireError:
             return Lost(self.name, "ended during the call", self._ending or life.how_it_ended())
 
-        dialect = back_dialect(self.name, life.peer, offer, opening, self._known.hear, self._known.mark_stale, lost)
+        dialect = back_dialect(
+            self.name, life.peer, server_capabilities, opening, self._known.hear, self._known.mark_stale, lost
+        )
         life.open(dialect)
         self._reason = None
         self._ready_at = self._world.clock()

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Offer, Page
+from search_mcp.model.servers import ServerCapabilities, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Raw, Struct, altered, field
 
@@ -41,9 +41,9 @@ Seen = Mapping[str, Mapping[str, bytes]]
 class Listed(Struct, frozen=True):
     """What a server listed; `None` for what it was not asked for, or did not answer."""
 
-    tools: Page | None = None
-    prompts: Page | None = None
-    offer: Offer | None = None
+    tools: ServerList | None = None
+    prompts: ServerList | None = None
+    capabilities: ServerCapabilities | None = None
 
 
 class Record(Struct, frozen=True):
@@ -97,8 +97,8 @@ def seen(listed: Listed) -> Seen:
     for section, page in ((TOOLS, listed.tools), (PROMPTS, listed.prompts)):
         if page is not None:
             found[section] = {entry.key: canonical(entry.fields) for entry in page.entries}
-    if listed.offer is not None:
-        about = {"instructions": listed.offer.instructions, "title": listed.offer.title}
+    if listed.capabilities is not None:
+        about = {"instructions": listed.capabilities.instructions, "title": listed.capabilities.title}
         found[ABOUT] = {ABOUT: payload.encode_bytes(about)}
     return found
 
@@ -458,7 +458,7 @@ def read_version_1(data: bytes) -> Record:
     return Record(frozenset({TOOLS}) if digests else frozenset(), digests=digests)
 
 
-def marked(page: Page, kind: Kind, verdict: Verdict) -> Page:
+def marked(page: ServerList, kind: Kind, verdict: Verdict) -> ServerList:
     """Mark the entries of a page that are not accepted."""
     section = COMPARED[kind]
     changed, new = verdict.changed.get(section, frozenset()), verdict.new.get(section, frozenset())

@@ -7,22 +7,13 @@ with them: each child has a process group of its own, or a job object on Windows
 import asyncio
 import contextlib
 import logging
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import anyio
 
-from search_mcp.backend import jobs
-from search_mcp.backend.environment import batch_line
-from search_mcp.backend.guardian import Guardian
-from search_mcp.backend.journal import Journal
-from search_mcp.background import at_once
-from search_mcp.wire.structs import Struct
+from search_mcp.backends.process.stderr_log import StderrLog
 from search_mcp.wire.write_buffer import WriteBuffer
 
 log = logging.getLogger(__name__)
@@ -37,8 +28,6 @@ LAST_BYTES_SECONDS = 0.2
 REAP_SECONDS = 1.0
 """How long the system may take to report a killed child."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-_CREATE_NO_WINDOW = 0x08000000
-"""Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
 BITE_BYTES = 1 << 10
 BULK_BYTES = 1 << 16
 """How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
@@ -47,24 +36,6 @@ REST_SECONDS = 0.001
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
 asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
-
-
-class Command(Struct, frozen=True):
-    """What to run: a resolved program, its arguments, its whole environment, its folder."""
-
-    program: str
-    args: Sequence[str]
-    environment: Mapping[str, str]
-    cwd: str | None
-    log: Path | None = None
-    """Where its stderr is written to, without the secrets."""
-    secrets: frozenset[str] = frozenset()
-
-    def __repr__(self) -> str:
-        return f"<Command {self.program}>"  # the rest may hold secrets
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [("program", self.program)]
 
 
 class Child(Protocol):
@@ -80,22 +51,12 @@ class Child(Protocol):
 
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
-    def last_words(self) -> str: ...
+    def stderr_tail(self) -> str: ...
     def exit_code(self) -> int | None: ...
     def has_ended(self) -> bool: ...
     def signal_tree(self, number: int) -> None: ...
     async def stop(self) -> None:
         """Stop the whole tree: stdin closed, TERM, KILL, each step bounded."""
-        ...
-
-
-class Spawn(Protocol):
-    async def __call__(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Child:
-        """Start a child; `on_stdout` gets its bytes as they come, then `on_end` is called once.
-
-        Raises:
-            OSError: it cannot be started.
-        """
         ...
 
 
@@ -132,10 +93,10 @@ class ChildProcess(asyncio.SubprocessProtocol):
     """One child and its pipes."""
 
     def __init__(
-        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], journal: Journal, trees: Trees
+        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], journal: StderrLog, trees: Trees
     ) -> None:
         self._on_stdout, self._on_end = on_stdout, on_end
-        self._journal, self._trees = journal, trees
+        self._stderr_log, self._trees = journal, trees
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
         self._open = {1, 2}  # its outputs that are not closed, or not read to their end
@@ -164,13 +125,13 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._stdout: Any = stdout
         self._stdout.set_protocol(_Straight(self._on_output, stdout.get_protocol()))
         self._trees.watch(self.pid)
-        self._journal.started(self.pid)
+        self._stderr_log.started(self.pid)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:  # it was read before `connection_made`
             self._on_output(data)
         else:
-            self._journal.write(data)
+            self._stderr_log.write(data)
 
     def _on_output(self, data: bytes) -> None:
         # What is read at once is acted on at once, and a server that floods is not to hold up the others.
@@ -236,7 +197,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
             return
         self._surplus += len(data)
         if self._surplus > WRITE_LIMIT_BYTES:
-            self._journal.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
+            self._stderr_log.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
             self.signal_tree(_KILL)
             self._stdin.abort()
             self._is_deaf = True
@@ -267,8 +228,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
         if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() and not pipe.is_reading():
             pipe.resume_reading()
 
-    def last_words(self) -> str:
-        return self._journal.tail()
+    def stderr_tail(self) -> str:
+        return self._stderr_log.tail()
 
     def exit_code(self) -> int | None:
         code: int | None = self._running.get_returncode()
@@ -291,7 +252,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
             if not await self._exits_within(REAP_SECONDS):
                 log.error("! pid %d is still there after SIGKILL", self.pid)
             self._trees.dismiss(self.pid)
-            self._journal.close()
+            self._stderr_log.close()
             if self._stdin.unwritten():
                 self._stdin.abort()  # a daemon of its own may have it open, and would never read what waits
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -304,69 +265,3 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def signal_tree(self, number: int) -> None:
         self._trees.signal(self.pid, number)
-
-
-class Spawner:
-    """The real `Spawn`: every child a tree of its own."""
-
-    def __init__(self, trees: Trees | None = None, errands: Callable[[Callable[[], None]], None] = at_once) -> None:
-        self._trees, self._errands = trees or _trees(), errands
-        self._one_at_a_time = asyncio.Lock()
-
-    async def __call__(
-        self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
-    ) -> ChildProcess:
-        if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
-            raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
-        loop = asyncio.get_running_loop()
-        line = batch_line(sys.platform, command.program, command.args)
-        run = loop.subprocess_exec if line is None else loop.subprocess_shell
-        words = [command.program, *command.args] if line is None else [line]
-        # One at a time: each is watched before the next is born, not all of them after the last. Shielded:
-        # given up half-way a child would be nobody's, neither stopped as a tree nor dismissed.
-        async with self._one_at_a_time:
-            self._trees.start()
-            with self._trees.expecting() as first, anyio.CancelScope(shield=True):
-                _, protocol = await run(
-                    lambda: ChildProcess(on_stdout, on_end, self._journal(command), self._trees),
-                    *words,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=dict(command.environment),
-                    cwd=command.cwd,
-                    preexec_fn=first,
-                    **spawn_options(sys.platform),
-                )
-        return protocol
-
-    def _journal(self, command: Command) -> Journal:
-        return Journal(command.log, command.secrets, later=self._errands)
-
-
-def spawn_options(platform: str) -> dict[str, Any]:
-    """How a child is kept apart from our terminal and its signals."""
-    if platform == "win32":
-        return {"creationflags": _CREATE_NO_WINDOW}
-    return {"start_new_session": True}
-
-
-def _trees() -> Trees:
-    if sys.platform == "win32":
-        return jobs.Jobs(jobs.Win32JobObjects())
-    return Guardian()
-
-
-def without_threads() -> None:
-    """Watch children through pidfds where Python would otherwise spend a thread on each (Linux, 3.11)."""
-    if sys.platform == "linux" and sys.version_info < (3, 12):
-        with contextlib.suppress(OSError):
-            os.close(os.pidfd_open(os.getpid()))
-            watcher = asyncio.PidfdChildWatcher()
-            watcher.attach_loop(asyncio.get_running_loop())
-            asyncio.set_child_watcher(watcher)
-
-
-def is_program(path: str) -> bool:
-    """Whether a path is a file that can be run."""
-    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  # a path's own raises where a folder is locked

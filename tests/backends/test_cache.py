@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from search_mcp.cache import KEPT_SECONDS, VERSION, CatalogCache, Key, Record, failure, fingerprint
+from search_mcp.backends.cache import KEPT_SECONDS, VERSION, CatalogCache, Key, Record, failure, fingerprint
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Entry, Freshness, Offer, Opening, Page
+from search_mcp.model.servers import Entry, Freshness, Opening, ServerCapabilities, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, altered
 
-RECORD = Record(Offer("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS})))
+RECORD = Record(ServerCapabilities("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS})))
 FULL_KEY, ONE_KEY = Key("full", "x"), Key("one", "x")
 TOOL = Entry("echo", payload.fields(Raw(b'{"name":"echo","description":"caf\xc3\xa9 \\u00e9","_meta":{"b":1,"a":2}}')))
-TOOLS = Page((TOOL,), rejected=("a tool without a name",))
+TOOLS = ServerList((TOOL,), rejected=("a tool without a name",))
 FULL = Record(
-    Offer(
+    ServerCapabilities(
         "2026-07-28",
         Era.MODERN,
         frozenset(Kind),
@@ -32,7 +32,7 @@ FULL = Record(
         has_tasks=True,
         notifies=frozenset({Kind.TOOLS, Kind.PROMPTS}),
     ),
-    {Kind.TOOLS: TOOLS, Kind.PROMPTS: Page(())},
+    {Kind.TOOLS: TOOLS, Kind.PROMPTS: ServerList(())},
 )
 
 
@@ -48,7 +48,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 WRITTEN = (
-    b'{"offer":{"revision":"2025-11-25","era":"legacy","kinds":["tools"],"logging":true,"completions":true,'
+    b'{"server_capabilities":{"revision":"2025-11-25","era":"legacy","kinds":["tools"],"logging":true,"completions":true,'
     b'"subscribe":true,"instructions":"Use it.","title":"Echo","extensions":{"x/y":{}},"tasks":{"list":{}},'
     b'"has_tasks":true,"notifies":["tools"]},'
     b'"pages":{"tools":{"entries":[{"key":"echo","fields":{"name":"echo"}}],"rejected":["a tool without a name"]}}}'
@@ -57,7 +57,7 @@ WRITTEN = (
 
 def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
     """If this fails, raise `VERSION`: a file of another form is not to be found."""
-    assert VERSION == 4
+    assert VERSION == 5
     cache, file = CatalogCache(tmp_path), tmp_path / "one-x.json"
     file.write_bytes(WRITTEN)
     record = cache.load(ONE_KEY)

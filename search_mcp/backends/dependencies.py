@@ -12,12 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from search_mcp.backend.last_uses import LastUses
-from search_mcp.backend.lifecycle import Backoff
-from search_mcp.backend.process import Spawn, Spawner
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.last_uses import LastUses
+from search_mcp.backends.lifecycle import Backoff
+from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.launching import Spawn, Spawner
 from search_mcp.background import at_once
-from search_mcp.cache import CatalogCache
-from search_mcp.trust import TrustStore
 from search_mcp.wire.structs import Struct, field
 
 PROBE_SECONDS = 3.0
@@ -76,7 +76,7 @@ class LastCall:
         return self._clock() - self._at < RECENT_SECONDS
 
 
-class Surroundings(Struct, frozen=True):
+class Dependencies(Struct, frozen=True):
     """Processes, clocks, chance, folders and variables."""
 
     spawn: Spawn = field(default_factory=Spawner)
@@ -92,11 +92,11 @@ class Surroundings(Struct, frozen=True):
     last_uses: LastUses | None = None
     """`None`: nothing is known of earlier uses, and `startup: "auto"` starts every server."""
     log_folder: Path | None = None
-    errands: Callable[[Callable[[], None]], None] = at_once
+    file_queue: Callable[[Callable[[], None]], None] = at_once
     """Does what touches files: at once, or in a thread where an event loop must not wait for it."""
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
 
     def __repr__(self) -> str:
-        return "<Surroundings>"  # variables may be secrets
+        return "<Dependencies>"  # variables may be secrets

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from search_mcp.backend.surroundings import Surroundings
-from search_mcp.cache import (
+from search_mcp.backends.cache import (
     FAILURE_SECONDS,
     RENEWAL_SECONDS,
     VERDICT_SECONDS,
@@ -26,6 +25,8 @@ from search_mcp.cache import (
     failure,
     fingerprint,
 )
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.pins import TrustStore
 from search_mcp.catalog import list_limits
 from search_mcp.catalog.repair import declares_read_only
 from search_mcp.config.schema import ServerConfig
@@ -34,14 +35,13 @@ from search_mcp.dialects import BackDialect
 from search_mcp.dialects.params import extensions
 from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld, ToolNotFound, ToolWithheld
 from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import ListChanged, News, Offer, Opening, Page
-from search_mcp.trust import TrustStore
+from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.errors import BackendAnswered, WireError
 from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import UNSET, altered
 
 if TYPE_CHECKING:
-    from search_mcp.baseline import Listed, Open, Verdict
+    from search_mcp.backends.pin_records import Listed, Open, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -58,29 +58,29 @@ RECORD_SECONDS = 1.0
 """How long the end of a life waits for what it listed to be recorded."""
 
 
-class Known:
+class KnownLists:
     """Cached capabilities and lists of one backend; publishes changes."""
 
-    def __init__(self, config: ServerConfig, tell: Callable[[News], None], surroundings: Surroundings) -> None:
-        self.offer: Offer | None = None
+    def __init__(self, config: ServerConfig, tell: Callable[[News], None], dependencies: Dependencies) -> None:
+        self.capabilities: ServerCapabilities | None = None
         """What it said of itself; if it is pinned, with the accepted title and instructions."""
         self.is_about_changed = False
         """Whether its title or instructions are not the accepted ones."""
         self.era: Era | None = None
         """The era it was last opened in; `None` while nothing is proven."""
-        self._config, self._tell, self._world = config, tell, surroundings
-        self._pages: dict[Kind, Page] = {}
+        self._config, self._tell, self._world = config, tell, dependencies
+        self._pages: dict[Kind, ServerList] = {}
         self._taken: dict[Kind, int] = {}  # how many entries of each list were told
         self._missing = set(Kind)  # the lists that were never read, nor remembered
         self.failure: Failure | None = None
         """How its last start failed, in this process or an earlier one."""
         self._key: Key | None = None
         self._label = ""  # the kind of client that it lists things for
-        self._said: Offer | None = None  # what it said of itself
-        self._heard: dict[Kind, Page] = {}  # lists that were read and are not compared yet
+        self._said: ServerCapabilities | None = None  # what it said of itself
+        self._heard: dict[Kind, ServerList] = {}  # lists that were read and are not compared yet
         self._offered: frozenset[Kind] = frozenset(Kind)
         self._accepted_about: tuple[str, str] | None = None
-        self._keyed: dict[Kind, tuple[Page, frozenset[str]]] = {}  # the names in a list
+        self._keyed: dict[Kind, tuple[ServerList, frozenset[str]]] = {}  # the names in a list
         self._looked_at: set[object] = set()  # the states of the record of definitions that lists were compared with
         self._looks = 0
         self.recalled = asyncio.Event()
@@ -90,7 +90,7 @@ class Known:
         self.on_compared: Callable[[], None] = lambda: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_only: frozenset[str] = frozenset()
-        self._read_only_of: Page | None = None  # the list it was made of
+        self._read_only_of: ServerList | None = None  # the list it was made of
         self._read_at: dict[Kind, float] = {}  # in this life
 
     @property
@@ -132,15 +132,15 @@ class Known:
         record = cache.load(key)
         is_own = record is not None
         if record is None and (similar := cache.load_similar(key)) is not None:
-            record = altered(similar, offer=_for_another_client(similar.offer))
+            record = altered(similar, capabilities=_for_another_client(similar.capabilities))
         if record is None:
             return
-        self._said = record.offer
+        self._said = record.capabilities
         if self._is_pinned and self._world.trust is not None:
             self._accepted_about = self._world.trust.accepted_about(self._config)
-        self.offer = self._shown_at_first(self._said)
-        if record.offer.era is opening.era or (is_own and age_seconds < VERDICT_SECONDS):
-            self.era = record.offer.era
+        self.capabilities = self._shown_at_first(self._said)
+        if record.capabilities.era is opening.era or (is_own and age_seconds < VERDICT_SECONDS):
+            self.era = record.capabilities.era
         if not record.pages:
             return  # none could be had then, and one may now
         if is_own and age_seconds < RENEWAL_SECONDS:
@@ -167,32 +167,32 @@ class Known:
         self.recalled.clear()
         await self._compare_again(is_first=True)
 
-    def _remember(self, offer: Offer) -> None:
+    def _remember(self, server_capabilities: ServerCapabilities) -> None:
         if self._world.cache is not None and self._key is not None:
-            record = Record(offer, list_limits.cut(self._pages))
-            self._world.errands(partial(self._world.cache.store, self._key, record))
+            record = Record(server_capabilities, list_limits.cut(self._pages))
+            self._world.file_queue(partial(self._world.cache.store, self._key, record))
 
     def note_failure(self, reason: str) -> None:
         """Remember for the next start that this one failed."""
         self.failure = failure(self._config, reason, self._world.wall_clock())
         if self._world.cache is not None and self._key is not None:
-            self._world.errands(partial(self._world.cache.store_failure, self._key, self.failure))
+            self._world.file_queue(partial(self._world.cache.store_failure, self._key, self.failure))
 
     # From this one
 
-    def meet(self, offer: Offer) -> None:
+    def meet(self, server_capabilities: ServerCapabilities) -> None:
         """Take note of what it says of itself."""
-        self.era, self._said = offer.era, offer
-        self.offer = self._shown_at_first(self._said)
+        self.era, self._said = server_capabilities.era, server_capabilities
+        self.capabilities = self._shown_at_first(self._said)
         self._read_at.clear()
         self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
         self.failure = None
         if self._world.cache is not None and self._key is not None:
-            self._world.errands(partial(self._world.cache.clear_failure, self._key))
+            self._world.file_queue(partial(self._world.cache.clear_failure, self._key))
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend says that it changed, until it ends."""
-        self._offered = offered = dialect.offer.kinds
+        self._offered = offered = dialect.capabilities.kinds
         self._missing &= offered
         async with anyio.create_task_group() as tasks:
             for kind in Kind:
@@ -205,9 +205,9 @@ class Known:
         """Take note of a list that it does not have."""
         self._readings[kind] += 1
         if kind is Kind.TOOLS:
-            await self._note(kind, Page(()))
+            await self._note(kind, ServerList(()))
         else:
-            self._put(kind, Page(()))  # prompts are compared together with the tools
+            self._put(kind, ServerList(()))  # prompts are compared together with the tools
         self._compared[kind] = self._readings[kind]
         self.on_compared()
 
@@ -224,7 +224,7 @@ class Known:
             self._missing.discard(kind)
             self._read_at[kind] = self._world.clock()
             if self.is_complete:
-                self._remember(dialect.offer)
+                self._remember(dialect.capabilities)
             self.on_compared()
             await stale.wait()
             is_soon = self._world.clock() - self._read_at[kind] < CHANGE_SECONDS
@@ -254,7 +254,7 @@ class Known:
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
         """Read a list that somebody looks at, if the backend does not say when it changes."""
-        if kind not in self._read_at or kind in dialect.offer.notifies:
+        if kind not in self._read_at or kind in dialect.capabilities.notifies:
             return
         if self._world.clock() - self._read_at[kind] > FRESH_SECONDS:
             self.mark_stale(kind)
@@ -267,7 +267,7 @@ class Known:
         else:
             self._tell(news)
 
-    async def _note(self, kind: Kind, page: Page | None) -> None:
+    async def _note(self, kind: Kind, page: ServerList | None) -> None:
         """Take note of a list that was read, compare it and tell of it."""
         known = self._pages.get(kind)
         if page is not None and known is not None and page.entries == known.entries:
@@ -285,7 +285,7 @@ class Known:
         if verdict.is_news and not pinned:  # no call depends on it
             await self._record(trust, kind, page, listed)
 
-    async def _record(self, trust: TrustStore, kind: Kind, page: Page | None, listed: "Listed") -> None:
+    async def _record(self, trust: TrustStore, kind: Kind, page: ServerList | None, listed: "Listed") -> None:
         """Keep what is first seen and what is open, even if this life ends now: a command asks for a list and ends."""
         with anyio.move_on_after(RECORD_SECONDS, shield=True) as scope:
             recorded = await self._world.aside(partial(trust.record, self._config, self._label, listed))
@@ -301,21 +301,21 @@ class Known:
         is_due = verdict.is_news and (keeps or (verdict.begins and self._is_pinned))
         return trust.record(self._config, self._label, listed) if is_due else verdict
 
-    def _listed(self, kind: Kind, page: Page | None) -> "Listed":
+    def _listed(self, kind: Kind, page: ServerList | None) -> "Listed":
         """What is compared together: with the tools, what the server says of itself, and that it has no prompts."""
         listed: Listed
         if kind is Kind.PROMPTS:
             listed = rules().Listed(prompts=page)
         else:
-            no_prompts = Page(()) if Kind.PROMPTS not in self._offered else None
+            no_prompts = ServerList(()) if Kind.PROMPTS not in self._offered else None
             listed = rules().Listed(page, no_prompts, self._said)
         return listed
 
-    def _put_judged(self, kind: Kind, page: Page | None, listed: "Listed", verdict: "Verdict") -> None:
+    def _put_judged(self, kind: Kind, page: ServerList | None, listed: "Listed", verdict: "Verdict") -> None:
         self._show_about(listed, verdict)
         self._put(kind, None if page is None else rules().marked(page, kind, verdict))
 
-    def _put(self, kind: Kind, page: Page | None) -> None:
+    def _put(self, kind: Kind, page: ServerList | None) -> None:
         """Tell of a list as far as it is taken, and of each other list of which more or less is taken now."""
         if page is None:
             self._pages.pop(kind, None)
@@ -337,7 +337,7 @@ class Known:
         """Go over to an entry that is started alike; what is withheld follows from it."""
         was_pinned, self._config = self._is_pinned, config
         if was_pinned != self._is_pinned and self._said is not None:
-            self.offer = self._shown_at_first(self._said)
+            self.capabilities = self._shown_at_first(self._said)
             self._looked_at.clear()
             self.recalled.set()
 
@@ -358,10 +358,10 @@ class Known:
         pages = {kind: self._pages.get(kind) for kind in COMPARED}
         listed: Listed = rules().Listed(pages[Kind.TOOLS], pages[Kind.PROMPTS], self._said)
         verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=False))
-        before = self.offer, self.is_about_changed
+        before = self.capabilities, self.is_about_changed
         if self._pages.get(Kind.TOOLS) is pages[Kind.TOOLS]:
             self._show_about(listed, verdict)
-        is_other_about = (self.offer, self.is_about_changed) != before
+        is_other_about = (self.capabilities, self.is_about_changed) != before
         for kind, page in pages.items():
             if page is None or self._pages.get(kind) is not page:
                 continue  # it was read meanwhile, and compared then
@@ -371,17 +371,17 @@ class Known:
 
     def _show_about(self, listed: "Listed", verdict: "Verdict") -> None:
         """Show what a server says of itself as it was compared, unless it has said something else meanwhile."""
-        if listed.offer is None or listed.offer is not self._said:
+        if listed.capabilities is None or listed.capabilities is not self._said:
             return
         section, self._accepted_about = rules().ABOUT, verdict.about
         self.is_about_changed = section in verdict.changed.get(section, ()) or section in verdict.new.get(section, ())
         if self._is_pinned and (self.is_about_changed or verdict.trouble):
             title, instructions = verdict.about or ("", "")
-            self.offer = altered(listed.offer, title=title, instructions=instructions)
+            self.capabilities = altered(listed.capabilities, title=title, instructions=instructions)
         else:
-            self.offer = listed.offer
+            self.capabilities = listed.capabilities
 
-    def _shown_at_first(self, said: Offer) -> Offer:
+    def _shown_at_first(self, said: ServerCapabilities) -> ServerCapabilities:
         """What is shown of a server's own words until they are compared: of a pinned one, what was accepted."""
         if not self._is_pinned:
             return said
@@ -421,9 +421,9 @@ class Known:
 
 def rules() -> Any:
     """Load what counts as a change: with the first list, not at the start."""
-    return import_module("search_mcp.baseline")
+    return import_module("search_mcp.backends.pin_records")
 
 
-def _for_another_client(offer: Offer) -> Offer:
+def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:
     """Leave out of remembered capabilities what a server may offer one client and not another."""
-    return altered(offer, extensions={}, tasks=UNSET, has_tasks=False)
+    return altered(server_capabilities, extensions={}, tasks=UNSET, has_tasks=False)

@@ -1,1 +1,0 @@
-"""One server behind us: its process, its life, and the conversation that opens it."""

@@ -1,0 +1,1 @@
+"""One server behind us: its connection, its lists, its lifecycle."""

@@ -1,0 +1,117 @@
+"""Start child processes so that none is left running when this process ends."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import anyio
+
+from search_mcp.backends.process import job_objects
+from search_mcp.backends.process.child import Child, ChildProcess, Trees
+from search_mcp.backends.process.reaper import Reaper
+from search_mcp.backends.process.stderr_log import StderrLog
+from search_mcp.backends.process.variables import batch_line
+from search_mcp.background import at_once
+from search_mcp.wire.structs import Struct
+
+_CREATE_NO_WINDOW = 0x08000000
+"""Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
+
+
+class Command(Struct, frozen=True):
+    """What to run: a resolved program, its arguments, its whole environment, its folder."""
+
+    program: str
+    args: Sequence[str]
+    environment: Mapping[str, str]
+    cwd: str | None
+    log: Path | None = None
+    """Where its stderr is written to, without the secrets."""
+    secrets: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"<Command {self.program}>"  # the rest may hold secrets
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("program", self.program)]
+
+
+class Spawn(Protocol):
+    async def __call__(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Child:
+        """Start a child; `on_stdout` gets its bytes as they come, then `on_end` is called once.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        ...
+
+
+class Spawner:
+    """The real `Spawn`: every child a tree of its own."""
+
+    def __init__(self, trees: Trees | None = None, file_queue: Callable[[Callable[[], None]], None] = at_once) -> None:
+        self._trees, self._errands = trees or _trees(), file_queue
+        self._one_at_a_time = asyncio.Lock()
+
+    async def __call__(
+        self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
+    ) -> ChildProcess:
+        if command.cwd is not None and not Path(command.cwd).is_dir():  # noqa: ASYNC240  # one stat, before a fork
+            raise NotADirectoryError(f"its working folder {command.cwd} does not exist")
+        loop = asyncio.get_running_loop()
+        line = batch_line(sys.platform, command.program, command.args)
+        run = loop.subprocess_exec if line is None else loop.subprocess_shell
+        words = [command.program, *command.args] if line is None else [line]
+        # One at a time: each is watched before the next is born, not all of them after the last. Shielded:
+        # given up half-way a child would be nobody's, neither stopped as a tree nor dismissed.
+        async with self._one_at_a_time:
+            self._trees.start()
+            with self._trees.expecting() as first, anyio.CancelScope(shield=True):
+                _, protocol = await run(
+                    lambda: ChildProcess(on_stdout, on_end, self._stderr_log(command), self._trees),
+                    *words,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env=dict(command.environment),
+                    cwd=command.cwd,
+                    preexec_fn=first,
+                    **spawn_options(sys.platform),
+                )
+        return protocol
+
+    def _stderr_log(self, command: Command) -> StderrLog:
+        return StderrLog(command.log, command.secrets, later=self._errands)
+
+
+def spawn_options(platform: str) -> dict[str, Any]:
+    """How a child is kept apart from our terminal and its signals."""
+    if platform == "win32":
+        return {"creationflags": _CREATE_NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def _trees() -> Trees:
+    if sys.platform == "win32":
+        return job_objects.JobTrees(job_objects.Win32JobObjects())
+    return Reaper()
+
+
+def without_threads() -> None:
+    """Watch children through pidfds where Python would otherwise spend a thread on each (Linux, 3.11)."""
+    if sys.platform == "linux" and sys.version_info < (3, 12):
+        with contextlib.suppress(OSError):
+            os.close(os.pidfd_open(os.getpid()))
+            watcher = asyncio.PidfdChildWatcher()
+            watcher.attach_loop(asyncio.get_running_loop())
+            asyncio.set_child_watcher(watcher)
+
+
+def is_program(path: str) -> bool:
+    """Whether a path is a file that can be run."""
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  # a path's own raises where a folder is locked
