@@ -284,7 +284,7 @@ def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subjec
         name,
         lambda path, _home: (python, "-m", "search_mcp", "--config", str(path)),
         _with_dot,
-        imports=(python, "search_mcp.server"),
+        imports=(python, "search_mcp.fronts.serve"),
         listings=("light", "full", "search"),
     )
 

@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
         if os.isatty(0):
             sys.stderr.write(WAITING)
-        server = import_module("search_mcp.server")
+        server = import_module("search_mcp.fronts.serve")
         gc.freeze()
     finally:
         gc.enable()

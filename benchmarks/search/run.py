@@ -26,10 +26,10 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Page, ServerFacts, Status
 from search_mcp.search import Document, Index
-from search_mcp.tools import OwnTools
 from search_mcp.wire import payload
 
 HERE = Path(__file__).parent

@@ -13,11 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp import __version__, server
+from search_mcp import __version__
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
 from search_mcp.cli.terminal import Terminal, is_of_closed_pipe
+from search_mcp.fronts.serve import run
 from search_mcp.model.errors import ConfigError
 
 NAME = "search-mcp"
@@ -90,7 +91,7 @@ def serve(
     ] = None,
 ) -> int:
     """Run the MCP server on stdio (default when started by a client)."""
-    return server.run(options.config, options.profile, log_level)
+    return run(options.config, options.profile, log_level)
 
 
 @takes("config", "debug")

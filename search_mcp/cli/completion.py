@@ -11,8 +11,8 @@ from search_mcp.cli import session
 from search_mcp.cli.options import configuration
 from search_mcp.config.parsing import FaultyFile
 from search_mcp.config.schema import NOTHING, Config
+from search_mcp.gateway.own_tool_definitions import existing
 from search_mcp.model.errors import ConfigError
-from search_mcp.tools import existing
 
 _PLAIN = r"[\w.@/:+][\w.@/:+-]*"
 

@@ -14,8 +14,8 @@ from search_mcp.catalog.profiles import Listing
 from search_mcp.catalog.rendering import full_definition, light_definition
 from search_mcp.cli.session import Session
 from search_mcp.cli.tokenizer import Tokenizer
+from search_mcp.gateway.own_tool_definitions import SEARCH, definitions
 from search_mcp.search.analysis import words
-from search_mcp.tools import SEARCH, definitions
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 

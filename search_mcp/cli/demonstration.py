@@ -20,7 +20,7 @@ import anyio
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import Implementation, TextContent, Tool
 
-from search_mcp import __version__, tools
+from search_mcp import __version__
 from search_mcp.catalog.signature import signature
 from search_mcp.cli import installer
 from search_mcp.cli.options import configuration
@@ -29,6 +29,7 @@ from search_mcp.cli.session import alone, interruptible
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
 from search_mcp.dialects.names import MODERN
+from search_mcp.gateway.own_tool_definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
 from search_mcp.wire.messages import INVALID_PARAMS
 
 TIME: Final = "time.get_current_time"
@@ -110,8 +111,8 @@ class _Tour:
     async def _list(self) -> None:
         with self.terminal.progress(lambda: "tools/list"):
             listed, states = await self._settled_list()
-        theirs = [tool for tool in listed if tool.name not in tools.NAMES]
-        self._expect(any(tool.name == tools.SEARCH for tool in listed), "the list lacks our own tools")
+        theirs = [tool for tool in listed if tool.name not in NAMES]
+        self._expect(any(tool.name == SEARCH for tool in listed), "the list lacks our own tools")
         self.names = [tool.name for tool in theirs] or await self._unlisted_names()
         failed = [f"{name} is {state}" for name, state in states.items() if state in ("failed", "backing off")]
         self._expect(self.names != [], f"no server has any tools ({', '.join(failed) or 'none is enabled'})")
@@ -125,7 +126,7 @@ class _Tour:
 
     async def _unlisted_names(self) -> list[str]:
         """What there is where the configuration says that nothing is listed."""
-        found = await self._ask(tools.SEARCH, {"query": "", "limit": tools.MOST_RESULTS, "detail": "name"})
+        found = await self._ask(SEARCH, {"query": "", "limit": MOST_RESULTS, "detail": "name"})
         names: list[str] = found["results"]
         return names
 
@@ -133,7 +134,7 @@ class _Tour:
         """Ask for the list until the tool that is to be shown is in it, or no server is starting any more."""
         for _ in range(LISTS):
             listed = (await self.client.list_tools()).tools
-            answer = await self._ask(tools.LIST_SERVERS, {})
+            answer = await self._ask(LIST_SERVERS, {})
             states = {server["name"]: server["state"] for server in answer["servers"]}
             if TIME in [tool.name for tool in listed] or "starting" not in states.values():
                 break
@@ -141,24 +142,24 @@ class _Tour:
 
     async def _search(self) -> None:
         query = "what time is it in Tokyo" if self.target == TIME else " ".join(re.findall(r"\w+", self.target))
-        with self.terminal.progress(lambda: tools.SEARCH):
-            found = (await self._ask(tools.SEARCH, {"query": query, "limit": 3}))["results"]
+        with self.terminal.progress(lambda: SEARCH):
+            found = (await self._ask(SEARCH, {"query": query, "limit": 3}))["results"]
         self._expect(
             self.target in [each.partition("(")[0] for each in found], f"a search for {query!r} does not find it"
         )
-        self._tell(tools.SEARCH, repr(query), found)
+        self._tell(SEARCH, repr(query), found)
 
     async def _describe(self) -> None:
-        with self.terminal.progress(lambda: tools.DESCRIBE):
-            described = (await self._ask(tools.DESCRIBE, {"names": [self.target]}))["tools"]
+        with self.terminal.progress(lambda: DESCRIBE):
+            described = (await self._ask(DESCRIBE, {"names": [self.target]}))["tools"]
         self._expect([tool["name"] for tool in described] == [self.target], f"{self.target} is not described")
         parameters = described[0]["inputSchema"].get("properties", {})
         lines = [f"{name}: {_about(schema)}" for name, schema in parameters.items()]
-        self._tell(tools.DESCRIBE, signature(self.target, described[0]["inputSchema"]), lines)
+        self._tell(DESCRIBE, signature(self.target, described[0]["inputSchema"]), lines)
 
     async def _call(self) -> None:
         # Of somebody's own servers nothing is called: who knows what it does.
-        name, arguments = (TIME, ZONE) if self.target == TIME else (tools.LIST_SERVERS, {})
+        name, arguments = (TIME, ZONE) if self.target == TIME else (LIST_SERVERS, {})
         with self.terminal.progress(lambda: name):
             result = await self.client.call_tool(name, arguments)
         text = "\n".join(part.text for part in result.content if isinstance(part, TextContent))

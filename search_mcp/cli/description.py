@@ -19,9 +19,9 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
+from search_mcp.gateway.own_tool_definitions import existing
 from search_mcp.model.errors import NotRunning, ToolNotFound
 from search_mcp.model.visible import one_line, visible, wholly_visible
-from search_mcp.tools import existing
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields
 

@@ -11,8 +11,8 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import Audience, Profile
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.own_tool_definitions import definitions
 from search_mcp.model.servers import Status
-from search_mcp.tools import definitions
 
 SLOW_SECONDS = 5.0
 """Longer than this is a slow start."""

@@ -17,10 +17,10 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import Problem, did_you_mean
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
+from search_mcp.gateway.own_tools import NOTHING_FITS
 from search_mcp.model.servers import Status
 from search_mcp.search import Explanation
 from search_mcp.search.highlights import spans
-from search_mcp.tools import NOTHING_FITS
 
 _TOOL_HEADINGS = ("Tool", "Description")
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import anyio
 from anyio.abc import TaskStatus
 
-from search_mcp.aggregate import Aggregate
 from search_mcp.backends.dependencies import Dependencies, in_thread
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import without_threads
@@ -32,10 +31,11 @@ from search_mcp.cli.problem import InterruptionError
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.dialects import names
 from search_mcp.folders import cache_folder, trust_folder
+from search_mcp.gateway.engine import Aggregate
+from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Opening, ServerFacts, Status
-from search_mcp.tools import OwnTools
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
 from search_mcp.wire.inflight import Cancel, Reason

@@ -48,7 +48,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 WRITTEN = (
-    b'{"server_capabilities":{"revision":"2025-11-25","era":"legacy","kinds":["tools"],"logging":true,"completions":true,'
+    b'{"capabilities":{"revision":"2025-11-25","era":"legacy","kinds":["tools"],"logging":true,"completions":true,'
     b'"subscribe":true,"instructions":"Use it.","title":"Echo","extensions":{"x/y":{}},"tasks":{"list":{}},'
     b'"has_tasks":true,"notifies":["tools"]},'
     b'"pages":{"tools":{"entries":[{"key":"echo","fields":{"name":"echo"}}],"rejected":["a tool without a name"]}}}'

@@ -18,10 +18,10 @@ from search_mcp.catalog.rendering import prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.signature import SIGNATURE_LENGTH, signature
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.own_tool_definitions import definitions
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.model.visible import one_line
-from search_mcp.tools import definitions
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, altered
 

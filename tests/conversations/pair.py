@@ -27,7 +27,6 @@ from conversations.back import Back, Connection
 from conversations.front import Front
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
-from search_mcp.aggregate import Aggregate
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Aside, Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
@@ -35,8 +34,9 @@ from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Command
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
-from search_mcp.front import Front as Face
-from search_mcp.server import LAST_ANSWERS_SECONDS
+from search_mcp.fronts.connection import Front as Face
+from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
+from search_mcp.gateway.engine import Aggregate
 
 Answer = TypeVar("Answer")
 

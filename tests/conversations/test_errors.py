@@ -600,7 +600,7 @@ def test_a_bug_in_a_list_that_was_waited_for_is_an_internal_error(pair: Pair, mo
     pair.alpha.on("tools/list", leaves_to_the_test)
     listing = _opens_slowly(pair)
     with monkeypatch.context() as patched:
-        patched.setattr("search_mcp.presentation.tool_list", has_a_bug)
+        patched.setattr("search_mcp.gateway.listings.tool_list", has_a_bug)
         with pytest.raises(AssertionError, match="LookupError: a bug"):  # as the log has it
             pair.alpha.receives("tools/list").returns({"tools": [ECHO]})
     listing.fails(-32603)

@@ -13,7 +13,7 @@ from real import packages
 
 from distribution.conftest import SECONDS, Shell
 from search_mcp import __version__
-from search_mcp.tools import DEFINITIONS
+from search_mcp.gateway.own_tool_definitions import DEFINITIONS
 
 pytestmark = [
     pytest.mark.installs,

@@ -16,9 +16,10 @@ from search_mcp.config.parsing import parse
 SERVERS = {name: {"command": "${python}", "args": ["-m", f"mcp_server_{name}"]} for name in ("time", "git")}
 IN_CURSOR = {"notes": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}
 FOLDERS = """
-from search_mcp import aggregate, server
-print(server.places(None, {})[-1])
-print(aggregate.log_folder())
+from search_mcp import folders
+from search_mcp.config import location
+print(location.places(None, {})[-1])
+print(folders.log_folder())
 """
 
 

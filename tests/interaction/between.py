@@ -25,12 +25,12 @@ from mcp_types import Implementation, jsonrpc_message_adapter
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from interaction.exceptions import EXPECTED
-from search_mcp.aggregate import Aggregate
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
-from search_mcp.front import Front
-from search_mcp.tools import NAMES
+from search_mcp.fronts.connection import Front
+from search_mcp.gateway.engine import Aggregate
+from search_mcp.gateway.own_tool_definitions import NAMES
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 END_SECONDS = 60.0

@@ -16,7 +16,6 @@ from typing import Any
 import anyio
 
 from loop_steps.loop import MeasuredLoop
-from search_mcp.aggregate import Aggregate
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
@@ -24,12 +23,13 @@ from search_mcp.backends.process.child import BULK_BYTES
 from search_mcp.backends.process.launching import Command
 from search_mcp.background import FileQueue
 from search_mcp.config.schema import Config, ServerConfig, Settings
-from search_mcp.front import Front
+from search_mcp.fronts.connection import Front
+from search_mcp.gateway.engine import Aggregate
 
 Json = dict[str, Any]
 REVISION = "2025-11-25"
 MOST_BYTES = 64 << 20
-LOADED_WHEN_NEEDED = ("search_mcp.tool_index", "rapidfuzz", "filelock")
+LOADED_WHEN_NEEDED = ("search_mcp.gateway.tool_index", "rapidfuzz", "filelock")
 """What search-mcp imports once, whatever a server sends."""
 LISTS = {
     "tools/list": "tools",

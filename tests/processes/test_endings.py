@@ -49,10 +49,10 @@ def test_two_signals_end_everything_too(serve: Serve) -> None:
 
 
 PATIENT = """
-from search_mcp import server
+from search_mcp.fronts import serve
 from search_mcp.backends.process import child
 
-server.LAST_ANSWERS_SECONDS = child.CLOSE_SECONDS = child.TERM_SECONDS = 3600.0
+serve.LAST_ANSWERS_SECONDS = child.CLOSE_SECONDS = child.TERM_SECONDS = 3600.0
 """
 
 
@@ -102,9 +102,9 @@ def test_a_second_signal_kills_at_once_what_ignored_the_first(serve: Serve, pati
 
 HANGS = """
 import re, sys
-from search_mcp import server
+from search_mcp.fronts import serve
 
-class Hanging(server.Client):
+class Hanging(serve.Client):
     def on_bytes(self, chunk):
         super().on_bytes(chunk)
         if b'"hang"' in chunk:
@@ -112,7 +112,7 @@ class Hanging(server.Client):
             sys.stderr.flush()
             re.match("(a+)+$", "a" * 60 + "b")  # until the end of time, in C
 
-server.Client = Hanging
+serve.Client = Hanging
 """
 
 

@@ -37,7 +37,7 @@ def test_who_never_searches_has_no_index(serve: Serve) -> None:
         run.opens()
         run.asks("tools/list")
         run.calls("one.echo", words="x")
-    assert b"search_mcp.front" in run.stderr
+    assert b"search_mcp.fronts" in run.stderr
     assert b"search_mcp.search" not in run.stderr
     with serve(servers, imports) as run:
         run.opens()

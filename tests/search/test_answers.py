@@ -16,9 +16,9 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.own_tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
-from search_mcp.tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
 from search_mcp.wire import payload
 
 HERE = Audience(CANONICAL, False)
@@ -259,7 +259,7 @@ def test_a_thousand_servers_are_not_all_named() -> None:
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Index one tool at a step."""
-    monkeypatch.setattr("search_mcp.tool_index.SLICE_SECONDS", -1.0)
+    monkeypatch.setattr("search_mcp.gateway.tool_index.SLICE_SECONDS", -1.0)
 
 
 @pytest.mark.usefixtures("small_steps")

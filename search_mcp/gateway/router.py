@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from search_mcp import tools
-from search_mcp.awaited import AwaitedLists
 from search_mcp.catalog import arguments, profiles
 from search_mcp.catalog.about import about
 from search_mcp.catalog.catalog import Catalog
@@ -23,6 +21,11 @@ from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, MergedCapabilities
 from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
+from search_mcp.gateway import own_tool_definitions, own_tools
+from search_mcp.gateway.listings import LINE_LENGTH, Presentation, instructions
+from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
+from search_mcp.gateway.tasks import IdMap, TaskLists, TaskMap
+from search_mcp.gateway.waiting import AwaitedLists
 from search_mcp.model.calls import Call, Later, Outcome, Result, Viewer
 from search_mcp.model.errors import (
     HiddenByReadOnly,
@@ -49,8 +52,6 @@ from search_mcp.model.servers import (
     StateChanged,
     Status,
 )
-from search_mcp.presentation import LINE_LENGTH, Presentation, instructions
-from search_mcp.tasks import IdMap, TaskLists, TaskMap
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import BackendAnswered, InternalError, WireError, invalid_params, method_not_found
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
@@ -93,7 +94,7 @@ class Router:
         self._problems: dict[tuple[str, str], None] = {}
         # The catalogue's version when its problems were last looked for, and the servers with changed instructions
         self._examined: tuple[int, Collection[str]] = -1, ()
-        self._own = tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
+        self._own = own_tools.OwnTools(self._spellings, {}, self.statuses, settings.description_length)
         self._backends: Mapping[str, Backend] = {}
         self._log_level: str | None = None
         self.configure(servers, settings, {})
@@ -241,7 +242,7 @@ class Router:
     def _call_tool(self, call: Call) -> Cancel:
         call = self._unprefixed(Kind.TOOLS, call)
         call.params = arguments.with_object(call)
-        if call.target in tools.NAMES:
+        if call.target in NAMES:
             return self._call_own(call)
         item = self._find(Kind.TOOLS, call)
         # "`model`: Tool is visible to and callable by the agent"
@@ -312,7 +313,7 @@ class Router:
         return renamed_in_error(error, partial(self.elicitation_id_for_client, server))
 
     def _call_own(self, call: Call) -> Cancel:
-        if call.target in (tools.CALL, tools.CALL_READ_ONLY):
+        if call.target in (CALL, CALL_READ_ONLY):
             return self._call_by_name(call)
         given = payload.value(call.params.get("arguments", EMPTY))
         if not isinstance(given, dict):
@@ -321,11 +322,11 @@ class Router:
         def run() -> None:
             call.reply(Result(self._own.run(call.target, given, self.audience(call.caller.viewer))))
 
-        if call.target == tools.LIST_SERVERS:
+        if call.target == LIST_SERVERS:
             run()
             return NOTHING
         patience = self._call_patience()
-        if call.target != tools.SEARCH:
+        if call.target != SEARCH:
             return self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
         return self._search_when_settled(call, _guarded(call, run), patience)
 
@@ -347,16 +348,18 @@ class Router:
     def _call_by_name(self, call: Call) -> Cancel:
         """Carry out `call_tool`, or `call_read_only_tool`."""
         allowed = self._call_tool_setting(call)
-        if call.target not in tools.CALLING[allowed]:
+        if call.target not in CALLING[allowed]:
             raise _switched_off(call.target, allowed)
         wrapped = payload.fields(call.params.get("arguments", EMPTY))
         name = payload.string(wrapped.get("name"))
-        if not name or not {name, profiles.without_registration(name)}.isdisjoint((tools.CALL, tools.CALL_READ_ONLY)):
+        if not name or not {name, profiles.without_registration(name)}.isdisjoint((CALL, CALL_READ_ONLY)):
             raise invalid_params(f"Invalid params: {call.target} needs arguments.name, the name of a tool")
         params = payload.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
-        refusal = NotReadOnly(name, tools.how_to_call(allowed)) if call.target == tools.CALL_READ_ONLY else None
+        refusal = (
+            NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
+        )
         return self._call_tool(
             structs.altered(call, target=name, params=params, by_name=True, unless_read_only=refusal)
         )
@@ -419,7 +422,7 @@ class Router:
         hiding = [server for server in self._enabled if self._catalog.is_hidden_by_read_only(server, call.target)]
         if kind is Kind.TOOLS and len(hiding) == 1 and not owners:
             raise HiddenByReadOnly(call.target, hiding[0])
-        ours = tools.existing(self._call_tool_setting(call)) if kind is Kind.TOOLS else ()
+        ours = own_tool_definitions.existing(self._call_tool_setting(call)) if kind is Kind.TOOLS else ()
         raise not_found(call.target, names.near(call.target, ours))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
@@ -693,7 +696,7 @@ class _Sliced:
 
 
 def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:
-    remedy = f"{tools.CALL_READ_ONLY} calls read-only tools" if allowed == "read-only" else "call the tool by its name"
+    remedy = f"{CALL_READ_ONLY} calls read-only tools" if allowed == "read-only" else "call the tool by its name"
     return SwitchedOff(name, f'"callTool": "{allowed}"', remedy)
 
 

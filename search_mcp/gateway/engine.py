@@ -23,8 +23,8 @@ from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
+from search_mcp.gateway.router import Router
 from search_mcp.model.servers import News
-from search_mcp.router import Router
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup

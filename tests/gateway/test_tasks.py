@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from search_mcp.gateway.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.errors import TaskNotFound
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.servers import Opening, Status
-from search_mcp.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 from search_mcp.wire.inflight import NOTHING, Cancel
 from search_mcp.wire.payload import encode, fields, value
 from search_mcp.wire.structs import Fields, Raw

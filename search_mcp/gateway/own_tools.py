@@ -7,19 +7,30 @@ They have no dot in their names, so no backend's tool can be mistaken for one. `
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from search_mcp.catalog.brief import brief
-from search_mcp.catalog.items import OWN_NAMES, Item, fold
+from search_mcp.catalog.items import Item, fold
 from search_mcp.catalog.list_limits import size
-from search_mcp.catalog.profiles import Audience, CallTool, Listing, without_registration
+from search_mcp.catalog.profiles import Audience, without_registration
 from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.signature import signature
 from search_mcp.catalog.suggest import nearest
+from search_mcp.gateway.own_tool_definitions import (
+    DEFAULT_LIMIT,
+    DESCRIBE,
+    DESCRIPTION_DETAILS,
+    LIST_SERVERS,
+    MOST_DESCRIBED,
+    MOST_RESULTS,
+    SEARCH,
+    SEARCH_DETAILS,
+    existing,
+)
 from search_mcp.model.errors import short_reason
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerFacts, Status
@@ -29,21 +40,8 @@ from search_mcp.wire.structs import Fields, Raw, Struct
 
 if TYPE_CHECKING:
     from search_mcp.search import Explanation
-
-SEARCH, DESCRIBE, CALL, CALL_READ_ONLY, LIST_SERVERS = OWN_NAMES
-NAMES = frozenset(OWN_NAMES)
-CALLING: Mapping[CallTool, Collection[str]] = {
-    "all": (CALL, CALL_READ_ONLY),
-    "read-only": (CALL_READ_ONLY,),
-    "off": (),
-}
-"""Our tools for calling others by name that there are with each `settings.callTool`."""
-
-DEFAULT_LIMIT = 5
-MOST_RESULTS = 50
 ANSWER_LENGTH = 20_000
 """Characters an answer may have; what does not fit is left out and said to be."""
-MOST_DESCRIBED = 20
 MOST_SUGGESTED_FOR = 5
 """Unknown names of one answer that are compared with all there are."""
 SCHEMA_BYTES = 1 << 20
@@ -63,100 +61,6 @@ _RUNNING = frozenset({"ready", "remembered", "stopped", "stopping", "disabled"})
 """States of servers whose tools can be called, or that the user switched off."""
 MOST_NAMED = 50
 """Servers an answer names when it says which there are."""
-_DETAILS = ("signature", "full", "name")
-_DESCRIPTIONS = ("compact", "full")
-
-_READS = {"readOnlyHint": True, "openWorldHint": False}
-# The tools behind these two may reach anything, so a client that gates on the open world must gate on them, too.
-_CALLS_READERS = {"readOnlyHint": True, "openWorldHint": True}
-_CALLS_ANYTHING = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
-
-
-def _definition(
-    name: str,
-    description: str,
-    properties: Mapping[str, Any],
-    required: Sequence[str] = (),
-    annotations: Mapping[str, bool] = _READS,
-) -> Fields:
-    schema: dict[str, Any] = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    body = {"name": name, "description": description, "inputSchema": schema, "annotations": annotations}
-    return {key: payload.encode(value) for key, value in body.items()}
-
-
-_NAME_AND_ARGUMENTS = {
-    "name": {"type": "string"},
-    "arguments": {"type": "object", "properties": {}, "additionalProperties": True},
-}
-
-DEFINITIONS: Mapping[str, Fields] = {
-    SEARCH: _definition(
-        SEARCH,
-        "Find tools of all connected servers by what they do. Gives names, descriptions and parameters, best first.",
-        {
-            "query": {"type": "string", "description": "What the tool should do, in a few words"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_LIMIT},
-            "server": {"type": "string", "description": "Only tools of this server"},
-            "detail": {
-                "type": "string",
-                "enum": _DETAILS,
-                "default": "signature",
-                "description": "full: schemas",
-            },
-        },
-        ("query",),
-    ),
-    DESCRIBE: _definition(
-        DESCRIBE,
-        "Give the whole descriptions and input schemas of tools, and their annotations.",
-        {
-            "names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_DESCRIBED},
-            "detail": {
-                "type": "string",
-                "enum": _DESCRIPTIONS,
-                "default": "compact",
-                "description": "full: output schemas and all else",
-            },
-        },
-        ("names",),
-    ),
-    CALL: _definition(
-        CALL, "Call any tool by its name, listed or not.", _NAME_AND_ARGUMENTS, ("name",), _CALLS_ANYTHING
-    ),
-    CALL_READ_ONLY: _definition(
-        CALL_READ_ONLY,
-        "Call a read-only tool by its name, listed or not; refuses any other.",
-        _NAME_AND_ARGUMENTS,
-        ("name",),
-        _CALLS_READERS,
-    ),
-    LIST_SERVERS: _definition(
-        LIST_SERVERS, "Show the connected servers: state, number of tools, last error, their own instructions.", {}
-    ),
-}
-
-
-def definitions(listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all") -> list[Fields]:
-    """Our tools as a list holds them.
-
-    Those for calling by name are among them where tools exist that the client may never see listed: in `search` mode,
-    or if the list is not whole. Many clients call only what is listed.
-    """
-    listed = existing(call_tool if listing == "search" or not is_whole else "off")
-    return list(listed.values())
-
-
-def existing(call_tool: CallTool) -> Mapping[str, Fields]:
-    """Our tools that can be called, listed or not."""
-    missing = {CALL, CALL_READ_ONLY} - {*CALLING[call_tool]}
-    return {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
-
-
-def how_to_call(call_tool: CallTool) -> str:
-    """Say what calls a tool that is not read-only, where `call_read_only_tool` refuses it."""
-    return f"use {CALL} for it" if call_tool == "all" else f"the user has switched {CALL} off"
 
 
 class ArgumentError(Exception):
@@ -247,7 +151,7 @@ class OwnTools:
     @cached_property
     def _index(self) -> Finder:
         # The search takes as long to load as all the rest of ours, and some models never search.
-        index: Finder = import_module("search_mcp.tool_index").ToolIndex(
+        index: Finder = import_module("search_mcp.gateway.tool_index").ToolIndex(
             self._catalog, lambda: self._facts, self._statuses
         )
         return index
@@ -276,8 +180,8 @@ class OwnTools:
         query = _argument(arguments, "query", str, "")
         limit = max(1, min(_argument(arguments, "limit", int, DEFAULT_LIMIT), MOST_RESULTS))
         detail = _argument(arguments, "detail", str, "signature")
-        if detail not in _DETAILS:
-            raise ArgumentError(f"detail must be one of {', '.join(_DETAILS)}")
+        if detail not in SEARCH_DETAILS:
+            raise ArgumentError(f"detail must be one of {', '.join(SEARCH_DETAILS)}")
         statuses = list(self._statuses())
         servers = [status.server for status in statuses]
         server = _server(_argument(arguments, "server", str, ""), servers)
@@ -380,8 +284,8 @@ class OwnTools:
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             raise ArgumentError(f"names must be a list of tool names{_instead(arguments, 'names')}")
         detail = _argument(arguments, "detail", str, "compact")
-        if detail not in _DESCRIPTIONS:
-            raise ArgumentError(f"detail must be one of {', '.join(_DESCRIPTIONS)}")
+        if detail not in DESCRIPTION_DETAILS:
+            raise ArgumentError(f"detail must be one of {', '.join(DESCRIPTION_DETAILS)}")
         ours = existing(audience.profile.call_tool)
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []

@@ -10,10 +10,10 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Profile
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig, Settings
+from search_mcp.gateway.listings import INSTRUCTIONS_LENGTH, Presentation, instructions
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
-from search_mcp.presentation import INSTRUCTIONS_LENGTH, Presentation, instructions
 from search_mcp.wire import payload
 
 SOMEBODY, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)

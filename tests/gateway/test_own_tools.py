@@ -14,20 +14,17 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.names import Era, Kind
-from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
-from search_mcp.tools import (
-    ANSWER_LENGTH,
+from search_mcp.gateway.own_tool_definitions import (
     DEFAULT_LIMIT,
     DEFINITIONS,
-    INSTRUCTIONS_LENGTH,
     MOST_DESCRIBED,
     MOST_RESULTS,
     NAMES,
-    SERVER_INSTRUCTIONS_LENGTH,
-    OwnTools,
     definitions,
 )
+from search_mcp.gateway.own_tools import ANSWER_LENGTH, INSTRUCTIONS_LENGTH, SERVER_INSTRUCTIONS_LENGTH, OwnTools
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.wire import payload
 from search_mcp.wire.structs import altered
 

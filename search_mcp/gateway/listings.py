@@ -7,12 +7,13 @@ tool, and how its name is spelt, `views` decides.
 import time
 from collections.abc import Iterator, Mapping
 
-from search_mcp import tools
 from search_mcp.catalog import profiles
 from search_mcp.catalog.profiles import Audience, CallTool, Profile
 from search_mcp.catalog.rendering import light_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import Settings
+from search_mcp.gateway import own_tool_definitions
+from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, DESCRIBE, SEARCH
 from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
 from search_mcp.wire.structs import EMPTY, Raw
@@ -29,14 +30,14 @@ SLICE_SECONDS = 0.005
 
 _HOW_TO: Mapping[str, str] = {
     "light": "Listed tools show only the names of their required parameters, in parentheses: "
-    f"{tools.SEARCH} finds tools and shows how to call them, {tools.DESCRIBE} gives the exact schema; "
+    f"{SEARCH} finds tools and shows how to call them, {DESCRIBE} gives the exact schema; "
     "then call the tool by its name.",
-    "full": f"{tools.SEARCH} finds tools by what they do.",
-    "search": f"They are not listed: {tools.SEARCH} finds tools and shows how to call them",
+    "full": f"{SEARCH} finds tools by what they do.",
+    "search": f"They are not listed: {SEARCH} finds tools and shows how to call them",
 }
 _HOW_TO_CALL: Mapping[CallTool, str] = {
-    "all": f", {tools.CALL} calls one, {tools.CALL_READ_ONLY} one that is read-only.",
-    "read-only": f", {tools.CALL_READ_ONLY} calls one that is read-only.",
+    "all": f", {CALL} calls one, {CALL_READ_ONLY} one that is read-only.",
+    "read-only": f", {CALL_READ_ONLY} calls one that is read-only.",
     "off": "; then call the tool by its name.",
 }
 
@@ -146,7 +147,7 @@ class Presentation:
         version, items = self._made.get((kind, audience, is_whole), (-1, EMPTY))
         if version != self._catalog.version:
             if kind is Kind.TOOLS:
-                own = tools.definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool)
+                own = own_tool_definitions.definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool)
                 items = tool_list(self._spellings, audience, own, self._settings.description_length)
             elif kind is Kind.PROMPTS:
                 items = prompt_list(self._spellings, audience)

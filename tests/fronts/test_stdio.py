@@ -12,8 +12,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from search_mcp import stdio
-from search_mcp.stdio import CONGESTED_BYTES, READ_CHUNK, ThreadReader, ThreadWriter, Writer, connect, is_pollable
+from search_mcp.fronts import stdio
+from search_mcp.fronts.stdio import (
+    CONGESTED_BYTES,
+    READ_CHUNK,
+    ThreadReader,
+    ThreadWriter,
+    Writer,
+    connect,
+    is_pollable,
+)
 
 SECONDS = 30.0
 

@@ -1,0 +1,1 @@
+"""How clients reach us: standard input and output."""

@@ -1,0 +1,1 @@
+"""The engine that runs the servers, and what one client makes of them."""

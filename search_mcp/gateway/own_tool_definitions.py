@@ -1,0 +1,116 @@
+"""The definitions of our own tools, as `tools/list` shows them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from search_mcp.catalog.items import OWN_NAMES
+from search_mcp.catalog.profiles import CallTool, Listing
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Fields
+
+SEARCH, DESCRIBE, CALL, CALL_READ_ONLY, LIST_SERVERS = OWN_NAMES
+NAMES = frozenset(OWN_NAMES)
+CALLING: Mapping[CallTool, Collection[str]] = {
+    "all": (CALL, CALL_READ_ONLY),
+    "read-only": (CALL_READ_ONLY,),
+    "off": (),
+}
+"""Our tools for calling others by name that there are with each `settings.callTool`."""
+
+DEFAULT_LIMIT = 5
+MOST_RESULTS = 50
+MOST_DESCRIBED = 20
+SEARCH_DETAILS = ("signature", "full", "name")
+DESCRIPTION_DETAILS = ("compact", "full")
+
+_READS = {"readOnlyHint": True, "openWorldHint": False}
+# The tools behind these two may reach anything, so a client that gates on the open world must gate on them, too.
+_CALLS_READERS = {"readOnlyHint": True, "openWorldHint": True}
+_CALLS_ANYTHING = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+
+
+def _definition(
+    name: str,
+    description: str,
+    properties: Mapping[str, Any],
+    required: Sequence[str] = (),
+    annotations: Mapping[str, bool] = _READS,
+) -> Fields:
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    body = {"name": name, "description": description, "inputSchema": schema, "annotations": annotations}
+    return {key: payload.encode(value) for key, value in body.items()}
+
+
+_NAME_AND_ARGUMENTS = {
+    "name": {"type": "string"},
+    "arguments": {"type": "object", "properties": {}, "additionalProperties": True},
+}
+
+DEFINITIONS: Mapping[str, Fields] = {
+    SEARCH: _definition(
+        SEARCH,
+        "Find tools of all connected servers by what they do. Gives names, descriptions and parameters, best first.",
+        {
+            "query": {"type": "string", "description": "What the tool should do, in a few words"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_LIMIT},
+            "server": {"type": "string", "description": "Only tools of this server"},
+            "detail": {
+                "type": "string",
+                "enum": SEARCH_DETAILS,
+                "default": "signature",
+                "description": "full: schemas",
+            },
+        },
+        ("query",),
+    ),
+    DESCRIBE: _definition(
+        DESCRIBE,
+        "Give the whole descriptions and input schemas of tools, and their annotations.",
+        {
+            "names": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": MOST_DESCRIBED},
+            "detail": {
+                "type": "string",
+                "enum": DESCRIPTION_DETAILS,
+                "default": "compact",
+                "description": "full: output schemas and all else",
+            },
+        },
+        ("names",),
+    ),
+    CALL: _definition(
+        CALL, "Call any tool by its name, listed or not.", _NAME_AND_ARGUMENTS, ("name",), _CALLS_ANYTHING
+    ),
+    CALL_READ_ONLY: _definition(
+        CALL_READ_ONLY,
+        "Call a read-only tool by its name, listed or not; refuses any other.",
+        _NAME_AND_ARGUMENTS,
+        ("name",),
+        _CALLS_READERS,
+    ),
+    LIST_SERVERS: _definition(
+        LIST_SERVERS, "Show the connected servers: state, number of tools, last error, their own instructions.", {}
+    ),
+}
+
+
+def definitions(listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all") -> list[Fields]:
+    """Our tools as a list holds them.
+
+    Those for calling by name are among them where tools exist that the client may never see listed: in `search` mode,
+    or if the list is not whole. Many clients call only what is listed.
+    """
+    listed = existing(call_tool if listing == "search" or not is_whole else "off")
+    return list(listed.values())
+
+
+def existing(call_tool: CallTool) -> Mapping[str, Fields]:
+    """Our tools that can be called, listed or not."""
+    missing = {CALL, CALL_READ_ONLY} - {*CALLING[call_tool]}
+    return {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
+
+
+def how_to_call(call_tool: CallTool) -> str:
+    """Say what calls a tool that is not read-only, where `call_read_only_tool` refuses it."""
+    return f"use {CALL} for it" if call_tool == "all" else f"the user has switched {CALL} off"

@@ -1,0 +1,112 @@
+"""Follow edits of the configuration file while `serve` runs; a broken edit is only reported."""
+
+import logging
+import os
+from importlib import import_module
+from pathlib import Path
+
+import anyio
+
+from search_mcp.config.gate import Gate, Origin
+from search_mcp.config.location import (
+    is_borrowed,
+    read,
+)
+from search_mcp.config.schema import Config, Settings, camel
+from search_mcp.config.secrets import redact
+from search_mcp.config.trust import printable
+from search_mcp.folders import approvals_folder, trust_folder
+from search_mcp.gateway.engine import Aggregate
+from search_mcp.model.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+BURST_SECONDS = 0.2
+"""How long after an edit the file is read: who writes it in pieces is done by then."""
+SETTLING_SECONDS = 1.0
+"""How long after the start the configuration is read once more: by then edits of it are seen."""
+
+
+class LogSettings:
+    """What the log takes from the configuration, now and after an edit: its level, and what it must not show."""
+
+    def __init__(self, asked_for: str | None) -> None:
+        self._asked_for = asked_for
+        self.secrets: frozenset[str] = frozenset()  # of every configuration so far
+
+    def level(self, config: Config | ConfigError) -> str:
+        """Take note of a configuration's secrets; give the level to log at."""
+        settled = "info"
+        if isinstance(config, Config):
+            settled = config.settings.log_level
+            self.secrets |= config.secrets
+        return (self._asked_for or settled).upper()
+
+
+async def follow_edits(follow: Gate, aggregate: Aggregate, current: Config, log_to: LogSettings) -> None:
+    """Follow edits of the configuration, and what the user accepts; a broken edit is only reported, once."""
+    complaint = ""
+
+    async def look() -> None:
+        nonlocal complaint, current
+        config = await anyio.to_thread.run_sync(_read_again, follow, abandon_on_cancel=True)
+        if isinstance(config, Config) and config == current:
+            pass  # it was touched, or it is as it was read first
+        elif isinstance(config, Config):
+            for key in _changed_start_settings(current.settings, config.settings):
+                log.warning("! %s is read at the start only; restart search-mcp to change it", key)
+            current = config
+            log.info("= the configuration changed")
+            logging.getLogger().setLevel(log_to.level(config))
+            for warning in config.warnings:
+                log.warning("! %s", warning)
+            follow.report()
+            aggregate.reconfigure(config)
+        elif str(config) != complaint:
+            log.error("! %s; what ran goes on running", config)
+        complaint = str(config) if isinstance(config, ConfigError) else ""
+        aggregate.router.note_broken_edit(redact(complaint, log_to.secrets) or None)
+
+    folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
+    # Loaded beside the first answers, not before them.
+    edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(aggregate.tidy, abandon_on_cancel=True)
+    with edits.noticed(follow.path, *folders) as edited:
+        await anyio.sleep(SETTLING_SECONDS)
+        while True:
+            edited.clear()
+            await aggregate.look_at_trust()
+            await look()  # the first time for what was edited before the watch was in place
+            if not follow.is_remembered:
+                aggregate.file_queue(follow.remember_held)  # it may wait for another process
+            await edited.wait()
+            await anyio.sleep(BURST_SECONDS)
+
+
+def _is_made(folder: Path) -> bool:
+    """Make a folder of ours, so that edits in it can be followed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as exc:
+        log.warning("! %s cannot be made (%s), so nothing can be accepted while this runs", folder, exc.strerror)
+        return False
+    return True
+
+
+_START_SETTINGS = ("max_message_bytes", "confirm_commands")
+
+
+def _changed_start_settings(before: Settings, after: Settings) -> list[str]:
+    """Name the settings that an edit changed in vain, as the file spells them."""
+    return [camel(name) for name in _START_SETTINGS if getattr(before, name) != getattr(after, name)]
+
+
+def _read_again(follow: Gate) -> Config | ConfigError:
+    """Read the configuration once more; called in a thread, because a file may be large or its disk slow."""
+    try:
+        if follow.origin is Origin.FOUND and is_borrowed(follow.path):
+            problem = "it is now a link to another folder's file"
+            raise ConfigError(printable(follow.path), problem, "put the file itself there")
+        return follow.after_edit(read(follow.path, os.environ))
+    except ConfigError as exc:
+        return exc
