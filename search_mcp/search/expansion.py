@@ -3,19 +3,16 @@
 The weights say how sure we are that a term is what was asked for; 1 is the word itself. Rarity is not its business.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from types import MappingProxyType
 from typing import NamedTuple
 
-from search_mcp.search import dictionary
+from search_mcp.search import translations
 from search_mcp.search.analysis import Analyzer, is_spaceless
-from search_mcp.search.fillers import FILLERS
 from search_mcp.search.postings import Postings, Terms
 from search_mcp.search.spelling import Spelling
 from search_mcp.search.stems import stem
-from search_mcp.search.synonyms import GROUPS
+from search_mcp.search.word_lists import fillers, synonyms
 
 # nDCG@10 in brackets: what leaving it out costs on the average of all development data.
 _SYNONYM = 0.4  # weight of a synonym in a terse query (-.022; -.085 on queries of a few keywords)
@@ -31,20 +28,6 @@ _COMPOUNDED = 20  # words of a query tried in pairs; more gain nothing
 _UNKNOWN = 0.3  # share of its rarity that a word counts which no tool and not the thesaurus has: often a name or value
 _JUDGED = 40  # words of a query compared with a destructive tool
 _MOST_TERMS = 400  # looked up for one query, synonyms aside
-
-
-def _thesaurus() -> MappingProxyType[str, tuple[str, ...]]:
-    related: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for line in GROUPS.splitlines():
-        if line.startswith("#"):
-            continue
-        group = [stem(word) for word in line.split()]
-        for word in group:
-            related[word].update(dict.fromkeys(other for other in group if other != word))
-    return MappingProxyType({word: tuple(others) for word, others in related.items()})
-
-
-_RELATED = _thesaurus()
 
 
 class Expanded(NamedTuple):
@@ -88,7 +71,7 @@ class Expansion:
                     else:
                         information += _UNKNOWN * self._postings.rarity(term)
             if not word.isascii():
-                pieces.update(dictionary.within(word))
+                pieces.update(translations.within(word))
         # Characters unknown to the catalogue carry no information of their own if they form known words.
         information += self._add_meanings(factors, pieces, synonym) if pieces else spaceless
         for one, other in pairwise(words[:_COMPOUNDED]):
@@ -107,7 +90,7 @@ class Expansion:
             terms = self._query_terms(word)
             read = {r for term in terms for r, _ in self._readings(term, word if len(terms) == 1 else term)}
             known += bool(read)
-            met += any(r in held or not held.keys().isdisjoint(_RELATED.get(r, ())) for r in read)
+            met += any(r in held or not held.keys().isdisjoint(synonyms().get(r, ())) for r in read)
         return met / known if known else 1.0
 
     def _query_terms(self, word: str) -> tuple[str, ...]:
@@ -122,7 +105,7 @@ class Expansion:
         factors[term] = factors.get(term, 0.0) + certainty * rarity
         if term not in self._postings:
             synonym *= max(1.0, _INSTEAD * synonym / _SYNONYM)
-        for other in _RELATED.get(term, ()):
+        for other in synonyms().get(term, ()):
             if other in self._postings:
                 weight = synonym * certainty * min(rarity, self._postings.rarity(other))
                 factors[other] = factors.get(other, 0.0) + weight
@@ -160,13 +143,13 @@ class Expansion:
 
     def _readings(self, term: str, written: str) -> Iterator[tuple[str, float]]:
         """Yield what a term may mean, with the certainty. A word the thesaurus has is spelt right."""
-        if term in self._postings or term in _RELATED:
+        if term in self._postings or term in synonyms():
             yield term, 1.0
             return
-        if english := dictionary.of_term(term):
+        if english := translations.of_term(term):
             yield from ((meaning, _TRANSLATED) for meaning in english)
             return
         meant, edits = self._spelling.nearest(written.casefold())
-        if FILLERS.isdisjoint(meant):
+        if fillers().isdisjoint(meant):
             for known in dict.fromkeys(self._analyzer[word][-1] for word in meant):
                 yield known, _CORRECTED / max(edits, 1)

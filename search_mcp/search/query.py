@@ -12,8 +12,7 @@ import re
 from dataclasses import dataclass
 
 from search_mcp.search.analysis import length, normalize, words
-from search_mcp.search.fillers import FILLERS, PHRASES
-from search_mcp.search.questions import QUESTIONS
+from search_mcp.search.word_lists import filler_phrases, fillers, questions
 
 LONGEST_QUERY = 4_000  # characters read; long requests have some 800
 MOST_WORDS = 160  # words searched, fillers aside; long requests have some 60
@@ -83,11 +82,11 @@ def _clauses(text: str) -> tuple[tuple[str, ...], ...]:
 
 def _implied(text: str) -> tuple[str, ...]:
     opening = _OPENING.match(text)
-    return tuple(QUESTIONS.get(opening[1].casefold(), "").split()) if opening else ()
+    return questions().get(opening[1].casefold(), ()) if opening else ()
 
 
 def _subject(text: str) -> tuple[str, ...]:
     """Return the words that say what is asked for; if there are none, all."""
-    every = words(PHRASES.sub(" ", text)) or words(text)
-    telling = [word for word in every if word.casefold() not in FILLERS]
+    every = words(filler_phrases().sub(" ", text)) or words(text)
+    telling = [word for word in every if word.casefold() not in fillers()]
     return tuple((telling or every)[:MOST_WORDS])

@@ -1,19 +1,17 @@
-"""Words of other languages, and the tables they stand in."""
+"""English terms for words of other languages, and the word lists they come from."""
 
 import pytest
 
 from search_mcp.search.analysis import is_spaceless, word_terms
-from search_mcp.search.dictionary import of_term, within
-from search_mcp.search.fillers import FILLERS
 from search_mcp.search.stems import stem
-from search_mcp.search.synonyms import GROUPS
-from search_mcp.search.translations import WITH_SPACES, WITHOUT_SPACES
+from search_mcp.search.translations import of_term, within
+from search_mcp.search.word_lists import EAST_ASIAN, EUROPEAN, fillers, synonyms, translations
 
-ENGLISH = {stem(word) for line in GROUPS.splitlines() if not line.startswith("#") for word in line.split()} | FILLERS
+ENGLISH = synonyms().keys() | fillers()
 
 
-def lines(table: str) -> list[list[str]]:
-    return [line.split() for line in table.splitlines() if line and not line.startswith("#")]
+def foreign_words(file: str) -> list[str]:
+    return [word for _, words in translations(file) for word in words]
 
 
 @pytest.mark.parametrize(
@@ -60,25 +58,23 @@ def test_a_long_text_is_read_to_its_limit() -> None:
     assert 0 < len(list(within("読" * 1_000_000))) < 1_000
 
 
-@pytest.mark.parametrize("table", [WITH_SPACES, WITHOUT_SPACES])
-def test_every_line_is_an_english_word_and_what_says_it(table: str) -> None:
-    words = [english for english, *_ in lines(table)]
-    assert len(set(words)) == len(words)
-    for english, *others in lines(table):
+@pytest.mark.parametrize("file", [EUROPEAN, EAST_ASIAN])
+def test_every_line_is_an_english_word_and_words_of_other_languages(file: str) -> None:
+    every = [english for english, _ in translations(file)]
+    assert len(set(every)) == len(every)
+    for english, words in translations(file):
         assert english.isascii(), english
         assert english.islower(), english
-        assert others, english
-        assert len(set(others)) == len(others), english
+        assert len(set(words)) == len(words), english
 
 
-def test_each_word_is_in_the_right_table() -> None:
-    assert [word for _, *others in lines(WITHOUT_SPACES) for word in others if not all(map(is_spaceless, word))] == []
-    assert [word for _, *others in lines(WITH_SPACES) for word in others if any(map(is_spaceless, word))] == []
+def test_each_word_is_in_the_right_list() -> None:
+    assert [word for word in foreign_words(EAST_ASIAN) if not all(map(is_spaceless, word))] == []
+    assert [word for word in foreign_words(EUROPEAN) if any(map(is_spaceless, word))] == []
 
 
 def test_no_word_means_something_else_in_english() -> None:
-    words = [word for _, *others in lines(WITH_SPACES) for word in others]
-    terms = {word: word_terms(word.removesuffix("-"))[-1] for word in words}
+    terms = {word: word_terms(word.removesuffix("-"))[-1] for word in foreign_words(EUROPEAN)}
     assert [word for word, term in terms.items() if term in ENGLISH] == []
     beginnings = tuple(term for word, term in terms.items() if word.endswith("-"))
     assert [word for word in ENGLISH if word.startswith(beginnings)] == []
