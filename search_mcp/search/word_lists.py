@@ -4,7 +4,7 @@ In these files `#` begins a comment line and blank lines mean nothing. Knows the
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -30,8 +30,8 @@ class WordListError(ValueError):
 def synonyms() -> Mapping[str, tuple[str, ...]]:
     """Return the stems that each stem suggests."""
     related: dict[str, dict[str, None]] = {}
-    for group in groups(SYNONYMS, read(SYNONYMS)):
-        stems = [stem(word) for word in group]
+    for _, line in lines(read(SYNONYMS)):
+        stems = [stem(word) for word in line.split()]
         for word in stems:
             related.setdefault(word, {}).update(dict.fromkeys(other for other in stems if other != word))
     return MappingProxyType({word: tuple(others) for word, others in related.items()})
@@ -56,10 +56,9 @@ def questions() -> Mapping[str, tuple[str, ...]]:
     return MappingProxyType(dict(implications(QUESTIONS, read(QUESTIONS))))
 
 
-def translations(file: str) -> Iterator[tuple[str, Sequence[str]]]:
+def translations(file: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the English words of `EUROPEAN` or `EAST_ASIAN`, each with the words of other languages for it."""
-    for english, *others in groups(file, read(file)):
-        yield english, others
+    yield from entries(file, read(file))
 
 
 def read(file: str) -> str:
@@ -74,17 +73,17 @@ def lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, line.strip()
 
 
-def groups(file: str, text: str) -> Iterator[list[str]]:
-    """Yield the groups of a list that has one group of words a line.
+def entries(file: str, text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the pairs of a list whose lines are a word and the words that belong to it.
 
     Raises:
         WordListError: a line has only one word.
     """
     for number, line in lines(text):
-        words = line.split()
-        if len(words) < 2:
-            raise WordListError(file, number, f"a group has at least two words, this one only {line!r}")
-        yield words
+        word, *others = line.split()
+        if not others:
+            raise WordListError(file, number, f"expected other words after {word!r}")
+        yield word, others
 
 
 def implications(file: str, text: str) -> Iterator[tuple[str, tuple[str, ...]]]:

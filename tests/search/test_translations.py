@@ -79,3 +79,12 @@ def test_no_word_means_something_else_in_english() -> None:
     beginnings = tuple(term for word, term in terms.items() if word.endswith("-"))
     assert [word for word in ENGLISH if word.startswith(beginnings)] == []
     assert [term for term in beginnings if len(term) < (4 if term.isascii() else 3)] == []
+
+
+def test_no_beginning_covers_another_word_for_the_same_english_word() -> None:
+    for _, words in translations(EUROPEAN):
+        beginnings = [word_terms(word[:-1])[-1] for word in words if word.endswith("-")]
+        for word in words:
+            term = word_terms(word.removesuffix("-"))[-1]
+            covering = [each for each in beginnings if term.startswith(each)]
+            assert len(covering) == word.endswith("-"), word

@@ -1,4 +1,4 @@
-"""The word lists are well formed, hold nothing twice, and are read by the first search only."""
+"""The word lists are well formed, hold nothing twice and nothing useless, and are read by the first search only."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import unicodedata
 import zipfile
 from collections.abc import Sequence
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,8 @@ import search_mcp
 from search_mcp.search import word_lists
 from search_mcp.search.analysis import words
 from search_mcp.search.query import plain
-from search_mcp.search.word_lists import WordListError, fillers, groups, implications, lines, read
+from search_mcp.search.stems import stem
+from search_mcp.search.word_lists import WordListError, entries, fillers, implications, lines, read
 
 EVERY = (
     word_lists.SYNONYMS,
@@ -49,10 +50,27 @@ def test_a_file_says_what_it_holds_and_is_written_in_one_way(file: str) -> None:
 # Each file
 
 
+def synonyms() -> list[list[str]]:
+    return [line.split() for _, line in lines(read(word_lists.SYNONYMS))]
+
+
 def test_synonyms_are_groups_of_plain_words() -> None:
-    for group in groups(word_lists.SYNONYMS, read(word_lists.SYNONYMS)):
+    for group in synonyms():
         assert len(group) <= 12, group
         assert all(word.isascii() and word.isalnum() for word in group), group
+
+
+def test_no_word_of_a_group_of_synonyms_has_the_stem_of_another() -> None:
+    for group in synonyms():
+        assert len(set(map(stem, group))) == len(group), group
+
+
+def test_every_group_of_synonyms_adds_to_those_above_it() -> None:
+    related: set[tuple[str, ...]] = set()
+    for group in synonyms():
+        pairs = set(permutations(map(stem, group), min(len(group), 2)))
+        assert not pairs <= related, group
+        related |= pairs
 
 
 def test_fillers_are_in_order_and_each_stands_once() -> None:
@@ -86,20 +104,20 @@ NOISE = st.sampled_from(["", "# a comment", "#", "  ", "\t"])
 
 
 @given(st.lists(st.tuples(st.lists(WORD, min_size=2, max_size=5), st.lists(NOISE, max_size=3))))
-def test_what_is_written_is_read(written: Sequence[tuple[list[str], list[str]]]) -> None:
-    text = "".join(f"{line}\n" for group, noise in written for line in (*noise, " ".join(group)))
-    assert list(groups("any", text)) == [group for group, _ in written]
+def test_entries_that_are_written_are_read(written: Sequence[tuple[list[str], list[str]]]) -> None:
+    text = "".join(f"{line}\n" for words, noise in written for line in (*noise, " ".join(words)))
+    assert list(entries("any.txt", text)) == [(word, others) for (word, *others), _ in written]
 
 
 @given(st.lists(st.tuples(WORD, st.lists(WORD, min_size=1, max_size=5))))
-def test_what_is_implied_is_read(written: Sequence[tuple[str, list[str]]]) -> None:
+def test_implications_that_are_written_are_read(written: Sequence[tuple[str, list[str]]]) -> None:
     text = "".join(f"{beginning}: {' '.join(implied)}\n" for beginning, implied in written)
-    assert list(implications("any", text)) == [(beginning, tuple(implied)) for beginning, implied in written]
+    assert list(implications("any.txt", text)) == [(beginning, tuple(implied)) for beginning, implied in written]
 
 
-def test_a_group_of_one_word_is_an_error() -> None:
-    with pytest.raises(WordListError, match=r"data/any\.txt, line 3: .*two words"):
-        list(groups("any.txt", "# heading\none two\nthree\n"))
+def test_an_entry_of_one_word_is_an_error() -> None:
+    with pytest.raises(WordListError, match=r"data/any\.txt, line 3: expected other words after 'three'"):
+        list(entries("any.txt", "# heading\none two\nthree\n"))
 
 
 @pytest.mark.parametrize("line", ["what get", "what:", ": get"])
