@@ -337,12 +337,13 @@ class Router:
         return Patience(seconds, seconds)
 
     def _search_when_settled(self, call: Call, run: Callable[[], None], patience: Patience) -> Cancel:
-        """Search once every tool is known, and indexed in slices between other calls.
+        """Search when every tool is known, and indexed in slices between other calls.
 
-        Not before: a client whose model never searches is spared the index, which is as large as all lists.
+        The index is not made before: a client whose model never searches is spared it, and it is as large as all lists.
+        The first slice loads the search, so messages that came together with this call are handled before it.
         """
         sliced = _Sliced(self._own.advance, run, self._later)
-        search = _guarded(call, sliced.run)
+        search = _guarded(call, sliced.run_later)
         return sliced.cancel_with(self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, search, patience))
 
     def _call_by_name(self, call: Call) -> Cancel:
@@ -681,6 +682,10 @@ class _Sliced:
                 self._stop()
 
         return cancel
+
+    def run_later(self) -> None:
+        """Begin in a step of the event loop of its own."""
+        self._stop = self._later(0, self.run)
 
     def run(self) -> None:
         self._stop = None  # else what is over leads back to itself

@@ -76,6 +76,22 @@ def test_no_step_is_long_in_other_listings(listing: str, tmp_path: Path, limit: 
     assert seconds <= limit, f"{label}: {1e3 * seconds:.0f} ms"
 
 
+def test_no_step_is_long_for_a_search_and_a_description_in_one_chunk(tmp_path: Path, limit: float) -> None:
+    """The first search, which makes the index; names that do not exist are compared with all that do."""
+    visit = Visit(CORPUS["5,000 tools"](), tmp_path)
+    visit.opens()
+    names = ["hostile.calm", *(f"hostile.nothing_{number}" for number in range(5))]
+    search, describe, ping = visit.sends_together(
+        "search and describe",
+        ("tools/call", {"name": "search_tools", "arguments": {"query": "calm thing"}}),
+        ("tools/call", {"name": "describe_tools", "arguments": {"names": names}}),
+        ("ping", {}),
+    )
+    visit.ends()
+    assert list(visit.answers)[-3:] == [describe, ping, search]
+    assert visit.loop.longest["search and describe"] <= limit
+
+
 def test_a_call_of_another_server_is_answered_between_the_steps(tmp_path: Path) -> None:
     """While a search indexes thousands of tools."""
     visit = Visit(CORPUS["5,000 tools of as many words"](), tmp_path)

@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 
 from loop_steps.loop import MeasuredLoop
+from search_mcp.__main__ import COLLECTOR_THRESHOLDS
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
@@ -190,6 +191,8 @@ class Visit:
             import_module(module)
         gc.collect()
         gc.freeze()  # what earlier tests left is not collected within a step
+        self._thresholds = gc.get_threshold()
+        gc.set_threshold(*COLLECTOR_THRESHOLDS)  # as `serve` runs
         self._loop_runs("start", self._start)
         self.loop.let_pass(0)
         self._task = self.loop.create_task(self._live())
@@ -203,6 +206,7 @@ class Visit:
         self.loop.let_pass(5)
         self._loop_runs("end", self._ended.set)
         self.loop.let_pass(60)
+        gc.set_threshold(*self._thresholds)
         gc.unfreeze()
         self._task.result()
         self._errands.finish()
@@ -226,15 +230,22 @@ class Visit:
 
     def sends(self, method: str, label: str = "", **params: Any) -> int:
         """Send a request; its id."""
-        self._next += 1
-        self._feed(label or method, {"id": self._next, "method": method, "params": params})
-        return self._next
+        return self.sends_together(label or method, (method, params))[0]
+
+    def sends_together(self, label: str, *requests: tuple[str, Json]) -> list[int]:
+        """Send requests in one chunk; their ids."""
+        numbers = [self._next + position for position in range(1, len(requests) + 1)]
+        self._next += len(requests)
+        messages = zip(numbers, requests, strict=True)
+        self._feed(label, *({"id": number, "method": each, "params": given} for number, (each, given) in messages))
+        return numbers
 
     def says(self, method: str) -> None:
         self._feed(method, {"method": method})
 
-    def _feed(self, label: str, message: Json) -> None:
-        self._loop_runs(label, self._face.peer.feed, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    def _feed(self, label: str, *messages: Json) -> None:
+        lines = [json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages]
+        self._loop_runs(label, self._face.peer.feed, b"".join(lines))
 
     def _loop_runs(self, label: str, act: Callable[..., object], *args: Any) -> None:
         self.loop.label = label

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,14 @@ from search_mcp.__main__ import main
 
 LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
 """What runs the backends, follows edits, finds mistyped words and explains wrong files."""
-WITHOUT = (
-    f"import sys; sys.modules.update(dict.fromkeys({LATER})); from search_mcp.__main__ import main; main(sys.argv[1:])"
-)
+
+
+def without(*modules: str) -> str:
+    """Write a program that is search-mcp, and cannot load these modules."""
+    return (
+        f"import sys; sys.modules.update(dict.fromkeys({modules})); "
+        "from search_mcp.__main__ import main; main(sys.argv[1:])"
+    )
 
 
 def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(tmp_path: Path) -> None:
@@ -25,7 +31,7 @@ def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(
     config.write_text(json.dumps({"mcpServers": {"one": {"command": sys.executable}}}))
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
-    command = [sys.executable, "-c", WITHOUT, "--config", str(config)]
+    command = [sys.executable, "-c", without(*LATER), "--config", str(config)]
     run = subprocess.run(command, input=f"{line}\n", capture_output=True, text=True, timeout=60)
     assert json.loads(run.stdout.splitlines()[0])["result"]["protocolVersion"] == "2025-11-25"
     assert "anyio._backends" in run.stderr  # which is missed afterwards
@@ -43,6 +49,25 @@ def test_who_never_searches_has_no_index(serve: Serve) -> None:
         run.opens()
         assert "one.echo" in run.calls("search_tools", query="echo")
     assert b"search_mcp.search" in run.stderr
+
+
+def test_messages_that_came_with_a_search_are_answered_before_the_search_is_loaded(tmp_path: Path) -> None:
+    config = tmp_path / "mcp-servers.json"
+    config.write_text('{"mcpServers": {}}')
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
+    search = {"name": "search_tools", "arguments": {"query": "file"}}
+    messages: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": hello},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": search},
+        {"id": 3, "method": "ping"},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **message}) + "\n" for message in messages)
+    command = [sys.executable, "-c", without("search_mcp.gateway.tool_index"), "--config", str(config)]
+    run = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60)
+    answers = [json.loads(line) for line in run.stdout.splitlines()]
+    assert [answer["id"] for answer in answers] == [1, 3, 2]
+    assert "error" in answers[2]  # the search could not be loaded
 
 
 def test_a_wrong_command_line_leaves_the_collector_on() -> None:
