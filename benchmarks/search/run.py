@@ -28,7 +28,7 @@ from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry, Page, ServerFacts, Status
+from search_mcp.model.servers import Entry, ServerFacts, ServerList, Status
 from search_mcp.search import Document, Index
 from search_mcp.wire import payload
 
@@ -203,7 +203,7 @@ def own_tools(tools: Sequence[Tool]) -> OwnTools:
         pages.setdefault(tool["server"], []).append(Entry(tool["tool"], fields))
     catalog = Catalog([ServerConfig(name=server, command="x") for server in pages])
     for server, entries in pages.items():
-        catalog.put(server, Kind.TOOLS, Page(tuple(entries)))
+        catalog.put(server, Kind.TOOLS, ServerList(tuple(entries)))
     facts = {server: ServerFacts("", ()) for server in pages}
     return OwnTools(Spellings(catalog), facts, lambda: [Status(server, "ready") for server in pages], 120)
 
