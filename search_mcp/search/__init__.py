@@ -1,4 +1,4 @@
-"""Query in, ranked tools out: see `Index`. No model, no network, the same answer every time."""
+"""Search for tools: `Index` ranks the tools of all servers for a query. No model, no network, no randomness."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
@@ -12,7 +12,7 @@ __all__ = ["Answer", "Document", "Effect", "Explanation", "Hit", "Index", "build
 
 
 def build(tools: Iterable[Mapping[str, Any]]) -> Callable[[str, int], list[tuple[str, float]]]:
-    """Index a whole catalogue, given as mappings; return its search."""
+    """Index a catalogue given as mappings; return its search function: (query, limit) -> [(name, score)]."""
     index = Index()
     documents = sorted(map(_document, tools), key=lambda document: document.server)
     for server, group in groupby(documents, key=lambda document: document.server):

@@ -1,6 +1,6 @@
-"""What of a tool is searched: its fields, how much each counts, and how long each usually is.
+"""The searched fields of a tool, with the weight and the usual length of each.
 
-Knows the shape of a tool; knows nothing of queries or postings.
+Knows the shape of a tool, and nothing of queries or postings.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class Effect(IntEnum):
-    """What a tool does to the things it works on, as its server declares; of tools that tie, the lower comes first."""
+    """Declared effect of a tool on the things it works on; of tools with equal scores, the lower value ranks first."""
 
     READS = 0
     ADDS = 1
@@ -20,7 +20,7 @@ class Effect(IntEnum):
 
     @classmethod
     def declared(cls, read_only: object, destructive: object) -> "Effect":
-        """Read the two hints of a tool's annotations."""
+        """Return the effect that two hints of a tool's annotations declare: `readOnlyHint`, `destructiveHint`."""
         if read_only is True:
             return cls.READS
         if isinstance(destructive, bool):
@@ -30,7 +30,7 @@ class Effect(IntEnum):
 
 @dataclass(frozen=True)
 class Document:
-    """One tool as search sees it. `name` is the catalogue's canonical name: opaque here."""
+    """One tool as the search reads it. `name` is the catalogue's canonical name, opaque here."""
 
     name: str
     server: str
@@ -43,7 +43,7 @@ class Document:
     tags: tuple[str, ...] = ()
     effect: Effect = Effect.UNDECLARED
     longest_text: int = 10_000
-    """Characters read of any field; descriptions above 3,000 are rare."""
+    """Characters read of each field; descriptions above 3,000 are rare."""
 
 
 class Field(NamedTuple):
@@ -51,12 +51,12 @@ class Field(NamedTuple):
 
     label: str
     weight: float
-    usual_length: int  # terms; a field this long is neither rewarded nor punished
+    usual_length: int  # terms; a shorter field counts more, a longer one less
 
 
-# The ranking is flat around these weights: each was varied by half, and nDCG@10 moved by .003 at most. Left out,
-# parameters cost .010, the server's names and text .018, the first sentence as a field of its own .007.
-# More weight for the server's text only favours servers that have one over those that have none.
+# Varying each weight by half moves nDCG@10 by .003 at most. Leaving out the parameters costs .010, the server's names
+# and text .018, the first sentence as a separate field .007. A higher weight for the server's text only favours servers
+# that have one.
 NAME = Field("name", 4.0, 4)
 SUMMARY = Field("summary", 2.5, 12)  # the first sentence of the description
 DESCRIPTION = Field("description", 0.5, 40)  # the rest of it
@@ -73,7 +73,7 @@ _SENTENCE_ENDS = (". ", "\n", "。", "！", "？", "! ", "? ")
 
 
 def tool_texts(document: Document) -> Iterator[tuple[Field, str]]:
-    """Yield the texts that belong to this tool alone."""
+    """Yield the texts of the tool itself."""
     longest = document.longest_text
     summary, rest = _first_sentence(document.description[:longest].strip())
     yield NAME, document.tool[:longest]
@@ -85,7 +85,7 @@ def tool_texts(document: Document) -> Iterator[tuple[Field, str]]:
 
 
 def server_texts(document: Document) -> Iterator[tuple[Field, str]]:
-    """Yield the texts it shares with its server's other tools."""
+    """Yield the texts of the tool's server."""
     names = (document.server, document.server_title, document.category, *document.tags)
     yield SERVER, " ".join(names)[:_LONGEST_TEXT]
     yield SERVER_TEXT, document.server_description[:_LONGEST_TEXT]
@@ -98,19 +98,19 @@ def _first_sentence(text: str) -> tuple[str, str]:
 
 
 def _parameters(schema: object, levels: int) -> Iterator[tuple[str, str]]:
-    """Yield the names of a schema's parameters with what is said of them, outer ones first."""
+    """Yield the names of a schema's parameters with their texts, outer ones first."""
     if levels == 0 or not isinstance(schema, Mapping):
         return
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
         for name, value in properties.items():
-            yield str(name), _said_of(value)
+            yield str(name), _parameter_text(value)
         for value in properties.values():
             yield from _parameters(value, levels - 1)
     yield from _parameters(schema.get("items"), levels - 1)
 
 
-def _said_of(parameter: object) -> str:
+def _parameter_text(parameter: object) -> str:
     if not isinstance(parameter, Mapping):
         return ""
     description, choices = parameter.get("description"), parameter.get("enum")

@@ -1,4 +1,4 @@
-"""Why a tool is where it is, for a person to read."""
+"""Explanation of a tool's rank, for a person to read."""
 
 from dataclasses import dataclass
 
@@ -7,11 +7,11 @@ from search_mcp.search.names import Match
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one term of the query brings."""
+    """The part of a score that one term of the query adds."""
 
     term: str
-    factor: float  # how surely it is meant, times how rare it is
-    weight: float  # how strongly the tool speaks of it, 0 to 1
+    factor: float  # certainty that the term is meant, times its rarity
+    weight: float  # weight of the term in the tool, 0 to 1
     fields: tuple[str, ...]
 
     @property
@@ -28,15 +28,15 @@ class Explanation:
 
     name: str
     query: str
-    match: Match | None  # how the query names the tool outright, if it does
-    name_coverage: float  # share of the tool's name that was asked for
+    match: Match | None  # how the whole query names the tool, if it does
+    name_coverage: float  # share of the tool's name that the query contains
     contributions: tuple[Contribution, ...]
-    missing: tuple[str, ...]  # terms of the query it does not hold
-    reason: str = ""  # the words that found it and where they stand, in short
+    missing: tuple[str, ...]  # terms of the query that the tool does not contain
+    reason: str = ""  # the words that found the tool and their places, in short
 
     @property
     def score(self) -> float:
-        """The sum of the terms, before names and clauses are weighed."""
+        """Sum of the contributions, before names and clauses are weighed."""
         return sum(part.score for part in self.contributions)
 
     def __str__(self) -> str:

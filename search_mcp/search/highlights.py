@@ -1,4 +1,4 @@
-"""Where in a text the terms stand that a query found it by, for a person who looks at the results."""
+"""Positions in a text of the terms that matched a query, to highlight them for a person."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -7,9 +7,11 @@ from search_mcp.search.analysis import PART, WORD, is_spaceless, word_terms
 
 
 def spans(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of what the terms stand for; spans may overlap."""
+    """Yield the start and end of each match of the terms; spans may overlap."""
     spaceless = [term for term in terms if is_spaceless(term)]
-    pairs = [term for term in spaceless if len(term) > 1] or spaceless  # a character alone says little beside a pair
+    pairs = [
+        term for term in spaceless if len(term) > 1
+    ] or spaceless  # single characters only where there are no pairs
     for word in WORD.finditer(text):
         if any(map(is_spaceless, word[0])):
             yield from _occurrences(word, pairs)
@@ -18,14 +20,14 @@ def spans(text: str, terms: Collection[str]) -> Iterator[tuple[int, int]]:
 
 
 def _in_word(word: re.Match[str], terms: Collection[str]) -> Iterator[tuple[int, int]]:
-    parts = [part for part in PART.finditer(word[0]) if word[0].isascii() and _means(part[0], terms)]
+    parts = [part for part in PART.finditer(word[0]) if word[0].isascii() and _has_term(part[0], terms)]
     for part in parts:
         yield word.start() + part.start(), word.start() + part.end()
-    if not parts and _means(word[0], terms):
+    if not parts and _has_term(word[0], terms):
         yield word.span()
 
 
-def _means(word: str, terms: Collection[str]) -> bool:
+def _has_term(word: str, terms: Collection[str]) -> bool:
     return any(term in terms for term in word_terms(word))
 
 

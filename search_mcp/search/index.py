@@ -1,7 +1,8 @@
-"""The index of all tools and the search in it: what enters, what leaves, which tools answer a query, and why.
+"""The index of all tools, and the search in it: adds and removes servers, ranks tools for a query, explains ranks.
 
-Servers come and go one at a time; nothing is rebuilt. A tool's name is opaque here: it is given back, never parsed.
-Pure: no clock, no I/O, no randomness, no logging; the answer does not depend on the order in which tools came.
+Each server is added and removed separately; nothing is rebuilt. A tool's name is opaque here: returned, never parsed.
+Pure except for the word lists, which the first query reads: no clock, no randomness, no logging. The answer does not
+depend on the order in which tools were added.
 """
 
 import heapq
@@ -22,29 +23,30 @@ from search_mcp.search.reasons import reason
 from search_mcp.search.spelling import Spelling
 from search_mcp.search.weights import saturated, weigh
 
-# nDCG@10 in brackets: what leaving it out costs on the average of all development data.
-_POOL = 40  # tools scored in full for a query; 100 gain .0004
-_TOOL_NAME = 0.5  # a tool whose whole name is asked for scores half as much again (-.013)
-_SERVER_NAME = 0.1  # the same for its server's name (-.004)
+# In brackets: change of nDCG@10 without it, as the average over all development data.
+_POOL = 40  # tools scored in full for a query; with 100, +.0004
+_TOOL_NAME = 0.5  # added share of the score for a tool whose whole name is in the query (-.013)
+_SERVER_NAME = 0.1  # the same for the name of its server (-.004)
 _CLAUSE_POOL = 20  # tools scored in full for one clause of a long request
-# What the best tool of a clause gains; the best tool of the whole request has 1 (-.001; -.009 on long ones).
+# Score added to the best tool of a clause, as a share of the best score of the whole request (-.001; -.009 on long
+# requests).
 _CLAUSE = 0.25
-# Factors for tools by their declared effect. The development data declare none; chosen on the reference servers.
-_UNASKED = 0.9  # a destructive tool whose verb was not asked for: in a near tie another tool comes first
-_QUESTION = 0.6  # a tool that writes, if the query is a question: "which", "what" and "is" ask to read
+# Factors for tools by declared effect. The development data declare none; chosen on the reference servers.
+_VERB_MISSING = 0.9  # a destructive tool whose verb is not in the query: of nearly equal tools another comes first
+_QUESTION = 0.6  # a tool that writes, for a question: "which", "what" and "is" ask to read
 _WRITES = (Effect.ADDS, Effect.DESTROYS)
 # The first tool fits if its score is at least this share of the query's information. With six servers of the
-# development data, 4 % of the queries that a server answers are below it, and 64 % of those that none answers.
+# development data, 4 % of the queries with a right tool are below it, and 64 % of those without one.
 _FITS = 0.38
-_SHORT = 6  # words; a longer request names more that no tool mentions, so a smaller share is enough
-_DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it mentions more than this share of the words
-_WORDS_A_TURN = 1000  # forgotten at once: about a millisecond
-_NAMED = 1e6  # per degree of `Match`: above any sum of terms
+_SHORT = 6  # words; a longer request has more words that no tool contains, so a smaller share is enough
+_DESTRUCTIVE_FITS = 0.5  # a destructive tool fits only if it covers more than this share of the words
+_WORDS_A_STEP = 1000  # words removed in one step: about a millisecond
+_NAMED = 1e6  # score for each degree of `Match`: above any sum of terms
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A tool found. Scores compare within one answer only."""
+    """A tool that was found. Scores are comparable within one answer only."""
 
     name: str
     score: float
@@ -52,20 +54,20 @@ class Hit:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query found, best first."""
+    """The tools that a query found, best first."""
 
     hits: list[Hit]
-    fits: bool  # whether the first tool clearly does what is asked for
+    fits: bool  # whether the first tool clearly does what the query asks for
 
 
-_Place: TypeAlias = tuple[float, bool, int, Effect, str, int]
-"""Sort key: negated score, whether it destroys, the server's position, effect, name, number of the tool."""
+_SortKey: TypeAlias = tuple[float, bool, int, Effect, str, int]
+"""Negated score, whether the tool is destructive, position of its server, effect, name, number."""
 _ANY_ORDER: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """A tool in the index."""
+class _IndexedTool:
+    """A tool in the index, with the terms of its name and of its server's."""
 
     document: Document
     tool_terms: tuple[str, ...]
@@ -73,12 +75,12 @@ class _Entry:
 
     @property
     def verb(self) -> str:
-        """The first term of the name that does not come from the server's name: usually a verb."""
+        """The first term of the name that is not in the server's name: usually a verb."""
         return next((term for term in self.tool_terms if term not in self.server_terms), "")
 
 
 class Index:
-    """Tools by server, searchable."""
+    """Searchable tools, by server."""
 
     def __init__(self) -> None:
         self._analyzer = Analyzer()
@@ -86,89 +88,89 @@ class Index:
         self._spelling = Spelling()
         self._expansion = Expansion(self._analyzer, self._postings, self._spelling)
         self._names = Names()
-        self._entries: dict[int, _Entry] = {}
-        self._servers: dict[str, tuple[list[int], set[str]]] = {}  # its entries, and the words it taught us
+        self._tools: dict[int, _IndexedTool] = {}
+        self._servers: dict[str, tuple[list[int], set[str]]] = {}  # numbers of its tools, and their words
         self._next = 0
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._tools)
 
     def add(self, server: str, documents: Iterable[Document]) -> None:
-        """Make these the server's tools, in place of those it had. Of several with one name, one is kept."""
+        """Replace the server's tools with these. Of several with one name, one is kept."""
         for _ in self.adding(server, _distinct(documents)):
             pass
 
     def adding(self, server: str, documents: Iterable[Document]) -> Iterator[None]:
-        """Do the same tool by tool, for others to have their turn in between; no two have one name.
+        """Replace the server's tools in steps of one tool, between which other work can run; names must be unique.
 
-        Until the end, some of the server's tools are not found.
+        Until the last step some of the server's tools are not found.
         """
         yield from self.removing(server)
         numbers, spelt = self._servers[server] = [], set()
         shared: dict[tuple[str, ...], dict[str, float]] = {}
         for document in documents:
             seen: set[str] = set()
-            numbers.append(self._file(document, shared, seen))
-            fresh = set(spellings(seen)) - spelt
-            self._spelling.add(fresh)
-            spelt |= fresh
+            numbers.append(self._insert(document, shared, seen))
+            new = set(spellings(seen)) - spelt
+            self._spelling.add(new)
+            spelt |= new
             yield
 
     def remove(self, server: str) -> None:
-        """Forget the server and its tools; nothing happens if there is none."""
+        """Remove the server and its tools, if there are any."""
         for _ in self.removing(server):
             pass
 
     def removing(self, server: str) -> Iterator[None]:
-        """Do the same tool by tool, for others to have their turn in between."""
+        """Remove the server in steps of one tool or some words, between which other work can run."""
         numbers, spelt = self._servers.pop(server, ([], set()))
         for number in numbers:
             self._postings.remove(number)
-            self._names.remove(number, self._entries.pop(number).document)
+            self._names.remove(number, self._tools.pop(number).document)
             yield
-        for place, word in enumerate(spelt, 1):
+        for count, word in enumerate(spelt, 1):
             self._spelling.discard((word,))
-            if not place % _WORDS_A_TURN:
+            if not count % _WORDS_A_STEP:
                 yield
 
     def search(self, query: str, limit: int, *, server: str | None = None) -> list[Hit]:
-        """Return the best tools for a query, best first; none for an empty one."""
+        """Return the best tools for a query, best first; none for an empty query."""
         return self.answer(query, limit, server=server).hits
 
     def answer(
         self, query: str, limit: int, *, server: str | None = None, order: Mapping[str, int] = _ANY_ORDER
     ) -> Answer:
-        """Return the best tools for a query, and whether the first one clearly does what is asked for.
+        """Return the best tools for a query, and whether the first one clearly does what it asks for.
 
-        `order` has the positions of servers: of equal tools that do not destroy, the first server's comes first. Its
-        effect decides later, because a copy of another server's tool may declare anything.
+        `order` has the positions of servers: of equal tools that are not destructive, that of the first server comes
+        first. Only then the declared effect decides, because a copy of another server's tool may declare any effect.
         """
-        asked, named = self._understood(query)
-        among = self._among(asked, server)
-        expanded = self._expansion.expand(asked.words)
-        scores = self._scores(asked, expanded, among, max(_POOL, limit))
+        parsed, named = self._parsed(query)
+        among = self._admitted(parsed, server)
+        expanded = self._expansion.expand(parsed.words)
+        scores = self._scores(parsed, expanded, among, max(_POOL, limit))
         for number, match in named.items():
             if among is None or number in among:
                 scores[number] = scores.get(number, 0.0) + match * _NAMED
-        places: dict[str, _Place] = {}
+        keys: dict[str, _SortKey] = {}
         for number, score in scores.items():
-            document = self._entries[number].document
+            document = self._tools[number].document
             position = order.get(document.server, 0)
-            place = -score, document.effect is Effect.DESTROYS, position, document.effect, document.name, number
-            if places.setdefault(document.name, place) > place:
-                places[document.name] = place
-        ranked = heapq.nsmallest(max(limit, 0), places.values())
-        fits = bool(ranked) and self._fits(asked, expanded, ranked[0])
+            key = -score, document.effect is Effect.DESTROYS, position, document.effect, document.name, number
+            if keys.setdefault(document.name, key) > key:
+                keys[document.name] = key
+        ranked = heapq.nsmallest(max(limit, 0), keys.values())
+        fits = bool(ranked) and self._fits(parsed, expanded, ranked[0])
         return Answer([Hit(name, -score) for score, _, _, _, name, _ in ranked], fits)
 
     def explain(self, query: str, name: str) -> Explanation | None:
-        """Say what a tool's place for a query is made of; None if there is no such tool."""
-        number = next((n for n in self._names.matches(name) if self._entries[n].document.name == name), None)
+        """Return the explanation of a tool's score for a query; None if there is no such tool."""
+        number = next((n for n in self._names.matches(name) if self._tools[n].document.name == name), None)
         if number is None:
             return None
-        asked, named = self._understood(query)
-        factors = self._expansion.expand(asked.words).factors
-        for term, hint in self._expansion.hints(asked.implied, asked.words).items():
+        parsed, named = self._parsed(query)
+        factors = self._expansion.expand(parsed.words).factors
+        for term, hint in self._expansion.hints(parsed.implied, parsed.words).items():
             factors[term] = factors.get(term, 0.0) + hint
         held = {term: weight for term, weight in self._postings.weights(number).items() if term in factors}
         parts = (Contribution(t, factors[t], weight, self._fields_with(number, t)) for t, weight in held.items())
@@ -176,13 +178,13 @@ class Index:
             name=name,
             query=query,
             match=named.get(number),
-            name_coverage=_coverage(self._entries[number].tool_terms, factors, self._postings.rarity),
+            name_coverage=_coverage(self._tools[number].tool_terms, factors, self._postings.rarity),
             contributions=tuple(sorted(parts, key=lambda part: (-part.score, part.term))),
             missing=tuple(sorted(factors.keys() - held.keys())),
         )
-        return replace(explanation, reason=reason(explanation, self._entries[number].document, self._analyzer))
+        return replace(explanation, reason=reason(explanation, self._tools[number].document, self._analyzer))
 
-    def _file(self, document: Document, shared: dict[tuple[str, ...], dict[str, float]], seen: set[str]) -> int:
+    def _insert(self, document: Document, shared: dict[tuple[str, ...], dict[str, float]], seen: set[str]) -> int:
         number = self._next
         self._next += 1
         from_server = tuple(text for _, text in server_texts(document))
@@ -191,87 +193,87 @@ class Index:
         own = weigh(tool_texts(document), self._analyzer, seen)
         self._postings.add(number, saturated(own, shared[from_server]))
         self._names.add(number, document)
-        self._entries[number] = _Entry(document, self._terms(document.tool), self._terms(document.server))
+        self._tools[number] = _IndexedTool(document, self._terms(document.tool), self._terms(document.server))
         return number
 
     def _terms(self, name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._analyzer.terms(words(name))))
 
-    def _understood(self, query: str) -> tuple[Query, dict[int, Match]]:
-        """Return what is asked and the tools named outright. A name is a name even if it looks like an operator."""
+    def _parsed(self, query: str) -> tuple[Query, dict[int, Match]]:
+        """Return the parsed query and the tools that it names; a name may look like an operator."""
         if named := self._names.matches(query[:LONGEST_QUERY]):
             return plain(query), named
-        asked = parse(query)
-        return asked, self._names.matches(asked.text)
+        parsed = parse(query)
+        return parsed, self._names.matches(parsed.text)
 
-    def _among(self, asked: Query, server: str | None) -> set[int] | None:
-        """Return the tools the query and the caller admit; None means all."""
-        admitting: list[set[int]] = []
+    def _admitted(self, parsed: Query, server: str | None) -> set[int] | None:
+        """Return the tools that the query and the caller admit; None means all."""
+        admitted: list[set[int]] = []
         if server is not None:
-            admitting.append(self._tools_of(server))
-        if servers := [tools for name in asked.servers if (tools := self._tools_of(name))]:
-            admitting.append(set().union(*servers))
-        exact = [self._postings.holders(term) for text in asked.exact for term in self._analyzer.terms(words(text))]
+            admitted.append(self._tools_of(server))
+        if servers := [tools for name in parsed.servers if (tools := self._tools_of(name))]:
+            admitted.append(set().union(*servers))
+        exact = [self._postings.holders(term) for text in parsed.exact for term in self._analyzer.terms(words(text))]
         if exact and (holders := set.intersection(*exact)):
-            admitting.append(holders)
-        excluded = [self._postings.holders(self._analyzer[word][-1]) for word in asked.without]
-        if not admitting and not excluded:
+            admitted.append(holders)
+        excluded = [self._postings.holders(self._analyzer[word][-1]) for word in parsed.without]
+        if not admitted and not excluded:
             return None
-        admitted = set.intersection(*admitting) if admitting else set(self._entries)
-        return admitted.difference(*excluded)
+        tools = set.intersection(*admitted) if admitted else set(self._tools)
+        return tools.difference(*excluded)
 
     def _tools_of(self, server: str) -> set[int]:
         return set(self._servers[server][0]) if server in self._servers else self._names.of_server(server)
 
-    def _fits(self, asked: Query, expanded: Expanded, best: _Place) -> bool:
+    def _fits(self, parsed: Query, expanded: Expanded, best: _SortKey) -> bool:
         score, _, _, effect, _, number = best
         if -score >= _NAMED:
             return True
-        enough = _FITS * min(1.0, _SHORT / max(len(asked.words), 1))
+        enough = _FITS * min(1.0, _SHORT / max(len(parsed.words), 1))
         if -score < enough * expanded.information:
             return False
-        # A destructive tool must also be about the right thing: deleting notes is no answer to "delete a file".
+        # A destructive tool must also work on the right thing: deleting notes does not fit "delete a file".
         held = self._postings.weights(number)
-        return effect is not Effect.DESTROYS or self._expansion.held_share(asked.words, held) > _DESTRUCTIVE_FITS
+        return effect is not Effect.DESTROYS or self._expansion.covered_share(parsed.words, held) > _DESTRUCTIVE_FITS
 
-    def _scores(self, asked: Query, expanded: Expanded, among: set[int] | None, pool: int) -> Scores:
-        hints = self._expansion.hints(asked.implied, asked.words) if asked.implied else None
+    def _scores(self, parsed: Query, expanded: Expanded, among: set[int] | None, pool: int) -> Scores:
+        hints = self._expansion.hints(parsed.implied, parsed.words) if parsed.implied else None
         scores = self._scored(expanded.factors, hints, among, pool)
         best = max(scores.values(), default=0.0)
-        for clause in asked.clauses:
+        for clause in parsed.clauses:
             found = self._scored(self._expansion.expand(clause).factors, None, among, _CLAUSE_POOL)
             top = max(found.values(), default=1.0)
             for number, score in found.items():
-                # Squared: a clause speaks for its best tools and hardly for the crowd behind them (-.001 if not).
+                # Squared: only the best tools of a clause gain much (without the square, -.001).
                 scores[number] = scores.get(number, 0.0) + _CLAUSE * best * (score / top) ** 2
         return scores
 
     def _scored(self, factors: Terms, hints: Terms | None, among: set[int] | None, pool: int) -> Scores:
-        """Score the best tools for some terms, and with hints for a question."""
+        """Return the scores of the best tools for some terms; for a question, hints change their order."""
         scores = self._postings.best(factors, pool, among)
         wanted = {**(hints or {}), **factors}
         for term, hint in (hints or {}).items():
             for number in scores:
                 scores[number] += hint * self._postings.weights(number).get(term, 0.0)
-        terms = frozenset(wanted)  # most names hold none of them: that is told faster here than in a call
+        terms = frozenset(wanted)  # most names contain none of them: checked here, because calls are slow
         rarity = cache(self._postings.rarity)
         for number in scores:
-            entry = self._entries[number]
+            tool = self._tools[number]
             boost = 1.0
-            if not terms.isdisjoint(entry.tool_terms):
-                boost += _TOOL_NAME * _coverage(entry.tool_terms, wanted, rarity)
-            if not terms.isdisjoint(entry.server_terms):
-                boost += _SERVER_NAME * _coverage(entry.server_terms, wanted, rarity)
-            effect = entry.document.effect
+            if not terms.isdisjoint(tool.tool_terms):
+                boost += _TOOL_NAME * _coverage(tool.tool_terms, wanted, rarity)
+            if not terms.isdisjoint(tool.server_terms):
+                boost += _SERVER_NAME * _coverage(tool.server_terms, wanted, rarity)
+            effect = tool.document.effect
             if hints is not None and effect in _WRITES:
                 boost *= _QUESTION
-            if effect is Effect.DESTROYS and entry.verb not in terms:
-                boost *= _UNASKED
+            if effect is Effect.DESTROYS and tool.verb not in terms:
+                boost *= _VERB_MISSING
             scores[number] *= boost
         return scores
 
     def _fields_with(self, number: int, term: str) -> tuple[str, ...]:
-        document = self._entries[number].document
+        document = self._tools[number].document
         texts = (*tool_texts(document), *server_texts(document))
         return tuple(field.label for field, text in texts if term in self._analyzer.terms(words(text)))
 
@@ -286,7 +288,7 @@ def _distinct(documents: Iterable[Document]) -> list[Document]:
 
 
 def _coverage(name: tuple[str, ...], factors: Terms, rarity: Callable[[str], float]) -> float:
-    """Return the share of a name that is asked for, rare words counting more."""
+    """Return the share of a name that the query contains, weighted by rarity."""
     asked = whole = 0.0
     for term in name:
         whole += (rare := rarity(term))

@@ -1,8 +1,8 @@
-"""Which tools a text names outright, in whatever spelling: the tool itself, or the server whose tools are meant.
+"""Names of tools and servers in any spelling: finds the tools that a whole text names.
 
     fs.read_file    fs__read_file    read_file    readFile    "read file"    fs
 
-Names are looked up, never taken apart. Knows nothing of descriptions and scores nothing: a name matches or does not.
+Names are looked up, never parsed. Knows nothing of descriptions and scores nothing.
 """
 
 from enum import IntEnum
@@ -12,9 +12,10 @@ from search_mcp.search.documents import Document
 
 
 class Match(IntEnum):
-    """How a text names a tool; the higher, the more exactly.
+    """Exactness with which a text names a tool, in ascending order.
 
-    A server's and a tool's name together, however spelt, name that server's tool: another server may call a tool so.
+    A server's name with a tool's name, in any spelling, counts as a full name: another server may have a tool of the
+    same name.
     """
 
     SERVER = 1
@@ -25,26 +26,26 @@ class Match(IntEnum):
 
 
 class Names:
-    """Document numbers by folded name."""
+    """Numbers of documents by folded name."""
 
     def __init__(self) -> None:
         self._tools: dict[str, dict[int, Document]] = {}
         self._servers: dict[str, dict[int, Document]] = {}
 
     def add(self, number: int, document: Document) -> None:
-        """Enter a tool under all its names."""
+        """Add a tool under all its names."""
         for key in _tool_keys(document):
             self._tools.setdefault(key, {})[number] = document
         self._servers.setdefault(_key(document.server), {})[number] = document
 
     def remove(self, number: int, document: Document) -> None:
-        """Strike a tool out."""
+        """Remove a tool."""
         for key in _tool_keys(document):
-            _strike(self._tools, key, number)
-        _strike(self._servers, _key(document.server), number)
+            _discard(self._tools, key, number)
+        _discard(self._servers, _key(document.server), number)
 
     def of_server(self, text: str) -> set[int]:
-        """Return the tools of the server called so."""
+        """Return the tools of the server with this name."""
         return set(self._servers.get(_key(text), ()))
 
     def matches(self, text: str) -> dict[int, Match]:
@@ -69,10 +70,10 @@ def _tool_keys(document: Document) -> set[str]:
 
 
 def _key(name: str) -> str:
-    return fold(name) or name.strip()  # a name of nothing but signs is spelt in one way only
+    return fold(name) or name.strip()  # a name without letters and digits has one spelling
 
 
-def _strike(entries: dict[str, dict[int, Document]], key: str, number: int) -> None:
+def _discard(entries: dict[str, dict[int, Document]], key: str, number: int) -> None:
     del entries[key][number]
     if not entries[key]:
         del entries[key]

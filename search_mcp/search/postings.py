@@ -1,8 +1,8 @@
-"""Which tools hold which term and how strongly; the best of them for a set of weighted terms.
+"""Inverted index: weights of terms in documents, and the best documents for weighted terms.
 
-The score of a tool is the sum, over the query's terms, of the query's factor times the tool's weight. Weights come
-finished from outside; how rare a term is gets worked out when asked, so a tool enters or leaves without touching
-the others. It must not know what a term is, nor where its weight comes from.
+The score of a document is the sum, over the query's terms, of the query's factor times the document's weight. Weights
+are given; the rarity of a term is computed on demand, so adding or removing a document leaves the others as they are.
+Must not know what a term is, nor where its weight comes from.
 """
 
 import math
@@ -13,13 +13,13 @@ Scores = dict[int, float]
 _Postings = dict[int, float]  # document number -> weight
 _Part = tuple[float, _Postings]  # a factor and what it multiplies
 
-# Weights (0 to 1) are filed in tiers, by these upper bounds: what a tool is about, speaks of, and mentions. A query
-# reads whole tiers, the weightiest first.
+# Upper bounds of the tiers that weights (0 to 1) are kept in: main subject, part of the subject, mention. A query reads
+# whole tiers, the heaviest first.
 _TIERS = (1.0, 0.6, 0.35)
 
-# Postings one query reads; a tier that does not fit is only looked up for the best tools met so far. Those it would
-# add hold little else of the query. Catalogues of some 1,000 tools are read whole; at 14,000 tools an unlimited budget
-# gains .003 nDCG@10 and doubles the time. About 70 ns each.
+# Postings that one query reads, at about 70 ns each. A tier that exceeds the rest of the budget is only looked up for
+# the best documents found so far: the others in it contain little else of the query. Catalogues of about 1,000 tools
+# are read whole; at 14,000 tools an unlimited budget gains .003 nDCG@10 and doubles the time.
 _BUDGET = 1_600
 
 
@@ -38,7 +38,7 @@ class Postings:
         return len(self._documents)
 
     def add(self, document: int, weights: Terms) -> None:
-        """File a document."""
+        """Add a document."""
         self._documents[document] = weights
         frequencies = self._frequencies
         first, middle, last = self._tiers
@@ -51,7 +51,7 @@ class Postings:
             frequencies[term] = frequencies.get(term, 0) + 1
 
     def remove(self, document: int) -> None:
-        """Take a document out."""
+        """Remove a document."""
         for term in self._documents.pop(document):
             for tier in self._tiers:
                 if tier.get(term, {}).pop(document, None) is not None and not tier[term]:
@@ -61,27 +61,27 @@ class Postings:
                 del self._frequencies[term]
 
     def holders(self, term: str) -> set[int]:
-        """Return the documents that hold a term."""
+        """Return the documents that contain a term."""
         return set().union(*(tier.get(term, ()) for tier in self._tiers))
 
     def weights(self, document: int) -> Terms:
-        """Return a document's terms and how strongly it holds them."""
+        """Return a document's terms and their weights."""
         return self._documents[document]
 
     def rarity(self, term: str) -> float:
-        """Return the term's inverse document frequency, as BM25 has it."""
+        """Return the term's inverse document frequency, as in BM25."""
         holders = self._frequencies.get(term, 0)
         return math.log1p((len(self._documents) - holders + 0.5) / (holders + 0.5))
 
     def best(self, factors: Terms, limit: int, among: set[int] | None = None) -> Scores:
-        """Return the best documents by sum of factor * weight: `limit` and all that tie with the last."""
+        """Return the `limit` best documents by sum of factor * weight, and all with the score of the last."""
         found = (
             (factor * bound, term, factor, tier[term])
             for bound, tier in zip(_TIERS, self._tiers, strict=True)
             for term, factor in factors.items()
             if term in tier
         )
-        parts = [(factor, postings) for _, _, factor, postings in sorted(found, key=_weightiest)]
+        parts = [(factor, postings) for _, _, factor, postings in sorted(found, key=_heaviest)]
         if among is None:
             scores, parts = _read(parts)
             scores = _top(scores, limit)
@@ -93,12 +93,12 @@ class Postings:
         return {document: score for document, score in _top(scores, limit).items() if score > 0.0}
 
 
-def _weightiest(part: tuple[float, str, float, _Postings]) -> tuple[float, str]:
+def _heaviest(part: tuple[float, str, float, _Postings]) -> tuple[float, str]:
     return -part[0], part[1]
 
 
 def _read(parts: list[_Part]) -> tuple[Scores, list[_Part]]:
-    """Add up what the budget allows, at least one part; return the scores and the parts left out."""
+    """Add up the parts that the budget allows, at least one; return the scores and the parts left out."""
     scores: Scores = {}
     left_out: list[_Part] = []
     budget = _BUDGET

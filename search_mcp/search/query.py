@@ -1,11 +1,11 @@
-"""What a query says: which words to look for, which servers to look in, what to leave out.
+"""Parser of queries: words to look for, servers to look in, words to exclude.
 
     server:github open issues     only tools of the server "github"
-    "pull request" list           only tools that hold all of these words, if there are any
-    read file -directory          no tool that holds "directory"
+    "pull request" list           only tools that contain all of these words, if there are any
+    read file -directory          no tool that contains "directory"
 
-Operators are for short queries. A long request is prose: its quotes hold values and its dashes are dashes. Knows
-no catalogue: whether a server or a word exists is for others to say.
+Only short queries have operators. A long request is prose: its quotes enclose values and its dashes are dashes. Knows
+no catalogue, and so not whether a server or a word exists.
 """
 
 import re
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from search_mcp.search.analysis import length, normalize, words
 from search_mcp.search.word_lists import filler_phrases, fillers, questions
 
-LONGEST_QUERY = 4_000  # characters read; long requests have some 800
-MOST_WORDS = 160  # words searched, fillers aside; long requests have some 60
-_PROSE_FROM = 14  # words; shorter texts may hold operators
-_CLAUSES_FROM = 30  # words from which a request is taken to ask for several things; 20 does no better
+LONGEST_QUERY = 4_000  # characters read; long requests have about 800
+MOST_WORDS = 160  # words searched, without fillers; long requests have about 60
+_PROSE_FROM = 14  # words; shorter texts may contain operators
+_CLAUSES_FROM = 30  # words; a request this long may ask for several things. 20 is no better
 _MOST_CLAUSES = 12
 _SHORTEST_CLAUSE = 3  # words
 
@@ -36,25 +36,25 @@ _CLAUSE_END = re.compile(
 
 @dataclass(frozen=True)
 class Query:
-    """A query, taken apart."""
+    """A parsed query."""
 
     text: str  # without operators
     words: tuple[str, ...]  # to look for, as written
     clauses: tuple[tuple[str, ...], ...] = ()  # the words of each part, if the request is long
-    implied: tuple[str, ...] = ()  # words it stands for by being a question
+    implied: tuple[str, ...] = ()  # words that a question implies
     servers: tuple[str, ...] = ()
     exact: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
 
 
 def plain(text: str) -> Query:
-    """Take a query as words only."""
+    """Parse a query as words only."""
     text = normalize(text[:LONGEST_QUERY])[:LONGEST_QUERY]
     return Query(text, _subject(text), _clauses(text), _implied(text))
 
 
 def parse(text: str) -> Query:
-    """Take a query apart, operators included."""
+    """Parse a query with its operators."""
     text = normalize(text[:LONGEST_QUERY])[:LONGEST_QUERY]
     if length(text) >= _PROSE_FROM:
         return plain(text)
@@ -66,7 +66,7 @@ def parse(text: str) -> Query:
         return f" {match[kind]} " if kind == "exact" else " "
 
     rest = _OPERATOR.sub(take, text).strip()
-    # A server's name is also a word: if no server is called so, it may still be a subject, or mistyped.
+    # A server's name is also a word: if no server has this name, it may be a subject, or mistyped.
     sought = _subject(f"{' '.join(found['server'])} {rest}")
     return Query(
         rest, sought, (), _implied(rest), tuple(found["server"]), tuple(found["exact"]), tuple(found["without"])
@@ -86,7 +86,7 @@ def _implied(text: str) -> tuple[str, ...]:
 
 
 def _subject(text: str) -> tuple[str, ...]:
-    """Return the words that say what is asked for; if there are none, all."""
+    """Return the words without fillers; all words if all are fillers."""
     every = words(filler_phrases().sub(" ", text)) or words(text)
-    telling = [word for word in every if word.casefold() not in fillers()]
-    return tuple((telling or every)[:MOST_WORDS])
+    significant = [word for word in every if word.casefold() not in fillers()]
+    return tuple((significant or every)[:MOST_WORDS])

@@ -1,8 +1,8 @@
-"""Why a tool was found, in a few words for a person: which of its words answer the query, and where they stand.
+"""Short reason why a tool was found, for a person: the words of the tool that match the query, and their places.
 
     create, issue in name; bug in parameters
 
-Says less than an `Explanation`: no numbers, and only what weighs most.
+Shorter than an `Explanation`: no numbers, and only the matches of most weight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,7 @@ from search_mcp.search.explanation import Contribution, Explanation
 from search_mcp.search.names import Match
 
 _MOST_WORDS = 4
-_LEAST_SHARE = 0.2  # of the weightiest word: a mention that weighs less explains nothing
+_LEAST_SHARE = 0.2  # of the score of the best word; a lower score explains nothing
 _PLACES = {
     NAME.label: "name",
     SUMMARY.label: "description",
@@ -37,14 +37,14 @@ _PLACES = {
 
 
 def reason(explanation: Explanation, document: Document, analyzer: Analyzer) -> str:
-    """Say why a query found a tool; empty if none of its words did."""
+    """Return the reason why a query found a tool; empty if none of its words matches."""
     if explanation.match is not None and explanation.match is not Match.SERVER:
         return "its name"
     texts = {field.label: text for field, text in (*tool_texts(document), *server_texts(document))}
-    found: dict[str, list[str]] = {}  # words by place, the weightiest first
+    found: dict[str, list[str]] = {}  # words by place, the best first
     seen = ""
     left = _MOST_WORDS
-    for part in _telling(explanation.contributions):
+    for part in _notable(explanation.contributions):
         label = part.fields[0]
         word = _as_written(part.term, texts[label], explanation.query, analyzer)
         if left == 0 or f" {word.casefold()} " in seen or (is_spaceless(part.term) and part.term in seen):
@@ -55,8 +55,8 @@ def reason(explanation: Explanation, document: Document, analyzer: Analyzer) -> 
     return "; ".join(f"{', '.join(each)} in {place}" for place, each in found.items())
 
 
-def _telling(parts: Sequence[Contribution]) -> Iterator[Contribution]:
-    """Leave out what weighs little next to the rest, and characters where there are pairs of them."""
+def _notable(parts: Sequence[Contribution]) -> Iterator[Contribution]:
+    """Leave out contributions with a small share of the score, and single characters where there are pairs."""
     least = max((part.score for part in parts), default=0.0) * _LEAST_SHARE
     paired = any(is_spaceless(part.term) and len(part.term) > 1 for part in parts)
     for part in parts:
@@ -72,7 +72,7 @@ def _as_written(term: str, text: str, query: str, analyzer: Analyzer) -> str:
 
 
 def _longest_common(pair: str, query: str, text: str) -> str:
-    """Stretch two characters to all that query and text have in common around them."""
+    """Extend two characters to the longest run around them that query and text have in common."""
     start = query.find(pair)
     if start < 0:
         return pair

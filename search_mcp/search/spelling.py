@@ -1,58 +1,61 @@
-"""The words of the catalogue, and which of them a mistyped word was meant to be.
+"""Correction of mistyped words: the words of the catalogue that are the fewest edits away.
 
-Only words nobody knows are asked about, so this decides nothing for a query that is spelt right.
+Only unknown words are looked up, so a query without mistakes is not affected.
 """
 
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-_SHORTEST = 4  # letters; one edit turns a shorter word into too many others
-_LONGEST = 24  # letters; longer runs are no words
-_TWO_EDITS_FROM = 8  # letters from which a word may hold two mistakes
+_SHORTEST = 4  # letters; a shorter word is one edit away from too many others
+_LONGEST = 24  # letters; longer runs are not words
+_TWO_EDITS_FROM = 8  # letters; a word this long may have two mistakes
 
-_Shelf = tuple[str, int]
+_Bucket = tuple[str, int]
 _EMPTY: frozenset[str] = frozenset()
 
 
 class Spelling:
-    """Words filed by first letter and by last letters, both with the length: one mistake rarely hits both ends."""
+    """Known words in buckets: by first letter and length, and by last two letters and length.
+
+    A mistake is rarely at both ends of a word, so one of the two buckets has the right word.
+    """
 
     def __init__(self) -> None:
         self._uses: dict[str, int] = {}
-        self._shelves: dict[_Shelf, set[str]] = {}
+        self._words_in: dict[_Bucket, set[str]] = {}
 
     def add(self, words: Iterable[str]) -> None:
-        """Learn words; each may be learnt several times, from several texts."""
+        """Add words; each is counted, since several texts may contain it."""
         for word in words:
             if word in self._uses:
                 self._uses[word] += 1
             elif _is_correctable(word):
                 self._uses[word] = 1
-                for shelf in _shelves(word, len(word)):
-                    self._shelves.setdefault(shelf, set()).add(word)
+                for bucket in _buckets(word, len(word)):
+                    self._words_in.setdefault(bucket, set()).add(word)
 
     def discard(self, words: Iterable[str]) -> None:
-        """Forget words as often as they were learnt."""
+        """Remove words that were added; a word is forgotten when it was removed as often as added."""
         for word in words:
             if word not in self._uses:
                 continue
             self._uses[word] -= 1
             if not self._uses[word]:
                 del self._uses[word]
-                for shelf in _shelves(word, len(word)):
-                    self._shelves[shelf].discard(word)
+                for bucket in _buckets(word, len(word)):
+                    self._words_in[bucket].discard(word)
 
     def nearest(self, word: str) -> tuple[list[str], int]:
-        """Return the known words fewest edits away, and how many; swapped neighbours are one edit."""
+        """Return the known words with the fewest edits, and the number of edits; swapped neighbours are one edit."""
         if not _is_correctable(word):
             return [], 0
         most = 1 if len(word) < _TWO_EDITS_FROM else 2
         candidates: set[str] = set()
         for length in range(len(word) - most, len(word) + most + 1):
-            for shelf in _shelves(word, length):
-                candidates |= self._shelves.get(shelf, _EMPTY)
-        rapidfuzz: Any = import_module("rapidfuzz")  # for the first unknown word, not for every start
+            for bucket in _buckets(word, length):
+                candidates |= self._words_in.get(bucket, _EMPTY)
+        rapidfuzz: Any = import_module("rapidfuzz")  # loaded for the first unknown word
         distance = rapidfuzz.distance.OSA.distance
         found = rapidfuzz.process.extract(word, candidates, scorer=distance, score_cutoff=most, limit=None)
         edits = min((distance for _, distance, _ in found), default=0)
@@ -63,5 +66,5 @@ def _is_correctable(word: str) -> bool:
     return _SHORTEST <= len(word) <= _LONGEST
 
 
-def _shelves(word: str, length: int) -> tuple[_Shelf, _Shelf]:
+def _buckets(word: str, length: int) -> tuple[_Bucket, _Bucket]:
     return (word[0], length), (word[-2:], length)

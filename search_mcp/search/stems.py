@@ -1,13 +1,17 @@
-"""Cuts the endings off English words, so that "files", "listing" and "converted" meet "file", "list" and "convert".
+"""Stemmer for English: "files", "listing" and "converted" have the stems of "file", "list" and "convert".
 
-Light on purpose: plurals, -ing, -ed, -er, -ion and a final e. It knows no vocabulary and no exceptions; words that
-are not plain ASCII letters come back unchanged, because English endings mean nothing in them.
-Without it .016 nDCG@10 are lost; -ment, -ly, -al, -able and the like gain nothing.
+Removes plurals, -ing, -ed, -er, -ion and a final e, without a vocabulary. Words that are not plain ASCII letters are
+returned unchanged: English endings mean nothing in them.
+Without stems, nDCG@10 is .016 lower; removing -ment, -ly, -al and -able as well gains nothing.
 """
 
-_SHORTEST = 3  # letters a stem keeps at least: fewer would fold "using", "use" and "us" with everything
-_NOUN_ENDINGS = (("ion", 5), ("er", 4), ("or", 4))  # and the letters before: creat-ion, but not vers-ion
-_FUNCTION_WORDS = frozenset({"not", "them"})  # "note" and "theme" would meet them in every other description
+_SHORTEST = 3  # letters of a stem; with fewer, "using", "use" and "us" share one
+_NOUN_ENDINGS = (
+    ("ion", 5),
+    ("er", 4),
+    ("or", 4),
+)  # ending, and the least letters before it: creat-ion, but not vers-ion
+_FUNCTION_WORDS = frozenset({"not", "them"})  # in many descriptions: "note" and "theme" must not share their stems
 _VOWELS = frozenset("aeiouy")
 
 
