@@ -40,7 +40,7 @@ def test_the_wheel_says_what_it_is(distributions: Distributions) -> None:
     assert f"Programming Language :: Python :: {lowest}" in about.get_all("Classifier", [])
 
 
-@pytest.mark.parametrize("name", ["config", "docs", "benchmarks", "packaging", "tests"])
+@pytest.mark.parametrize("name", ["config", "docs", "benchmarks", "packaging", "scripts", "tests"])
 def test_the_sdist_holds_what_the_documentation_and_the_tests_name(distributions: Distributions, name: str) -> None:
     with tarfile.open(distributions.sdist) as sdist:
         names = {member.name.partition("/")[2] for member in sdist.getmembers()}
