@@ -3,9 +3,12 @@
 `--hypothesis-profile=explore` tries other examples each time.
 """
 
+import os
+import sys
 from collections.abc import Iterator
 
 import pytest
+from fork_server import ForkServer
 from hypothesis import settings
 
 settings.register_profile("explore", deadline=None, print_blob=True)
@@ -20,6 +23,17 @@ def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         yield
+
+
+@pytest.fixture(scope="session")
+def fork_server(folders_of_our_own: None) -> Iterator[ForkServer | None]:
+    """A process that runs commands of search-mcp without starting an interpreter, where there can be one."""
+    if sys.platform != "linux":
+        yield None
+        return
+    server = ForkServer({**os.environ, "PYTHONUTF8": "1"})
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fork_server import ForkServer
 
 SERVERS = Path(__file__).parent / "servers"
 SECONDS = 120  # only a failure, on a machine however busy, takes that long
@@ -44,18 +45,28 @@ class Place:
 
     folder: Path
     variables: dict[str, str]
+    fork_server: ForkServer | None
 
-    def run(self, *words: str, stdin: str = "", command: tuple[str, ...] = COMMAND, **variables: str) -> Ended:
-        done = subprocess.run(
-            [*command, *words],
-            input=stdin.encode(),
-            capture_output=True,
-            timeout=SECONDS,
-            check=False,
-            cwd=self.folder,
-            env={**self.variables, **variables},
-        )
+    def run(self, *words: str, stdin: str = "", command: tuple[str, ...] | None = None, **variables: str) -> Ended:
+        """Run search-mcp to its end, in a forked process if that makes no difference, or another command."""
+        environment = {**self.variables, **variables}
+        if command is None and (forks := self.fork_server_for(environment)) is not None:
+            done = forks.run(words, stdin=stdin.encode(), folder=self.folder, environment=environment, seconds=SECONDS)
+        else:
+            done = subprocess.run(
+                [*(command or COMMAND), *words],
+                input=stdin.encode(),
+                capture_output=True,
+                timeout=SECONDS,
+                check=False,
+                cwd=self.folder,
+                env=environment,
+            )
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def fork_server_for(self, environment: dict[str, str]) -> ForkServer | None:
+        """Return the fork server if what it forks behaves as a new process in this environment."""
+        return self.fork_server if self.fork_server is not None and self.fork_server.fits(environment) else None
 
     @property
     def config(self) -> Path:
@@ -90,11 +101,13 @@ def _environment(process: Path) -> list[bytes]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path, fork_server: ForkServer | None) -> Place:
     inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
     folders = {name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     no_network = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")  # the same everywhere: none
-    return Place(tmp_path, {**inherited, **folders, **no_network, "HOME": str(tmp_path), "PYTHONUTF8": "1"})
+    return Place(
+        tmp_path, {**inherited, **folders, **no_network, "HOME": str(tmp_path), "PYTHONUTF8": "1"}, fork_server
+    )
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import termios
 import time
 from pathlib import Path
 
+from fork_server import Forked
 from rich.cells import cell_len
 
 from cli.conftest import COMMAND, SECONDS, Place
@@ -27,16 +28,22 @@ class Screen:
         self._columns = columns
         self._terminal, other_end = os.openpty()
         fcntl.ioctl(other_end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        self._process = subprocess.Popen(
-            [*COMMAND, *words],
-            stdin=other_end,
-            stdout=other_end if stdout is None else stdout,
-            stderr=other_end,
-            cwd=place.folder,
-            env={**place.variables, "TERM": "xterm-256color", "PAGER": "", **variables},
-            start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
-        )
+        environment = {**place.variables, "TERM": "xterm-256color", "PAGER": "", **variables}
+        streams = other_end, other_end if stdout is None else stdout, other_end
+        self._process: Forked | subprocess.Popen[bytes]
+        if (server := place.fork_server_for(environment)) is not None:
+            self._process = server.start(words, streams, folder=place.folder, environment=environment, terminal=True)
+        else:
+            self._process = subprocess.Popen(
+                [*COMMAND, *words],
+                stdin=streams[0],
+                stdout=streams[1],
+                stderr=streams[2],
+                cwd=place.folder,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
+            )
         os.close(other_end)
         self._seen = b""
         self._deadline = time.monotonic() + SECONDS
@@ -48,13 +55,6 @@ class Screen:
 
     def press(self, keys: str) -> None:
         os.write(self._terminal, keys.encode())
-
-    @property
-    def piped(self) -> bytes:
-        """What went into a pipe, where that is what stdout was."""
-        assert self._process.stdout is not None
-        with self._process.stdout as pipe:
-            return pipe.read()
 
     def end(self) -> int:
         """Read to the end; return the exit code."""

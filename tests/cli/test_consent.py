@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -279,7 +280,7 @@ def test_a_folder_that_was_moved_is_another_one(place: Place, theirs: Path) -> N
     moved = place.folder / "moved"
     moved.mkdir()
     shutil.move(theirs.parent, moved)
-    there = Place(moved, place.variables)
+    there = replace(place, folder=moved)
     assert used(there) == str(place.config)
 
 
@@ -289,7 +290,7 @@ def test_a_folder_cannot_borrow_the_trust_in_another_one(place: Place, theirs: P
     """Relative programs of the trusted file would be those of the folder with the link."""
     place.configure({})
     assert place.run("config", "trust").code == 0
-    linked = Place(place.folder / "linked", place.variables)
+    linked = replace(place, folder=place.folder / "linked")
     link = linked.folder / "config" if is_folder else linked.folder / "config" / "mcp-servers.json"
     link.parent.mkdir(parents=True)
     link.symlink_to(theirs.parent if is_folder else theirs)
@@ -311,7 +312,7 @@ def test_trust_in_a_link_is_trust_in_the_file_that_it_leads_to(place: Place, the
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names of bytes")
 def test_a_path_need_not_be_unicode(place: Place, theirs: Path) -> None:
-    there = Place(place.folder / os.fsdecode(b"\xff"), place.variables)
+    there = replace(place, folder=place.folder / os.fsdecode(b"\xff"))
     there.folder.mkdir()
     theirs.parent.rename(there.folder / "config")
     done = there.run("config", "trust")

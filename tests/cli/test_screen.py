@@ -1,6 +1,6 @@
 """The commands at a terminal: colours, widths, progress, Ctrl-C."""
 
-import subprocess
+import os
 from collections.abc import Callable
 
 import pytest
@@ -118,11 +118,14 @@ def test_a_person_who_starts_the_server_is_told_what_it_waits_for(configured: Co
 
 def test_of_the_server_nothing_else_is_said_and_nothing_on_stdout(configured: Configured) -> None:
     place = configured()
-    screen = Screen(place, "serve", stdout=subprocess.PIPE)
+    stdout, other_end = os.pipe()
+    screen = Screen(place, "serve", stdout=other_end)
+    os.close(other_end)
     screen.wait_for("is waiting for an MCP client")
     screen.press("\x04")  # the end of stdin
     assert screen.end() == 0
-    assert screen.piped == b""
+    with os.fdopen(stdout) as piped:
+        assert piped.read() == ""
     assert "is waiting for" not in place.run("serve").err
 
 

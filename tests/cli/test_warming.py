@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def desktop(place: Place) -> Path:
 
 @pytest.fixture
 def home(place: Place) -> Place:
-    return Place(place.folder, {**place.variables, "XDG_CONFIG_HOME": str(place.folder / ".config")})
+    return replace(place, variables={**place.variables, "XDG_CONFIG_HOME": str(place.folder / ".config")})
 
 
 def test_install_ends_with_a_whole_first_list(home: Place) -> None:
