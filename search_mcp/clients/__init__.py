@@ -1,1 +1,1 @@
-"""The AI clients' config files: where they are, how they are written, and what their entries mean here."""
+"""Config files of AI clients: their locations, their formats, and the translation of their entries."""

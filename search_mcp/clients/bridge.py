@@ -1,7 +1,7 @@
-"""The entry that reaches a remote server through `npx mcp-remote`, which translates stdio to HTTP. Pure.
+"""Entries that reach a remote server through `npx mcp-remote`, a bridge from stdio to HTTP. Pure.
 
-Decides what of a remote entry mcp-remote can be given, and how. Values of headers go into the environment: in
-arguments they would stand in the process list, and mcp-remote fills in `${NAME}` itself.
+Decides which parts of a remote entry mcp-remote can be given. Header values are passed in environment variables,
+because arguments are visible in the process list; mcp-remote expands `${NAME}` itself.
 """
 
 import re
@@ -21,17 +21,17 @@ _UNKNOWN_TO_IT = ("oauth", "auth", "authProviderType", "headersHelper", "caFile"
 
 
 def is_address(word: str) -> bool:
-    """Tell whether a word is the address of a remote server, and no program."""
+    """Return whether a word is the URL of a remote server."""
     return _ADDRESS.match(word) is not None
 
 
 def is_websocket(kind: str, url: str) -> bool:
-    """Tell whether a server speaks over a WebSocket, which no bridge is known for."""
+    """Return whether a server uses a WebSocket, which no known bridge supports."""
     return kind in ("ws", "websocket") or url.lower().startswith(("ws:", "wss:"))
 
 
 def entry(url: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Make the entry for an address; `kind` is the `type` a client gives it."""
+    """Build the entry for a URL; `kind` is the `type` in the client's entry."""
     args = ["-y", "mcp-remote", url]
     if kind == "sse":
         args += ["--transport", "sse-only"]
@@ -40,7 +40,7 @@ def entry(url: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
     env: dict[str, str] = {}
     for name, value in headers.items():
         variable = _variable(name, env)
-        # No space: some shells that npx goes through would split the word.
+        # No space after the colon: some shells that npx uses would split the argument there.
         args += ["--header", f"{name}:{placeholders.escaped(variable)}"]
         env[variable] = value
     made: dict[str, Any] = {"command": "npx", "args": args}
@@ -48,7 +48,7 @@ def entry(url: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
 
 
 def lacks(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> list[str]:
-    """Say what of a remote entry is not passed on."""
+    """Describe each part of a remote entry that mcp-remote cannot be given."""
     missing = [
         f'its "{key}" is not passed to mcp-remote, which logs in by itself' for key in _UNKNOWN_TO_IT if theirs.get(key)
     ]
@@ -59,12 +59,12 @@ def lacks(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> li
 
 
 def is_bridge(words: Sequence[str]) -> bool:
-    """Tell whether a command line runs mcp-remote."""
+    """Return whether a command line runs mcp-remote."""
     return any(re.fullmatch(r"mcp-remote(@.*)?", word) for word in words)
 
 
 def protected(arg: str, env: Container[str]) -> str:
-    """Leave it to mcp-remote to fill in the variables that its entry sets."""
+    """Escape the placeholders of variables in `env`, so that mcp-remote expands them instead of search-mcp."""
     return re.sub(r"(?<!\$)\$\{(\w+)\}", lambda match: f"${match[0]}" if match[1] in env else match[0], arg)
 
 

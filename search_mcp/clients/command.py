@@ -1,4 +1,4 @@
-"""The command that starts this search-mcp from anywhere: what is written into a client's file. Pure."""
+"""The command that starts this search-mcp from any folder, as written into a client's file. Pure."""
 
 import re
 from collections.abc import Callable
@@ -6,16 +6,16 @@ from pathlib import PurePath
 
 from search_mcp.catalog.profiles import REGISTERED_AS
 
-# What `uvx` and `pipx run` make is gone some day, and the client's entry with it.
+# The environments of `uvx` and `pipx run`: they are deleted some day, which would break the client's entry.
 _TEMPORARY = re.compile(r"/(archive|environments)-v\d+/|/pipx/(\.cache/|Cache/)?[0-9a-f]{10,}/")
 
 
 SAFELY = ("-P", "-m")
-"""Options of Python to run a module and import nothing from the current folder, which is the client's."""
+"""Python options that run a module without importing from the current folder, which the client chooses."""
 
 
 def own_command(started_as: str, interpreter: str, find: Callable[[str], str | None]) -> tuple[str, ...]:
-    """Say how this very search-mcp is started; relative to the current folder if `find` says so.
+    """Return the command that starts this search-mcp; the program is a relative path if `find` returns one.
 
     `started_as` is `sys.argv[0]`, `find` is `shutil.which`.
     """
@@ -24,5 +24,5 @@ def own_command(started_as: str, interpreter: str, find: Callable[[str], str | N
 
 
 def is_temporary(program: str) -> bool:
-    """Whether a program is in a place that its installer clears."""
+    """Return whether a program is in a folder that its installer deletes."""
     return _TEMPORARY.search(program.replace("\\", "/")) is not None

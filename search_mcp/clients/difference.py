@@ -1,4 +1,4 @@
-"""What an edit changes, as a person may see it: a unified diff without secrets. Pure."""
+"""A unified diff of an edit, with secrets replaced by `***`. Pure."""
 
 import difflib
 import re
@@ -15,11 +15,11 @@ _IN_TEXT = re.compile(
     (?!{PLACEHOLDER})([^\s"',]{{4,}})""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""What a comment may hold, which is no value; a placeholder hides nothing."""
+"""A secret in text that is not a value, such as a comment. Placeholders do not match: they are not secret."""
 
 
 def unified(before: Document, after: Document) -> str:
-    """Show the lines that differ; empty if none does."""
+    """Return the lines that differ; an empty string if there are none."""
     lines = difflib.unified_diff(
         before.text.splitlines(), after.text.splitlines(), before.source, after.source, lineterm=""
     )

@@ -1,7 +1,7 @@
-"""A config file as it is edited: its bytes, what they mean, and the same with one member changed.
+"""A config file that is edited: its text, its value, and copies of both with one member changed.
 
-Decides what every format has in common: byte order marks, and that an edit does what was meant and nothing
-else. What a text of one format looks like is the business of its own module, which is loaded when needed.
+Decides what all formats have in common: byte order marks, and the check that an edit changes only what it should.
+Each format has its own module, which is loaded when it is needed.
 """
 
 import codecs
@@ -14,7 +14,7 @@ from search_mcp.config import jsonc
 from search_mcp.model.errors import ConfigError
 
 Format: TypeAlias = Literal["json", "jsonc", "toml", "yaml"]
-"""`json` is for programs that refuse anything but strict JSON, a byte order mark included."""
+"""`json` is for programs that accept only strict JSON, without a byte order mark."""
 
 _EDITORS: dict[Format, str] = {"json": "json_text", "jsonc": "json_text", "toml": "toml_text", "yaml": "yaml_text"}
 
@@ -29,7 +29,7 @@ class _Editor(Protocol):
 
 @dataclass(frozen=True)
 class Document:
-    """A file's text and its value, an object."""
+    """The text of a file and its value, which is an object."""
 
     source: str
     format: Format
@@ -39,15 +39,15 @@ class Document:
 
     @property
     def data(self) -> bytes:
-        """The bytes to write."""
+        """The content of the file in bytes."""
         mark = codecs.BOM_UTF8 if self.has_mark and self.format != "json" else b""
         return mark + self.text.encode()
 
     def members(self, path: Sequence[str]) -> Mapping[str, Any]:
-        """The members of the object at a path; of one that is absent or null, none.
+        """Return the members of the object at a path; none if it is absent or null.
 
         Raises:
-            ConfigError: something else stands there.
+            ConfigError: the value at the path is not an object.
         """
         found: Any = self.value
         for key in path:
@@ -62,7 +62,7 @@ class Document:
         """Set the member at a path.
 
         Raises:
-            ConfigError: that cannot be done without touching more.
+            ConfigError: the edit would change something else, too.
         """
         members = self.members(path[:-1])
         if path[-1] in members and members[path[-1]] == value:
@@ -70,22 +70,22 @@ class Document:
         return self._changed(self._editor.put(self.text, path, value), _with(self.value, path, value))
 
     def drop(self, path: Sequence[str]) -> "Document":
-        """Remove the member at a path, if it is there.
+        """Remove the member at a path, if there is one.
 
         Raises:
-            ConfigError: that cannot be done without touching more.
+            ConfigError: the edit would change something else, too.
         """
         if path[-1] not in self.members(path[:-1]):
             return self
         return self._changed(self._editor.drop(self.text, path), *self._meant_without(path))
 
     def cut(self, path: Sequence[str]) -> tuple["Document", str | None]:
-        """Remove the member at a path, which must be there, with the comments that belong to it.
+        """Remove an existing member together with its comments.
 
-        Returns also the member's text, for `paste`; None if it cannot be told from the text around it.
+        Returns the member's text as well, for `paste`; None if it cannot be separated from the text around it.
 
         Raises:
-            ConfigError: the member cannot be removed without touching more.
+            ConfigError: the edit would change something else, too.
         """
         try:
             text, taken = self._editor.cut(self.text, path)
@@ -94,10 +94,10 @@ class Document:
             return self.drop(path), None
 
     def paste(self, path: Sequence[str], taken: str, value: object) -> "Document":
-        """Add a member whose text and value `cut` gave; as `put` does where the text no longer fits.
+        """Add a member that `cut` removed, with its former text; like `put` if that text no longer fits.
 
         Raises:
-            ConfigError: that cannot be done without touching more.
+            ConfigError: the edit would change something else, too.
         """
         self.members(path[:-1])
         try:
@@ -107,7 +107,7 @@ class Document:
 
     def _meant_without(self, path: Sequence[str]) -> list[object]:
         meant: list[object] = [_without(self.value, path)]
-        if len(self.members(path[:-1])) == 1:  # in TOML nothing is left of a table that has no header of its own
+        if len(self.members(path[:-1])) == 1:  # in TOML, a table without a header of its own disappears with its member
             meant.append(_without(self.value, path[:-1]))
         return meant
 
@@ -116,7 +116,11 @@ class Document:
         return _editor(self.format)
 
     def _changed(self, text: str, *meant: object) -> "Document":
-        """The document with another text, if that says what is meant: a file is never written that does not."""
+        """Return a copy with another text, which must have one of the values `meant`.
+
+        Raises:
+            ConfigError: the text has another value.
+        """
         try:
             value = self._editor.parse(text, self.source)
         except ConfigError:
@@ -128,10 +132,10 @@ class Document:
 
 
 def read(data: bytes, format_: Format, source: str) -> Document:
-    """Read a file's bytes; an empty one counts as an empty object.
+    """Parse the content of a file; an empty file counts as an empty object.
 
     Raises:
-        ConfigError: they are not of that format.
+        ConfigError: the content is not valid in that format.
     """
     text = jsonc.decode(data, source)
     value = _editor(format_).parse(text, source)

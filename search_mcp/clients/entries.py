@@ -1,7 +1,7 @@
-"""Entries: what a client's means here, and what ours looks like there.
+"""Translation between a client's entry for a server and ours, in both directions. Pure.
 
-Decides how the same thing is called on both sides, and what a placeholder of another client becomes. What
-cannot be had here is said, never guessed. Pure.
+Decides which keys correspond to each other, and how a client's placeholder is written in our file. A setting without a
+counterpart is reported in a note, never guessed.
 """
 
 import ntpath
@@ -30,24 +30,24 @@ _ALLOWED = ("includeTools", "enabled_tools", "enabledTools", "available_tools")
 _DENIED = ("excludeTools", "disabled_tools", "disabledTools")
 _SECONDS = {"startup_timeout_sec": "startTimeoutSeconds", "tool_timeout_sec": "callTimeoutSeconds"}
 _CARRIED = SERVER_KEYS - {"type", "command", "args", "env", "cwd", "headers", "enabled", "disabled", "tools", *_URLS}
-"""Our own keys that no client calls otherwise."""
+"""Keys of our own entries that are copied unchanged."""
 
 
 @dataclass(frozen=True)
 class Translation:
-    """An entry of ours, and what to know about it."""
+    """An entry of ours, with notes for the user."""
 
     entry: Mapping[str, Any]
     notes: tuple[str, ...]
     runs: bool
-    """Whether it can be expected to run here as it is."""
+    """Whether the entry is expected to run without changes by the user."""
 
 
 def program(entry: Mapping[str, Any]) -> list[str] | None:
-    """Give the command and the arguments of a client's entry; None if it starts nothing."""
+    """Return the command and the arguments of a client's entry; None if it has no command."""
     command: Any = entry.get("command") or entry.get("cmd")
     args: Any = entry.get("args")
-    if isinstance(command, dict):  # Zed's former way
+    if isinstance(command, dict):  # Zed's former format
         command, args = command.get("path"), command.get("args")
     words = command if isinstance(command, list) else [command, *(args if isinstance(args, list) else [])]
     if not words or not isinstance(words[0], str) or not words[0]:
@@ -56,11 +56,11 @@ def program(entry: Mapping[str, Any]) -> list[str] | None:
 
 
 def is_ours(entry: object) -> bool:
-    """Tell whether a client's entry starts search-mcp."""
+    """Return whether a client's entry starts search-mcp."""
     if not isinstance(entry, dict):
         return False
     command, *args = program(entry) or [""]
-    if _name(command) == "cmd":  # as many a README has it for Windows: `cmd /c npx ...`
+    if _name(command) == "cmd":  # `cmd /c npx ...`, which many READMEs give for Windows
         command, *args = [*dropwhile(lambda arg: arg.startswith("/"), args), ""]
     name = _name(command)
     if name.startswith("py"):
@@ -69,17 +69,17 @@ def is_ours(entry: object) -> bool:
 
 
 def imports_from_folder(entry: Mapping[str, Any]) -> bool:
-    """Tell whether an entry of ours runs `python -m`, as older versions wrote it, without `-P`."""
+    """Return whether our entry runs `python -m` without `-P`, as older versions wrote it."""
     return (program(entry) or [])[1:3] == ["-m", "search_mcp"]
 
 
 def is_bridge(entry: object) -> bool:
-    """Tell whether an entry reaches a remote server through mcp-remote."""
+    """Return whether an entry reaches a remote server through mcp-remote."""
     return isinstance(entry, dict) and bridge.is_bridge(program(entry) or [])
 
 
 def is_disabled(entry: object) -> bool:
-    """Tell whether an entry is switched off, ours or a client's."""
+    """Return whether an entry, ours or a client's, is disabled."""
     return isinstance(entry, dict) and (entry.get("enabled") is False or entry.get("disabled") is True)
 
 
@@ -90,9 +90,9 @@ def _name(command: str) -> str:
 def registration(
     client: Client, command: Sequence[str], config: str, variables: Iterable[str], present: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Make our entry for a client; of one that is present, what the user added stays.
+    """Build the entry that starts search-mcp from a client, keeping keys that the user added to the present one.
 
-    `command` starts search-mcp, `config` is its file, `variables` are what that refers to.
+    `command` starts search-mcp, `config` is the path of its file, `variables` are the names that the file refers to.
     """
     profile = ["--client", client.name] if client.name in profiles.BY_NAME else []
     first, *rest = [*command, *profile, "--config", config]
@@ -112,9 +112,9 @@ def registration(
 def translate(
     entry: Mapping[str, Any], client: Client, inputs: Mapping[str, Mapping[str, Any]], separator: str
 ) -> Translation | None:
-    """Make an entry of ours of a client's; None if it starts nothing and points nowhere.
+    """Translate a client's entry into ours; None if it has neither a command nor a URL.
 
-    `inputs` are VS Code's, by their ids; `separator` is what stands between folders on this platform.
+    `inputs` are VS Code's inputs by id; `separator` is the path separator of this platform.
     """
     words, url = program(entry), address(entry)
     if words is None and url is None:
@@ -139,7 +139,7 @@ def translate(
 
 
 def address(entry: Mapping[str, Any]) -> str | None:
-    """Give the URL of an entry that starts nothing, also where it was written for a command."""
+    """Return the URL of a remote entry, even if it was written as the command; None if the entry has a command."""
     words = program(entry)
     if words is None:
         return next((entry[key] for key in _URLS if isinstance(entry.get(key), str)), None)
@@ -152,7 +152,7 @@ def _local(entry: Mapping[str, Any], reading: "_Reading", words: Sequence[str]) 
     if args:
         local["args"] = [reading.text(arg) for arg in args]
     elif isinstance(entry.get("args"), str):
-        # No list, which is said when it is read; without them it would be another server.
+        # Not a list: kept, so that validation reports it. Without its arguments it would be another server.
         local["args"] = entry["args"]
     env = entry.get("env")
     if args and isinstance(env, dict) and bridge.is_bridge(words):
@@ -177,7 +177,7 @@ def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str) -> dict[str
 def _headers(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str]:
     given = entry.get("headers") or entry.get("http_headers")
     headers = {key: reading.text(_plain(value)) for key, value in _scalars(given).items()}
-    # Codex's: the names of variables that hold the values.
+    # In Codex, the values are names of environment variables.
     headers |= {key: f"${{{variable}}}" for key, variable in _scalars(entry.get("env_http_headers")).items()}
     if isinstance(entry.get("bearer_token_env_var"), str):
         headers["Authorization"] = f"Bearer ${{{entry['bearer_token_env_var']}}}"
@@ -201,7 +201,7 @@ def _environment(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str
 
 
 def _choices(entry: Mapping[str, Any], client: Client) -> dict[str, Any]:
-    """What the user chose about the server beside how it is started."""
+    """Translate the user's settings for the server: time limits, tools and inherited variables."""
     choices: dict[str, Any] = {}
     for key, ours in _SECONDS.items():
         if _is_number(entry.get(key)):
@@ -210,7 +210,7 @@ def _choices(entry: Mapping[str, Any], client: Client) -> dict[str, Any]:
         seconds = round(entry["timeout"] * client.timeout_seconds, 3)
         choices["callTimeoutSeconds"] = int(seconds) if seconds == int(seconds) else seconds
     tools = entry.get("tools")
-    if isinstance(tools, list) and tools != ["*"]:  # Copilot CLI's
+    if isinstance(tools, list) and tools != ["*"]:  # Copilot CLI
         choices["tools"] = {"allow": _strings(tools)}
     elif isinstance(tools, dict) and client.name == "":
         choices["tools"] = tools
@@ -224,7 +224,7 @@ def _choices(entry: Mapping[str, Any], client: Client) -> dict[str, Any]:
 
 
 class _Reading:
-    """Fills the placeholders of one entry with ours; keeps what is to be said about them."""
+    """Replaces the placeholders in one entry by ours, and collects notes about them."""
 
     def __init__(self, client: Client, inputs: Mapping[str, Mapping[str, Any]], separator: str) -> None:
         self.notes: list[str] = []
@@ -232,7 +232,7 @@ class _Reading:
         self._client, self._inputs, self._separator = client, inputs, separator
 
     def lack(self, note: str) -> None:
-        """Say once why it will not run as it is."""
+        """Add a reason why the entry will not run without changes, once."""
         self.lacks_nothing = False
         if note not in self.notes:
             self.notes.append(note)
@@ -286,7 +286,7 @@ def _is_number(value: object) -> bool:
 
 
 def _strings(value: object) -> list[str]:
-    """The strings of a list; of codex's objects, their names."""
+    """Return the strings in a list, and the names of the objects in it, which Codex writes."""
     if not isinstance(value, list):
         return []
     named = [item.get("name") if isinstance(item, dict) else item for item in value]

@@ -1,6 +1,6 @@
-"""What is on this machine: which files the clients have, and which servers are in them.
+"""The clients' files on this machine, and the servers in them.
 
-Decides which files count as a client's own, and where its entries stand.
+Decides which files belong to a client, and at which paths in a file its entries are.
 """
 
 import os
@@ -21,14 +21,14 @@ _FORMATS: Mapping[str, Format] = {".toml": "toml", ".yaml": "yaml", ".yml": "yam
 
 
 def files(client: Client, machine: Machine) -> list[Path]:
-    """Find the files in which a client keeps servers."""
+    """Find the existing files in which a client keeps servers."""
     return [path for path, is_there in _places(client, machine) if is_there]
 
 
 def targets(client: Client, machine: Machine) -> list[Path]:
-    """Find the files a server must be written into: one a folder, there or still to be made.
+    """Find the files to write a server into: one per folder, existing or new.
 
-    A client that seems not to be there at all has none.
+    A client that seems not to be installed has none.
     """
     chosen: dict[Path, Path] = {}
     home = Path(machine.home)
@@ -39,7 +39,7 @@ def targets(client: Client, machine: Machine) -> list[Path]:
 
 
 def usual_file(client: Client, machine: Machine) -> Path:
-    """Where a client that is not there yet will look first."""
+    """Return the path that a client reads first, for a client that is not installed yet."""
     place = next(machine.places(client))
     return Path(place.base, place.name)
 
@@ -53,7 +53,7 @@ def _places(client: Client, machine: Machine) -> list[tuple[Path, bool]]:
 
 
 def owner(path: Path, machine: Machine) -> Client:
-    """Tell by its place whose file it is; `PASTED` if that says nothing."""
+    """Return the client that a file belongs to by its path; `PASTED` if it is no known client's."""
     for client in CLIENTS:
         if path in files(client, machine) or project_of(path, client, machine) is not None:
             return client
@@ -61,7 +61,7 @@ def owner(path: Path, machine: Machine) -> Client:
 
 
 def project_of(path: Path, client: Client, machine: Machine) -> str | None:
-    """Give the folder of the project whose file of this client it is; None if it is no project's."""
+    """Return the folder of the project if the file is this client's file in a project; None otherwise."""
     parts = PurePath(client.project_file or "").parts
     if not parts or path.parts[-len(parts) :] != parts or path in files(client, machine):
         return None
@@ -69,12 +69,12 @@ def project_of(path: Path, client: Client, machine: Machine) -> str | None:
 
 
 def format_of(path: Path, client: Client) -> Format:
-    """How a file is written."""
+    """Return the format of a file."""
     return _FORMATS.get(path.suffix.lower(), client.format)
 
 
 def reader(file: Document, client: Client) -> Client:
-    """Tell by its content whose format a file of unknown origin has."""
+    """Return the client whose root key a file of unknown origin has."""
     if client is not PASTED:
         return client
     return next((each for each in CLIENTS if each.root != PASTED.root and each.root in file.value), PASTED)
@@ -82,13 +82,13 @@ def reader(file: Document, client: Client) -> Client:
 
 @dataclass(frozen=True)
 class Server:
-    """A server as a client has it."""
+    """A server in a client's file."""
 
     client: Client
     source: str
     name: str
     path: tuple[str, ...]
-    """Where its entry stands."""
+    """Keys from the top of the file to its entry."""
     raw: Any
     translation: Translation | None
 
@@ -98,12 +98,12 @@ class Server:
 
 
 def servers(file: Document, client: Client, project: str | None = None) -> Iterator[Server]:
-    """Yield the servers of a file, those that Claude Code keeps for single projects last.
+    """Yield the servers in a file, with those of Claude Code's single projects last.
 
-    `project` is the folder of the project whose file it is.
+    `project` is the folder of the project, if it is a project's file.
 
     Raises:
-        ConfigError: something else stands where they should.
+        ConfigError: a value that should hold servers is not an object.
     """
     inputs = _inputs(file)
     for path in _roots(file, client):
@@ -115,17 +115,17 @@ def servers(file: Document, client: Client, project: str | None = None) -> Itera
 
 
 def typed(name: str, entry: Mapping[str, Any]) -> Server:
-    """Take a server as somebody wrote it on a command line."""
+    """Return a server from an entry given on the command line."""
     return Server(PASTED, "the command line", name, (name,), entry, entries.translate(entry, PASTED, {}, os.sep))
 
 
 def pasted(text: str, name: str | None) -> list[Server]:
-    """Read servers as they stand in a README: with a client's root key or without, or one entry alone.
+    """Parse servers copied from a README: with or without a client's root key, or a single entry.
 
-    `name` is that of a single one, if it is not to be what the text calls it.
+    `name`, if given, replaces the name of a single server.
 
     Raises:
-        ConfigError: it is no JSON, or nothing of that kind.
+        ConfigError: the text is not JSON, or holds no servers.
     """
     text = text.strip()
     file = document.read((f"{{{text}\n}}" if text.startswith('"') else text).encode(), "jsonc", "--json")
@@ -151,7 +151,7 @@ def _roots(file: Document, client: Client) -> Iterator[tuple[str, ...]]:
 
 
 def _in_project(raw: Any, project: str) -> Any:
-    """Say of a project's server where it is started, if it names files there."""
+    """Set the `cwd` of a project's server if its command names files in the project."""
     words = entries.program(raw) if isinstance(raw, dict) else None
     if words is None:
         return raw
@@ -162,7 +162,7 @@ def _in_project(raw: Any, project: str) -> Any:
 
 
 def _is_path_from(word: str, project: str) -> bool:
-    """Tell whether a word of a command line is a path from there; what is yet to be built need not exist."""
+    """Return whether a word of a command line is a path relative to the project; `./` needs no existing file."""
     if word.startswith(_RELATIVE):
         return True
     # Unlike a path's own method, `exists` never raises.

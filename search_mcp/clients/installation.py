@@ -1,6 +1,6 @@
-"""search-mcp in one client's file: put in, with the client's other servers behind it, and taken out again.
+"""Edits that add search-mcp to a client's file, move the client's other servers out of it, and undo both.
 
-Decides what changes; reading, writing and remembering is the caller's.
+Decides what changes. The caller reads and writes the files, and records what was moved.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,10 +23,10 @@ Result: TypeAlias = Literal["added", "updated", "present", "removed", "absent"]
 def put_in(
     file: Document, client: Client, command: Sequence[str], config: str, variables: Sequence[str]
 ) -> tuple[Document, Result]:
-    """Put search-mcp into a client's file, or bring the entry it has there up to date.
+    """Add search-mcp to a client's file, or update its entry.
 
     Raises:
-        ConfigError: that cannot be done.
+        ConfigError: the name is taken by another server, or the file cannot be edited.
     """
     present = file.members((client.root,))
     name = next(iter(_ours(file, client)), REGISTERED_AS)
@@ -39,20 +39,20 @@ def put_in(
 
 
 def imports_from_folder(file: Document, client: Client) -> bool:
-    """Tell whether our entry starts Python so that it imports modules from the folder the client is in."""
+    """Return whether our entry starts Python in a way that imports modules from the client's current folder."""
     present = file.members((client.root,))
     return any(entries.imports_from_folder(present[name]) for name in _ours(file, client))
 
 
 def behind(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
-    """Name the client's other servers: those that run behind search-mcp as they are, and the rest."""
+    """List the client's other servers: those that search-mcp can run without changes, then the rest."""
     others = [server for server in servers(file, client) if server.path[:-1] == (client.root,) and not server.is_ours]
     movable = [server for server in others if server.translation is not None and server.translation.runs]
     return movable, [server for server in others if server.translation is not None and server not in movable]
 
 
 def without(file: Document, moved: Sequence[Server]) -> tuple[Document, dict[str, str]]:
-    """Take servers out of a client's file; returns also the text of each entry, by the server's name."""
+    """Remove servers from a client's file; returns the text of each entry as well, by the server's name."""
     texts: dict[str, str] = {}
     for server in moved:
         file, text = file.cut(server.path)
@@ -62,12 +62,12 @@ def without(file: Document, moved: Sequence[Server]) -> tuple[Document, dict[str
 
 
 def take_out(file: Document, client: Client, moved: Moved | None) -> tuple[Document, Result, list[str]]:
-    """Take search-mcp out of a client's file, and bring back what was moved behind it.
+    """Remove search-mcp from a client's file, and restore the servers that were moved out of it.
 
-    Gives also the names of what could not be brought back: another server has them now.
+    Returns as well the names that could not be restored, because another server has them now.
 
     Raises:
-        ConfigError: that cannot be done.
+        ConfigError: the file cannot be edited.
     """
     changed = file
     if moved is not None and moved.left_it_like(file):
@@ -91,7 +91,7 @@ def _restored(file: Document, path: tuple[str, ...], entry: Any, text: str | Non
 
 
 def variables(own: Document) -> list[str]:
-    """Name the environment variables that our configuration refers to."""
+    """List the environment variables that our configuration refers to."""
     named: dict[str, None] = {}
     for entry in own.members((ROOT,)).values():
         inherited = entry.get("inheritEnv") if isinstance(entry, dict) else None

@@ -1,8 +1,8 @@
-"""Set or remove one member of an object in the text of a JSON file; every other character stays.
+"""Edits of one member of an object in the text of a JSON file; every other character stays. Pure.
 
-Decides where a member goes and how it is laid out: as its neighbours are. Comments and trailing commas
-are forgiven and kept. No Python library does this (the ones that keep comments write the whole file
-anew), so it is done on the text, with the standard decoder finding where values end. Pure.
+Decides where a member is placed, and lays it out like its neighbours. Comments and trailing commas are accepted and
+kept. No Python library does this: those that keep comments reformat the whole file. The standard decoder finds where
+values end.
 """
 
 import json
@@ -15,21 +15,21 @@ from search_mcp.config import jsonc
 _SPACE = " \t\r\n"
 _USUAL_INDENT = "  "
 _LONGEST_LIST = 100
-"""Columns that a list on one line may reach."""
+"""Width in columns up to which a list is written on one line."""
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def parse(text: str, source: str) -> object:
-    """Read the value.
+    """Parse the value.
 
     Raises:
-        ConfigError: it is not JSON, or an object has the same key twice.
+        ConfigError: the text is not JSON, or an object has the same key twice.
     """
     return jsonc.parse(text, source=source).value
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:
-    """Set the member at a path of a valid document; objects that lack on the way are made."""
+    """Set the member at a path of a valid document; missing objects on the path are created."""
     if not jsonc.blank(text).strip():
         line_end = _line_end(text)
         start = text + line_end if text.strip() and not text.endswith("\n") else text
@@ -47,7 +47,7 @@ def put(text: str, path: Sequence[str], value: object) -> str:
 
 
 def drop(text: str, path: Sequence[str]) -> str:
-    """Remove the member at a path, which must be there, and the comment at the end of its line."""
+    """Remove an existing member and the comment at the end of its line."""
     scan = _Scan(text)
     found = scan.root()
     for key in path[:-1]:
@@ -57,10 +57,9 @@ def drop(text: str, path: Sequence[str]) -> str:
 
 
 def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
-    """Take out the member at a path, which must be there, with the comments that belong to it.
+    """Remove an existing member with the comments directly above it and at the end of its line.
 
-    These are the comments directly above it and at the end of its line. Returns the rest, and the member's text
-    without its comma.
+    Returns the remaining text, and the member's text without its comma.
     """
     scan = _Scan(text)
     found = scan.root()
@@ -76,10 +75,10 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
 
 def paste(text: str, path: Sequence[str], taken: str) -> str:
-    """Put a member that was cut out behind the others at its path; objects that lack on the way are made.
+    """Add a member that was cut, after the others at its path; missing objects on the path are created.
 
     Raises:
-        ConfigError: what was cut out is damaged.
+        ConfigError: the text that was cut is damaged.
     """
     text = text if _reaches(text, path[:-1]) else put(text, path[:-1], {})
     scan = _Scan(text)
@@ -91,7 +90,7 @@ def paste(text: str, path: Sequence[str], taken: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A member by the positions of its key, its value, what follows the value, and the comma after that."""
+    """Positions of a member's key (`start`), its value, the end of the value, and the comma after it."""
 
     key: str
     start: int
@@ -102,7 +101,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Object:
-    """An object by the positions of its braces."""
+    """Positions of an object's braces and members."""
 
     opening: int
     closing: int
@@ -116,7 +115,7 @@ class _Object:
 
 
 class _Scan:
-    """A valid document, and where things are in it."""
+    """Positions in the text of a valid document."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -148,7 +147,7 @@ class _Scan:
         return _skip(self._plain, position)
 
     def content_before(self, position: int) -> int:
-        """Where what stands before a position ends, comments included."""
+        """Return the end of the text before a position, without trailing white space."""
         return len(self.text[:position].rstrip(_SPACE))
 
     def rest_of_line(self, position: int) -> str:
@@ -163,18 +162,18 @@ class _Scan:
         return not self.rest_of_line(position).strip(" \t")
 
     def own_indent(self, position: int) -> str | None:
-        """What a line begins with if nothing else stands before a position on it, else None."""
+        """Return the indent before a position; None if something else is on its line before it."""
         start = self.text.rfind("\n", 0, position) + 1
         before = self.text[start:position]
         return before if start > 0 and not before.strip(" \t") else None
 
     def unit(self) -> str:
-        """What the document indents by."""
+        """Return the indent of one level in this document."""
         first = next(iter(self.root().members), None)
         return (self.own_indent(first.start) if first is not None else None) or _USUAL_INDENT
 
     def is_swallowed(self, position: int) -> bool:
-        """Whether what is put at a position becomes part of a `//` comment."""
+        """Return whether text inserted at a position would become part of a `//` comment."""
         return jsonc.without_comments(self.text[:position] + "x")[-1] != "x"
 
 
@@ -224,13 +223,13 @@ def _remove(scan: _Scan, found: _Object, member: _Member, start: int, end: int) 
     index = found.members.index(member)
     if member.comma is None and index:
         comma = found.members[index - 1].comma
-        assert comma is not None  # one stands between every two members
+        assert comma is not None  # there is a comma between any two members
         before = text[:comma] + text[comma + 1 : start]
     return before + text[end:]
 
 
 def _reaches(text: str, path: Sequence[str]) -> bool:
-    """Whether every member of a path is an object."""
+    """Return whether every member of a path exists and is an object."""
     if not jsonc.blank(text).strip():
         return False
     scan = _Scan(text)
@@ -244,7 +243,7 @@ def _reaches(text: str, path: Sequence[str]) -> bool:
 
 
 def _comments_above(scan: _Scan, found: _Object, member: _Member) -> int:
-    """Where a member begins, with the comments directly above it: no empty line stands between."""
+    """Return the start of a member, including the comments above it up to an empty line."""
     index = found.members.index(member)
     previous = found.members[index - 1] if index else None
     after = found.opening + 1 if previous is None or previous.comma is None else previous.comma + 1
@@ -254,7 +253,7 @@ def _comments_above(scan: _Scan, found: _Object, member: _Member) -> int:
     for comment in reversed([*_COMMENT.finditer(between)]):
         if between[comment.end() : start].count("\n") > 1:
             break
-        if is_alone and "\n" not in between[: comment.start()]:  # it is the previous member's, or the object's
+        if is_alone and "\n" not in between[: comment.start()]:  # it belongs to the previous member, or to the object
             break
         start = comment.start()
     indent = len(between[:start]) - len(between[:start].rstrip(" \t"))
@@ -262,7 +261,7 @@ def _comments_above(scan: _Scan, found: _Object, member: _Member) -> int:
 
 
 def _comments_behind(scan: _Scan, member: _Member) -> int:
-    """Where a member ends, with its comma and the comments at the end of its line."""
+    """Return the end of a member, including its comma and the comments at the end of its line."""
     end = member.end if member.comma is None else member.comma + 1
     behind = end
     while comment := re.compile(rf"[ \t]*({_COMMENT.pattern})", re.DOTALL).match(scan.text, behind):
@@ -272,7 +271,7 @@ def _comments_behind(scan: _Scan, member: _Member) -> int:
 
 
 def _without_comma(text: str, member: _Member, end: int) -> str:
-    """The text behind a member's value, up to a position."""
+    """Return the text from the end of a member's value to a position, without the comma."""
     if member.comma is None:
         return text[member.end : end]
     return text[member.end : member.comma] + text[member.comma + 1 : end]
@@ -280,7 +279,7 @@ def _without_comma(text: str, member: _Member, end: int) -> str:
 
 def _paste(scan: _Scan, found: _Object, taken: str) -> str:
     text, line_end = scan.text, _line_end(scan.text)
-    jsonc.parse(f"{{{taken}\n}}", source="")  # raises where somebody damaged the text
+    jsonc.parse(f"{{{taken}\n}}", source="")  # raises if the text is damaged
     inner = _Scan(f"{{{taken}\n}}").root().members[0]
     with_comma = f"{taken[: inner.end - 1]},{taken[inner.end - 1 :]}"
     last = found.members[-1] if found.members else None
@@ -294,7 +293,7 @@ def _paste(scan: _Scan, found: _Object, taken: str) -> str:
     outer = scan.line_indent(found.opening)
     if "\n" not in text[at : found.closing]:
         closing = line_end + outer + text[found.closing :]
-    if taken[0] not in _SPACE:  # it shared its line with others
+    if taken[0] not in _SPACE:  # it was on one line with other members
         own = scan.own_indent(last.start) if last is not None else None
         indent = own if own is not None else outer + scan.unit()
         taken, with_comma = indent + taken, indent + with_comma
@@ -306,7 +305,7 @@ def _paste(scan: _Scan, found: _Object, taken: str) -> str:
 
 
 def _extent(scan: _Scan, found: _Object, member: _Member) -> tuple[int, int]:
-    """What goes with a member: its comma, its line, and the comment at the end of that."""
+    """Return the range to remove with a member: its comma, its line, and the comment at the end of the line."""
     end = member.end if member.comma is None else member.comma + 1
     rest = scan.rest_of_line(end)
     above = scan.content_before(member.start)
@@ -329,7 +328,7 @@ def _nested(path: Sequence[str], value: object) -> object:
 
 
 def _written(value: object, indent: str, unit: str, line_end: str) -> str:
-    """Write a value over lines, but a list of words on one line if it is short."""
+    """Write a value over several lines, but a short list of scalars on one line."""
     on_one_line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or not value:
         return on_one_line

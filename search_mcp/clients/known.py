@@ -1,7 +1,6 @@
-"""The AI clients: where each keeps its servers, in which format, and what its entries look like.
+"""Facts about each AI client: the files that hold its servers, their format, and the form of their entries.
 
-Facts, one row a client, and where its files are on a platform. Pure: a platform and its environment go in,
-paths come out.
+One row per client. Pure: paths are computed from a platform and its environment.
 """
 
 import ntpath
@@ -15,31 +14,31 @@ from typing import Final, Literal, TypeAlias
 from search_mcp.clients.document import Format
 
 Shape: TypeAlias = Literal["standard", "opencode", "goose"]
-"""How an entry names its program: `command` and `args`; one list; `cmd` and `args`."""
+"""Keys of the program in an entry: `command` and `args`; `command` as one list; `cmd` and `args`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """One client. Each of `files` begins with a folder of `Machine`; those that exist are all in use."""
+    """One client. Each of `files` begins with a folder of `Machine`; all those that exist are in use."""
 
     name: str
-    """What its profile is called, if it has one."""
+    """The name of its client profile too, if it has one."""
     title: str
     files: tuple[str, ...]
     project_file: str | None = None
-    """Where a project keeps its own servers, below its folder."""
+    """Path of a project's own servers, relative to the project's folder."""
     format: Format = "jsonc"
     root: str = "mcpServers"
     shape: Shape = "standard"
     fixed: Mapping[str, object] = field(default_factory=dict)
-    """Keys that an entry must have beside its program."""
+    """Keys that an entry must have besides its program."""
     defaults: Mapping[str, object] = field(default_factory=dict)
-    """Keys that our entry should have, unless the user said otherwise."""
+    """Keys of our entry that the user may change."""
     timeout_seconds: float = 1.0
-    """The unit of its `timeout`."""
+    """Unit of its `timeout`, in seconds."""
     passes_on_named_variables_only: bool = False
     variables: str = ""
-    """What it fills in besides `${...}`, as a pattern whose group is the variable's name."""
+    """Pattern of its placeholders besides `${...}`; the group is the name of the variable."""
     next_step: str
 
 
@@ -49,11 +48,11 @@ CLIENTS: Final = (
         title="Claude Desktop",
         files=(
             "{support}/Claude/claude_desktop_config.json",
-            # Installed as a package, it reads this one only: anthropics/claude-code#26073
+            # The packaged app reads only this file: anthropics/claude-code#26073
             "{packages}/Claude_*/LocalCache/Roaming/Claude/claude_desktop_config.json",
         ),
         format="json",
-        # While it runs it may write its own copy back: anthropics/claude-code#90101
+        # It can write its own copy back while it runs: anthropics/claude-code#90101
         next_step="restart it (quit it from the tray, too). It can overwrite this file while it runs: if search-mcp is "
         "missing afterwards, quit it first, then install again",
     ),
@@ -97,7 +96,7 @@ CLIENTS: Final = (
         project_file=".codex/config.toml",
         format="toml",
         root="mcp_servers",
-        defaults={"startup_timeout_sec": 30},  # it goes on without us after 5
+        defaults={"startup_timeout_sec": 30},  # by default it gives up on a server after 5 seconds
         passes_on_named_variables_only=True,
         next_step="start a new session; /mcp shows it",
     ),
@@ -126,7 +125,7 @@ CLIENTS: Final = (
             "{cline}/data/settings/cline_mcp_settings.json",
             "{support}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
         ),
-        defaults={"timeout": 60},  # without one it gives up after 3 seconds
+        defaults={"timeout": 60},  # by default it gives up on a server after 3 seconds
         next_step="look for it in Cline's MCP servers; in Cline CLI, start a new session",
     ),
     Client(
@@ -174,12 +173,12 @@ CLIENTS: Final = (
 
 BY_NAME: Final = {client.name: client for client in CLIENTS}
 PASTED: Final = Client(name="", title="other clients", files=(), next_step="")
-"""For what says not where it comes from."""
+"""For entries whose client is not known."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file, in a folder or in all folders below it that match a pattern."""
+    """A file name in a folder, or in all folders below it that match a pattern."""
 
     base: str
     pattern: str
@@ -188,18 +187,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Machine:
-    """The platform, as `sys.platform` says it, and the user's environment there."""
+    """A platform, named as in `sys.platform`, and the user's environment on it."""
 
     platform: str
     home: str
     variables: Mapping[str, str]
 
     def places(self, client: Client) -> Iterator[Place]:
-        """Yield where a client keeps its servers, the preferred place first."""
+        """Yield the places of a client's servers, the preferred one first."""
         folders = self._folders()
         for template in client.files:
             word, _, rest = template.removeprefix("{").partition("}/")
-            if word in folders:  # else it is a place of another platform
+            if word in folders:  # otherwise it is a place on another platform
                 *inner, name = rest.split("/")
                 fixed = [*takewhile(lambda part: "*" not in part, inner)]
                 yield Place(self._paths.join(folders[word], *fixed), "/".join(inner[len(fixed) :]), name)

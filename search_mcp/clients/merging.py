@@ -1,7 +1,4 @@
-"""Servers of several clients become one list: which are new, which are there already, and under which name.
-
-Pure.
-"""
+"""Adding servers of clients to our configuration: which are new, and under which name. Pure."""
 
 import json
 from collections.abc import Container, Iterable, Mapping
@@ -17,19 +14,19 @@ from search_mcp.model.errors import ConfigError
 
 ROOT = "mcpServers"
 Result: TypeAlias = Literal["added", "present", "enabled", "skipped"]
-"""`enabled` is one that was there already, switched off, and now is on."""
+"""`present` is a server that we had already; `enabled` is one that we had, disabled, and that is enabled now."""
 
 _STARTED_BY = ("command", "args", "env", "inheritEnv", "cwd", "url", "headers")
 
 
 @dataclass(frozen=True)
 class Merged:
-    """What became of one server."""
+    """The result for one server."""
 
     server: Server
     result: Result
     name: str
-    """What it is called here."""
+    """Its name in our configuration."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -38,10 +35,10 @@ class Merged:
 
 
 def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ()) -> tuple[Document, list[Merged]]:
-    """Put servers into our configuration; search-mcp itself is left out.
+    """Add servers to our configuration, except search-mcp itself.
 
-    What is there already under another name is not added again, except under a name in `chosen`. If it is
-    switched off, a server that is on switches it on.
+    A server that we have already, even under another name, is not added again, except under a name in `chosen`. If
+    ours is disabled and the given one is not, ours is enabled.
 
     Raises:
         ConfigError: our file cannot be edited.
@@ -78,7 +75,7 @@ def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ())
 
 
 def is_same(server: Server, entry: object) -> bool:
-    """Tell whether an entry of ours starts what a server of somebody else's starts."""
+    """Return whether an entry of ours starts the same program as a client's server."""
     theirs = server.translation
     if theirs is None or not isinstance(entry, dict):
         return False
@@ -86,9 +83,9 @@ def is_same(server: Server, entry: object) -> bool:
 
 
 def switch_on(own: Document, name: str) -> Document:
-    """Switch a server of ours on, by the switches it has; without any it is on.
+    """Enable a server of ours, by the keys it has; without any it is enabled.
 
-    The URL of a remote server becomes its bridge.
+    A URL is replaced by a bridge.
 
     Raises:
         ConfigError: our file cannot be edited.
@@ -107,7 +104,7 @@ def switch_on(own: Document, name: str) -> Document:
 
 
 def _runnable(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace a URL by the bridge to it, if there is one; the rest of the entry stays."""
+    """Replace a URL by a bridge to it, if possible; the rest of the entry stays."""
     translation = found.typed(name, entry).translation if entries.address(entry) is not None else None
     if translation is None or not entries.is_bridge(translation.entry):
         return entry
@@ -116,7 +113,7 @@ def _runnable(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def fault(name: str, entry: Mapping[str, Any]) -> str | None:
-    """Say why an entry could not be read by search-mcp, if so."""
+    """Return why search-mcp could not read an entry; None if it could."""
     text = json.dumps({ROOT: {name: entry}})
     try:
         parsing.parse(text, source="", variables={}, home="", config_dir="", python="")
@@ -126,7 +123,7 @@ def fault(name: str, entry: Mapping[str, Any]) -> str | None:
 
 
 def _twin(own: Document, server: Server, chosen: Container[str]) -> str | None:
-    """Name the server of ours that is the same; of several one that is on, and rather the one of that name."""
+    """Return the name of our server that is the same; an enabled one first, then one of the same name."""
     same = {name: entry for name, entry in own.members((ROOT,)).items() if is_same(server, entry)}
     names = [name for name in same if name == server.name or server.name not in chosen]
     return min(names, key=lambda name: (entries.is_disabled(same[name]), name != server.name), default=None)

@@ -1,6 +1,6 @@
-"""What `install --replace` took out of the clients' files, so that `uninstall` can bring it back.
+"""Record of the servers that `install --replace` removed from clients' files, for `uninstall` to restore.
 
-It is kept in the per-user state folder, readable for the user alone: entries may hold secrets.
+It is kept in the user's state folder, readable by the user only, because entries may hold secrets.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ FILE_NAME = "moved.json"
 
 @dataclass(frozen=True)
 class Moved:
-    """What one file lost, and how it looked before and after."""
+    """The servers removed from one file, and the file before and after."""
 
     servers: Mapping[str, Any]
     before: str
-    """Its whole text: if nobody touched the file since, it can be as it was, comments and all."""
+    """The whole text, to restore the file with its comments if it has not been changed since."""
     after: str
-    """A digest."""
+    """SHA-256 of the text, in hexadecimal digits."""
     texts: Mapping[str, str] = field(default_factory=dict)
-    """The servers' entries as they stood in the file, with their comments; files of older versions have none."""
+    """Text of the servers' entries in the file, with their comments; absent in records of older versions."""
 
     def left_it_like(self, document: Document) -> bool:
         return self.after == digest(document)
@@ -39,30 +39,30 @@ def digest(document: Document) -> str:
 
 
 class Memory:
-    """All that was moved, by file."""
+    """The record of all files, in a JSON file."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
 
     def recall(self, file: Path) -> Moved | None:
-        """Say what was taken out of a file, if anything.
+        """Return the record of one file, if there is one.
 
         Raises:
-            ConfigError: what was kept cannot be read.
+            ConfigError: the record cannot be read.
         """
         kept = self._read().get(_key(file))
         return Moved(**kept) if kept is not None else None
 
     def keep(self, file: Path, moved: Moved) -> None:
-        """Remember what is taken out of a file.
+        """Record the servers removed from a file.
 
         Raises:
-            ConfigError: it cannot be written down.
+            ConfigError: the record cannot be written.
         """
         self._write({**self._read(), _key(file): asdict(moved)})
 
     def forget(self, file: Path) -> None:
-        """Forget what was taken out of a file: it is there again."""
+        """Remove the record of one file, whose servers are restored."""
         kept = self._read()
         if kept.pop(_key(file), None) is not None:
             self._write(kept)

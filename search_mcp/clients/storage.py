@@ -1,7 +1,7 @@
-"""Files on the disk: read whole, replaced in one step, with previous versions kept beside them.
+"""Edited files on disk: read whole, replaced in one step, with backups beside them.
 
-Decides that a link stays a link, that permissions stay, that a file somebody else changed meanwhile is not
-overwritten, and which previous versions are kept: the first, and the newest few.
+Decides that links and permissions are kept, that a file changed by another program meanwhile is not overwritten, and
+which backups are kept: the first, and the newest few.
 """
 
 import contextlib
@@ -19,29 +19,29 @@ from search_mcp.model.errors import ConfigError
 
 BACKUP_SUFFIX = ".search-mcp.bak"
 NEWEST_KEPT = 4
-"""Backups beside the first, which are numbered."""
+"""Number of backups kept besides the first."""
 _PRIVATE = 0o600
 """Mode of a new file and of backups: they may hold secrets."""
 
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was read; one that is not there counts as empty."""
+    """A file as it was read; a missing file counts as empty."""
 
     path: Path
     before: bytes | None
     document: Document
 
     def save(self, changed: Document) -> Path | None:
-        """Write it; return where the previous version is kept.
+        """Write another version; returns the path of the backup.
 
         Raises:
-            ConfigError: it is not as it was read any more, or it cannot be written.
+            ConfigError: the file has changed since it was read, or cannot be written.
         """
         return write(self.path, self.before, changed.data)
 
     def previous(self) -> Document | None:
-        """Read the version before the last edit, if one was kept and still can be read."""
+        """Read the newest backup, if there is one that can be read."""
         try:
             newest = backups(self.path)[-1:]
             kept = read(newest[0]) if newest else None
@@ -51,10 +51,10 @@ class File:
 
 
 def load(path: Path, format_: Format) -> File:
-    """Read a file that is to be edited.
+    """Read a file to edit.
 
     Raises:
-        ConfigError: it cannot be read, or is not of that format.
+        ConfigError: the file cannot be read, or is not valid in that format.
     """
     before = read(path)
     return File(path, before, document.read(before or b"", format_, str(path)))
@@ -64,7 +64,7 @@ def read(path: Path) -> bytes | None:
     """Read a file; None if there is none.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: the file cannot be read.
     """
     try:
         return path.read_bytes()
@@ -75,12 +75,12 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
-    """Replace a file that was read as `before`; return where that is kept.
+    """Replace a file that was read as `before`; returns the path of the backup, if there was a file.
 
     Raises:
-        ConfigError: it is not as it was read any more, or it cannot be written.
+        ConfigError: the file has changed since it was read, or cannot be written.
     """
-    target = path.resolve()  # of a link, what it points to is replaced
+    target = path.resolve()  # the target of a link is replaced, not the link
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         backup = _next_backup(target)
@@ -88,7 +88,7 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
         with contextlib.ExitStack() as ready:
             new = ready.enter_context(_beside(target, after, mode))
             old = ready.enter_context(_beside(backup, before, _PRIVATE)) if before is not None else None
-            if read(target) != before:  # looked at last, when all that takes time is done
+            if read(target) != before:  # checked last, after the slow steps
                 raise ConfigError(str(path), "it changed while it was being edited", "run the same command again")
             if old is not None:
                 files.take_place(old, backup)
@@ -103,9 +103,9 @@ def write(path: Path, before: bytes | None, after: bytes) -> Path | None:
 
 
 def backups(path: Path) -> list[Path]:
-    """Find the previous versions of a file, oldest first; the first is the one from before the first edit.
+    """Find the backups of a file, oldest first; the first is from before the first edit.
 
-    A link is none of them: search-mcp makes files only, and what the link leads to is not ours to read or change.
+    Links are left out: search-mcp creates only regular files, and must not read or change another program's files.
     """
     target = path.resolve()
     first = target.with_name(target.name + BACKUP_SUFFIX)
@@ -114,9 +114,9 @@ def backups(path: Path) -> list[Path]:
 
 
 def forget_backups(path: Path) -> bool:
-    """Remove the previous versions of a file; return whether none is left."""
+    """Remove the backups of a file; returns whether none is left."""
     for each in backups(path):
-        with contextlib.suppress(OSError):  # such as in a folder that is read-only by now
+        with contextlib.suppress(OSError):  # for example in a read-only folder
             each.unlink()
     return not backups(path)
 
@@ -128,9 +128,9 @@ def _next_backup(target: Path) -> Path:
 
 
 def _make_private(kept: Sequence[Path]) -> None:
-    """Take away the permissions that older versions gave to their backups."""
+    """Restrict backups of older versions, which did not restrict them, to the user."""
     for each in kept:
-        with contextlib.suppress(OSError):  # it is another user's, or gone
+        with contextlib.suppress(OSError):  # it belongs to another user, or is gone
             if stat.S_IMODE(each.lstat().st_mode) != _PRIVATE:
                 each.chmod(_PRIVATE)
 
@@ -146,7 +146,7 @@ def _number(backup: Path) -> int:
 
 @contextlib.contextmanager
 def _beside(target: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """Write a file in the same folder, safe on the disk and with these permissions, to take the other's place."""
+    """Write a synced file with these permissions in the same folder, ready to replace the target."""
 
     def prepare(descriptor: int) -> None:
         os.fsync(descriptor)

@@ -1,8 +1,8 @@
-"""Set or remove one table in the text of a TOML file; every other character stays.
+"""Edits of one table in the text of a TOML file; every other character stays. Pure.
 
-Decides where a table begins and ends: a comment above the next header belongs to that. tomlkit writes the
-new table, but does not place it: it would put it between the next table and that table's comment, and take
-the comment along with the table before. Pure.
+Decides where a table begins and ends: a comment above the next header belongs to the next table. tomlkit formats the
+new table but does not place it: it would insert it between the next table and that table's comment, and remove that
+comment together with the table before.
 """
 
 import re
@@ -22,10 +22,10 @@ _EMPTY_LINE_AT_END = re.compile(r"(?<=\n)\r?\n\Z")
 
 
 def parse(text: str, source: str) -> object:
-    """Read the value.
+    """Parse the value.
 
     Raises:
-        ConfigError: it is not TOML.
+        ConfigError: the text is not TOML.
     """
     try:
         return tomlkit.parse(text).unwrap()
@@ -35,7 +35,7 @@ def parse(text: str, source: str) -> object:
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:
-    """Set the table at a path of a valid document: where it was, else at the end."""
+    """Set the table at a path of a valid document, in its place; a new table is added at the end."""
     line_end = _line_end(text)
     written = _written(path, value).replace("\n", line_end)
     sections = _sections(text, path)
@@ -49,16 +49,16 @@ def put(text: str, path: Sequence[str], value: object) -> str:
 
 
 def drop(text: str, path: Sequence[str]) -> str:
-    """Remove the table at a path, and those inside it."""
+    """Remove the table at a path, and the tables inside it."""
     for section in reversed(_sections(text, path)):
         text = _without(text, section)
     return text
 
 
 def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
-    """Take out the table at a path, and those inside it, with the comments directly above each.
+    """Remove the table at a path, and the tables inside it, with the comments directly above each.
 
-    Returns the rest, and the text of the tables.
+    Returns the remaining text, and the text of the tables.
     """
     taken: list[str] = []
     for section in reversed(_with_comments(text, _sections(text, path))):
@@ -68,7 +68,7 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
 
 def paste(text: str, _path: Sequence[str], taken: str) -> str:
-    """Put tables that were cut out at the end."""
+    """Add tables that were cut, at the end."""
     line_end = _line_end(text)
     if text and not text.endswith("\n"):
         text += line_end
@@ -77,14 +77,14 @@ def paste(text: str, _path: Sequence[str], taken: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A header and the lines under it."""
+    """Range of a header and the lines under it."""
 
     start: int
     end: int
 
 
 def _without(text: str, section: _Section) -> str:
-    """Take a section out, with one empty line: that above it or, of the first, that below."""
+    """Remove a section and one empty line: the one above it, or below the first section."""
     before, after = text[: section.start], text[section.end :]
     if not before:
         return _EMPTY_LINE.sub("", after, count=1)
@@ -102,7 +102,7 @@ def _sections(text: str, path: Sequence[str]) -> list[_Section]:
 
 
 def _with_comments(text: str, sections: Sequence[_Section]) -> list[_Section]:
-    """Begin each section at the comments directly above it, and join those that follow each other."""
+    """Extend each section to the comments directly above it, and join adjacent sections."""
     joined: list[_Section] = []
     for section in sections:
         lines = text[: section.start].splitlines(keepends=True)
@@ -122,7 +122,7 @@ def _is_comment(line: str) -> bool:
 
 
 def _content(section: str) -> str:
-    """Cut off the empty lines and comments at the end: they belong to what follows."""
+    """Return a section without the empty lines and comments at its end, which belong to the next one."""
     lines = section.splitlines(keepends=True)
     while lines[1:] and _is_comment(lines[-1]):
         lines.pop()
@@ -130,10 +130,10 @@ def _content(section: str) -> str:
 
 
 def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield where each table's header is, and the path it names."""
+    """Yield the position of each table's header, and the path in it."""
     start = position = 0
     for line in text.splitlines(keepends=True):
-        # In the middle of a text or a list over lines, what precedes is not whole and cannot be read.
+        # Inside a string or list over several lines, the text before is incomplete and cannot be parsed.
         if line.lstrip().startswith("[") and _is_whole(text[start:position]):
             start = position
             yield start, _named(tomllib.loads(line))

@@ -1,7 +1,7 @@
-"""Set or remove one member of a block mapping in the text of a YAML file; every other character stays.
+"""Edits of one member of a block mapping in the text of a YAML file; every other character stays. Pure.
 
-Decides where a member begins and ends, by the positions the parser gives. ruamel.yaml reads the file and
-writes the new member, but not the rest: it would change indentation and quotes there. Pure.
+Decides where a member begins and ends, from the parser's positions. ruamel.yaml parses the file and formats the new
+member, but does not write the rest: it would change indentation and quotes.
 """
 
 import io
@@ -17,14 +17,14 @@ from search_mcp.model.errors import ConfigError
 
 _USUAL_INDENT = "  "
 _WIDEST = 1 << 20
-"""Columns: nothing is folded."""
+"""Width in columns, large enough that no line is folded."""
 
 
 def parse(text: str, source: str) -> object:
-    """Read the value; an empty file counts as an empty mapping.
+    """Parse the value; an empty file counts as an empty mapping.
 
     Raises:
-        ConfigError: it is not YAML, or a mapping has the same key twice.
+        ConfigError: the text is not YAML, or a mapping has the same key twice.
     """
     try:
         value: object = _yaml().load(text)
@@ -37,14 +37,14 @@ def parse(text: str, source: str) -> object:
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:
-    """Set the member at a path of a valid document; mappings that lack on the way are made."""
+    """Set the member at a path of a valid document; missing mappings on the path are created."""
     return _place(text, path, lambda rest, indent: _written(_nested(rest, value), indent, text))
 
 
 def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
-    """Take out the member at a path, which must be there, with the comments directly above it.
+    """Remove an existing member with the comments directly above it.
 
-    Returns the rest, and the member's text.
+    Returns the remaining text, and the member's text.
     """
     mapping = _yaml().compose(text)
     for key in path[:-1]:
@@ -55,7 +55,7 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
 
 def paste(text: str, path: Sequence[str], taken: str) -> str:
-    """Put a member that was cut out behind the others at its path; mappings that lack on the way are made."""
+    """Add a member that was cut, after the others at its path; missing mappings on the path are created."""
 
     def written(rest: Sequence[str], indent: str) -> str:
         inner = indent + _USUAL_INDENT * (len(rest) - 1)
@@ -66,12 +66,12 @@ def paste(text: str, path: Sequence[str], taken: str) -> str:
 
 
 def _place(text: str, path: Sequence[str], written: Callable[[Sequence[str], str], str]) -> str:
-    """Set the member at a path to what is written there, given the part of the path to write and its indent."""
+    """Place a member's text, which `written` makes from the missing part of its path and the indent."""
     root = _yaml().compose(text)
     if root is None:
         return _ended(text) + written(path, "")
     if root.flow_style:
-        return text  # one in braces is left alone, and whoever asked sees that nothing changed
+        return text  # a mapping in braces is not edited; the caller sees that the value is unchanged
     mapping = root
     for depth, key in enumerate(path, 1):
         pair = _pair(mapping, key)
@@ -91,7 +91,7 @@ def _place(text: str, path: Sequence[str], written: Callable[[Sequence[str], str
 
 
 def drop(text: str, path: Sequence[str]) -> str:
-    """Remove the member at a path, which must be there; a mapping that becomes empty is `{}`."""
+    """Remove an existing member; a mapping that becomes empty is written as `{}`."""
     mapping: Any = _yaml().compose(text)
     outer: Any = None
     for key in path[:-1]:
@@ -122,9 +122,9 @@ def _indent(mapping: Any) -> str:
 
 
 def _comments_above(text: str, mapping: Any, key: str, start: int) -> int:
-    """Where the comments begin that stand directly above a member, whose first line begins at `start`."""
+    """Return the start of the comments directly above a member, whose first line begins at `start`."""
     index = next(number for number, pair in enumerate(mapping.value) if pair[0].value == key)
-    # What looks like a comment may be the text of the member before.
+    # A line that looks like a comment may be part of the previous member's text.
     earliest = _lines(text, mapping.value[index - 1])[1] if index else 0
     for line in reversed(text[earliest:start].splitlines(keepends=True)):
         if not line.lstrip().startswith("#"):
@@ -134,7 +134,7 @@ def _comments_above(text: str, mapping: Any, key: str, start: int) -> int:
 
 
 def _indented(taken: str, indent: str) -> str:
-    """Shift lines so that the first that is no comment begins at an indent."""
+    """Shift lines so that the first line that is not a comment has the given indent."""
     lines = taken.splitlines(keepends=True)
     first = next(line for line in lines if not line.lstrip().startswith("#"))
     present = first[: len(first) - len(first.lstrip(" "))]
@@ -144,7 +144,7 @@ def _indented(taken: str, indent: str) -> str:
 
 
 def _lines(text: str, pair: tuple[Node, Any]) -> tuple[int, int]:
-    """The whole lines of a member, without the empty lines and comments that follow it."""
+    """Return the range of a member's whole lines, without the empty lines and comments after it."""
     start = text.rfind("\n", 0, pair[0].start_mark.index) + 1
     last = len(text[: _end(pair)].rstrip())
     line_end = text.find("\n", last)
@@ -152,13 +152,13 @@ def _lines(text: str, pair: tuple[Node, Any]) -> tuple[int, int]:
 
 
 def _value(text: str, pair: tuple[Node, Any]) -> tuple[int, int]:
-    """Where a value may begin, after the colon, and where it ends."""
+    """Return the range from the colon after a key to the end of its value."""
     after_key = text.index(":", pair[0].end_mark.index) + 1
     return after_key, after_key if _is_nothing(pair[1]) else int(pair[1].end_mark.index)
 
 
 def _end(pair: tuple[Node, Any]) -> int:
-    """Where the last word of a member ends; a block's own end mark stands where the next one begins."""
+    """Return the end of a member's last scalar; a block's own end mark is at the start of the next block."""
     key, node = pair
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
@@ -167,7 +167,7 @@ def _end(pair: tuple[Node, Any]) -> int:
 
 
 def _is_nothing(node: Node) -> bool:
-    """Whether no word stands for a null; its marks then are behind the comments that follow."""
+    """Return whether a value is an implicit null; its marks are then after the comments that follow."""
     return isinstance(node, ScalarNode) and not node.value and not node.style
 
 
