@@ -50,11 +50,11 @@ def entry(url: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
 def lacks(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> list[str]:
     """Describe each part of a remote entry that mcp-remote cannot be given."""
     missing = [
-        f'its "{key}" is not passed to mcp-remote, which logs in by itself' for key in _UNKNOWN_TO_IT if theirs.get(key)
+        f'its "{key}" is not passed on: mcp-remote logs in by itself' for key in _UNKNOWN_TO_IT if theirs.get(key)
     ]
     missing += [f"mcp-remote does not take a header named {name!r}" for name in headers if not _HEADER.fullmatch(name)]
     if any(secrets.find_secrets({"url": url})):
-        missing.append("its address holds a secret, which mcp-remote would show in the process list; use a header")
+        missing.append("its URL holds a secret, which mcp-remote would show in the process list; use a header")
     return missing
 
 

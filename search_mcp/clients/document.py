@@ -55,7 +55,8 @@ class Document:
             if found is None:
                 return {}
         if not isinstance(found, dict):
-            raise ConfigError(self.source, f'"{path[-1]}" is no object', "mend it, or remove it", key=".".join(path))
+            problem, remedy = f'"{path[-1]}" is not an object', "correct or remove it"
+            raise ConfigError(self.source, problem, remedy, key=".".join(path))
         return found
 
     def put(self, path: Sequence[str], value: object) -> "Document":
@@ -140,7 +141,7 @@ def read(data: bytes, format_: Format, source: str) -> Document:
     text = jsonc.decode(data, source)
     value = _editor(format_).parse(text, source)
     if not isinstance(value, dict):
-        raise ConfigError(source, "the file must hold one object", "mend it, or start with an empty file")
+        raise ConfigError(source, "the file must hold one object", "correct it, or start with an empty file")
     return Document(source, format_, text, value, data.startswith(codecs.BOM_UTF8))
 
 

@@ -132,7 +132,7 @@ def translate(
     ours |= _choices(entry, client)
     ours |= {key: value for key, value in entry.items() if key in _CARRIED and value not in ("", None)}
     if entry.get("envFile"):
-        reading.lack("its envFile is not read here; put what is in it into env")
+        reading.lack("search-mcp does not read its envFile; copy the variables into env")
     if "url" in ours or is_disabled(entry):
         ours["enabled"] = False
     return Translation(ours, tuple(reading.notes), reading.lacks_nothing)
@@ -165,12 +165,12 @@ def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str) -> dict[str
     kind = said.lower() if isinstance(said, str) else ""
     url, headers = reading.text(url), _headers(entry, reading)
     if bridge.is_websocket(kind, url):
-        reading.lack("it speaks over a WebSocket, which neither search-mcp nor mcp-remote does")
+        reading.lack("it uses a WebSocket, which neither search-mcp nor mcp-remote supports")
         return {"type": "ws", "url": url, **({"headers": headers} if headers else {})}
     for each in bridge.lacks(entry, url, headers):
         reading.lack(each)
     if (words := program(entry)) and words[1:]:
-        reading.lack("its command is an address, and its arguments are left out")
+        reading.lack("its command is a URL; its arguments are left out")
     return bridge.entry(url, kind, headers)
 
 
@@ -241,7 +241,7 @@ class _Reading:
         if self._client.variables:
             text = re.sub(self._client.variables, r"${\1}", text)
         if self._client.shape == "opencode" and _FILE.search(text):
-            self.lack("{file:...} is not read here; set an environment variable and write ${VAR}")
+            self.lack("search-mcp does not support {file:...}; set an environment variable and write ${VAR}")
         return _PLACEHOLDER.sub(self._placeholder, text)
 
     def _placeholder(self, match: re.Match[str]) -> str:
@@ -256,9 +256,9 @@ class _Reading:
         if scheme == "env" and _VARIABLE.fullmatch(rest):
             return f"${{{rest}}}"
         if scheme in _OF_A_WINDOW:
-            self.lack(f"{match[0]} depends on the window it is used in; write a path instead")
+            self.lack(f"{match[0]} depends on the client's open window; write a path instead")
         elif not _VARIABLE.fullmatch(name) and scheme in ("config", "command", "file"):
-            self.lack(f"{match[0]} means something in {self._client.title} only; write the value instead")
+            self.lack(f"only {self._client.title} supports {match[0]}; write the value instead")
         return match[0]
 
     def _input(self, identifier: str) -> str:
@@ -268,8 +268,8 @@ class _Reading:
         if isinstance(default, str) and default and "}" not in default:
             return f"${{{variable}:-{default}}}"
         about = asked.get("description")
-        what = f" ({about})" if isinstance(about, str) and about else ""
-        self.lack(f"${{input:{identifier}}}{what} is asked for by VS Code; set the environment variable {variable}")
+        described = f" ({about})" if isinstance(about, str) and about else ""
+        self.lack(f"only VS Code asks for ${{input:{identifier}}}{described}; set the environment variable {variable}")
         return f"${{{variable}}}"
 
 

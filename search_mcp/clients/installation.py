@@ -32,7 +32,7 @@ def put_in(
     name = next(iter(_ours(file, client)), REGISTERED_AS)
     before = present.get(name)
     if before is not None and not entries.is_ours(before):
-        raise ConfigError(file.source, f'"{name}" is something else there', "rename or remove it")
+        raise ConfigError(file.source, f'another server is called "{name}"', "rename or remove it")
     entry = entries.registration(client, command, config, variables, before or {})
     changed = file.put((client.root, name), entry)
     return changed, "added" if before is None else "present" if changed is file else "updated"

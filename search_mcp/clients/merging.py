@@ -57,9 +57,8 @@ def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ())
             is_off = entries.is_disabled(present) or entries.address(present) is not None
             if is_off and not entries.is_disabled(translation.entry):
                 own = switch_on(own, twin)
-                note = "it was there, switched off, and is on now"
-                if twin != server.name:
-                    note = f"it was there as {twin}, switched off, and is on now"
+                present_as = f", called {twin}," if twin != server.name else ""
+                note = f"it was in the config file{present_as} but disabled; it is now enabled"
                 merged.append(Merged(server, "enabled", twin, (note,)))
             else:
                 merged.append(Merged(server, "present", twin))

@@ -72,17 +72,16 @@ class Memory:
         try:
             kept: dict[str, Any] = json.loads(data or b"{}")
         except ValueError as exc:
-            problem = "what was moved behind search-mcp is remembered here, and it is damaged"
-            raise ConfigError(
-                str(self._path), problem, "mend it: it is the only copy of what `uninstall` is to bring back"
-            ) from exc
+            problem = "this record of the servers moved to search-mcp is damaged"
+            remedy = "repair it: `uninstall` has no other copy of these servers"
+            raise ConfigError(str(self._path), problem, remedy) from exc
         return kept
 
     def _write(self, kept: Mapping[str, Any]) -> None:
         try:
             write_whole(self._path, json.dumps(kept, indent=2).encode())
         except OSError as exc:
-            problem = f"what is moved cannot be remembered ({exc.strerror})"
+            problem = f"the record of the servers moved to search-mcp cannot be written ({exc.strerror})"
             raise ConfigError(str(self._path), problem, "check that you may write there") from exc
 
 

@@ -31,7 +31,7 @@ def parse(text: str, source: str) -> object:
         return tomlkit.parse(text).unwrap()
     except ParseError as exc:
         problem = f"not valid TOML: {str(exc).removesuffix(f' at line {exc.line} col {exc.col}')}"
-        raise ConfigError(source, problem, "mend that line", line=exc.line) from exc
+        raise ConfigError(source, problem, "correct that line", line=exc.line) from exc
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:

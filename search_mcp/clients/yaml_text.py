@@ -30,9 +30,9 @@ def parse(text: str, source: str) -> object:
         value: object = _yaml().load(text)
     except MarkedYAMLError as exc:
         line = exc.problem_mark.line + 1 if exc.problem_mark is not None else None
-        raise ConfigError(source, f"not valid YAML: {exc.problem}", "mend that line", line=line) from exc
+        raise ConfigError(source, f"not valid YAML: {exc.problem}", "correct that line", line=line) from exc
     except YAMLError as exc:
-        raise ConfigError(source, "not valid YAML", "take out what is no text") from exc
+        raise ConfigError(source, "not valid YAML", "remove the characters that are not text") from exc
     return {} if value is None else value
 
 

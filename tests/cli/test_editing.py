@@ -146,7 +146,7 @@ def test_nothing_is_taken_out_that_a_person_wrote(place: Place, config: Path, en
 def test_what_is_there_and_off_is_switched_on(place: Place, config: Path) -> None:
     ended = place.run("add", "git", "--", "uvx")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "warning: git: it was there, switched off, and is on now\n"
+    assert ended.err == "warning: git: it was in the config file but disabled; it is now enabled\n"
     assert config.read_bytes().decode() == OURS.replace('"disabled": true', '"disabled": false')
 
 
@@ -173,7 +173,7 @@ def test_from_stdin_with_what_is_to_be_known(place: Place, config: Path) -> None
         0,
         f"a\n  url: wss://x\nb\n  x '${{A_B}}'\nAdded a, disabled, to {config}.\nAdded b to {config}.\n",
     )
-    assert ended.err == "warning: a: it speaks over a WebSocket, which neither search-mcp nor mcp-remote does\n"
+    assert ended.err == "warning: a: it uses a WebSocket, which neither search-mcp nor mcp-remote supports\n"
     ended = place.run("enable", "a", "b")
     assert ended.code == 0
     assert "warning: a: it is a WebSocket server, which this version does not reach" in ended.err

@@ -147,7 +147,7 @@ def test_import_takes_over_what_all_clients_have(home: Place) -> None:
     ]
     assert "linear: runs through npx mcp-remote, which needs Node.js; the first start opens a browser" in ended.err
     assert ended.err.endswith(f"Saved in {own_path(home)}.\nNext: search-mcp check\n")
-    assert "here: ${workspaceFolder} depends on the window" in ended.err
+    assert "here: ${workspaceFolder} depends on the client's open window" in ended.err
     assert "s3cret" not in ended.out + ended.err
     assert home.run("list", "nothing").code == 2  # the file can be read
 
@@ -345,7 +345,7 @@ def test_replace_keeps_on_what_was_on(home: Place) -> None:
     home.configure({"web": {**fetch, "enabled": False}})
     ended = home.run("install", "--no-start", "goose", "--replace")
     assert ended.code == 0
-    assert "warning: fetch: it was there as web, switched off, and is on now" in ended.err
+    assert "warning: fetch: it was in the config file, called web, but disabled; it is now enabled" in ended.err
     config = json.loads((home.config).read_text())
     assert config["mcpServers"] == {"web": {**fetch, "enabled": True}}
     assert home.run("uninstall", "goose").code == 0
@@ -414,7 +414,7 @@ def test_a_malformed_file_is_not_touched(home: Place) -> None:
     assert ended.code == 1
     complaint = ended.err.splitlines()[-1]
     assert complaint.startswith(f"error: {path_of(home, 'codex')}:1: not valid TOML: ")
-    assert complaint.endswith("; mend that line")
+    assert complaint.endswith("; correct that line")
     assert path_of(home, "codex").read_text() == "model = \n"
     assert "search-mcp" in path_of(home, "cursor").read_text()
 

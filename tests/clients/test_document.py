@@ -43,8 +43,8 @@ def test_a_byte_order_mark_stays_but_in_strict_json(format_: Format, data: bytes
 
 
 REFUSED: list[tuple[Format, bytes, str]] = [
-    ("json", b"[]", "f: the file must hold one object; mend it, or start with an empty file"),
-    ("json", b'{"servers": []}', 'f: servers: "servers" is no object; mend it, or remove it'),
+    ("json", b"[]", "f: the file must hold one object; correct it, or start with an empty file"),
+    ("json", b'{"servers": []}', 'f: servers: "servers" is not an object; correct or remove it'),
     (
         "json",
         b'{"servers": {"a": 1, "a": 2}}',

@@ -146,31 +146,31 @@ def test_what_a_bridge_fills_in_itself_is_left_to_it() -> None:
     assert translate(translation.entry, PASTED, {}, "/") == translation
 
 
-WINDOW = "depends on the window it is used in; write a path instead"
+WINDOW = "depends on the client's open window; write a path instead"
 LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "cursor",
         {"url": "wss://x", "headers": {"A": "${env:B}"}},
         {"type": "ws", "url": "wss://x", "headers": {"A": "${B}"}, "enabled": False},
-        "it speaks over a WebSocket, which neither search-mcp nor mcp-remote does",
+        "it uses a WebSocket, which neither search-mcp nor mcp-remote supports",
     ),
     (
         "vscode",
         {**URL, "headers": {"A": "${input:token}"}},
         bridged("--header", "A:$${HEADER_A}", HEADER_A="${TOKEN}"),
-        "${input:token} (Your token) is asked for by VS Code; set the environment variable TOKEN",
+        "only VS Code asks for ${input:token} (Your token); set the environment variable TOKEN",
     ),
     (
         "claude-code",
         {**URL, "oauth": {"clientId": "x"}},
         bridged(),
-        'its "oauth" is not passed to mcp-remote, which logs in by itself',
+        'its "oauth" is not passed on: mcp-remote logs in by itself',
     ),
     (
         "cursor",
         {"url": "https://x/mcp?api_key=s3cret"},
         bridged(url="https://x/mcp?api_key=s3cret"),
-        "its address holds a secret, which mcp-remote would show in the process list; use a header",
+        "its URL holds a secret, which mcp-remote would show in the process list; use a header",
     ),
     (
         "cursor",
@@ -182,7 +182,7 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "cursor",
         {"command": "https://x/mcp", "args": ["-y"]},
         bridged(),
-        "its command is an address, and its arguments are left out",
+        "its command is a URL; its arguments are left out",
     ),
     (
         "cursor",
@@ -200,25 +200,25 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "vscode",
         {"command": "x", "args": ["${config:a.b}"]},
         {"command": "x", "args": ["${config:a.b}"]},
-        "${config:a.b} means something in VS Code only; write the value instead",
+        "only VS Code supports ${config:a.b}; write the value instead",
     ),
     (
         "vscode",
         {"command": "x", "env": {"A": "${input:token}"}},
         {"command": "x", "env": {"A": "${TOKEN}"}},
-        "${input:token} (Your token) is asked for by VS Code; set the environment variable TOKEN",
+        "only VS Code asks for ${input:token} (Your token); set the environment variable TOKEN",
     ),
     (
         "vscode",
         {"command": "x", "envFile": ".env"},
         {"command": "x"},
-        "its envFile is not read here; put what is in it into env",
+        "search-mcp does not read its envFile; copy the variables into env",
     ),
     (
         "opencode",
         {"command": ["x", "{file:~/a}"]},
         {"command": "x", "args": ["{file:~/a}"]},
-        "{file:...} is not read here; set an environment variable and write ${VAR}",
+        "search-mcp does not support {file:...}; set an environment variable and write ${VAR}",
     ),
     (
         "goose",

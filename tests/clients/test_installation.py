@@ -46,7 +46,7 @@ def test_put_in_where_it_is_under_another_name() -> None:
 
 
 def test_put_in_where_the_name_is_taken() -> None:
-    with pytest.raises(ConfigError, match='f: "search-mcp" is something else there; rename or remove it'):
+    with pytest.raises(ConfigError, match='f: another server is called "search-mcp"; rename or remove it'):
         put(file('{"mcpServers": {"search-mcp": {"command": "x"}}}'))
 
 

@@ -113,7 +113,7 @@ def test_notes() -> None:
     assert a.notes == ("named a-2, because another server is called a",)
     _, [b] = merge(own, [found.typed("b", {"url": "wss://x"})])
     assert (b.name, b.is_disabled) == ("b", True)
-    assert b.notes == ("it speaks over a WebSocket, which neither search-mcp nor mcp-remote does",)
+    assert b.notes == ("it uses a WebSocket, which neither search-mcp nor mcp-remote supports",)
 
 
 def test_a_name_that_was_chosen() -> None:

@@ -49,5 +49,5 @@ def test_left_it_like() -> None:
 
 def test_says_what_is_damaged(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{")
-    with pytest.raises(ConfigError, match="it is damaged; mend it"):
+    with pytest.raises(ConfigError, match="is damaged; repair it"):
         Memory(tmp_path).recall(tmp_path / "one.json")
