@@ -28,6 +28,7 @@ from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.session import alone, interruptible
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
+from search_mcp.config import location
 from search_mcp.dialects.names import MODERN
 from search_mcp.gateway.own_tool_definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
 from search_mcp.wire.messages import INVALID_PARAMS
@@ -39,8 +40,6 @@ ANSWER_SECONDS = 60.0
 LISTS = 12
 """How often the list is asked for while servers still start; each answer waits for them a few seconds."""
 NAMES_SHOWN = 5
-_PACKAGED = Path(__file__).with_name("mcp-servers.json")
-_IN_CHECKOUT = Path(__file__).parents[2] / "config" / "mcp-servers.json"
 
 
 def run(explicit: str | None, terminal: Terminal) -> int:
@@ -51,7 +50,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
     """
     if explicit is None and find_spec("mcp_server_time") is None:
         raise Misuse("the demo's servers are not installed", installer.add("demo"))
-    _, path = configuration(explicit or str(_PACKAGED if _PACKAGED.is_file() else _IN_CHECKOUT))
+    _, path = configuration(explicit or str(location.shipped()))
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
             return alone(lambda: anyio.run(_play, path, terminal, log))

@@ -170,14 +170,35 @@ def _is_trusted(path: Path) -> bool:
 
 
 def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
-    """Name the configuration in the current folder, if there is one and another file is used."""
+    """Return the configuration in the current folder, if there is one and another file is used.
+
+    A copy of the example that search-mcp ships does not count: every checkout of search-mcp has one.
+    """
     if explicit or variables.get(FILE_VARIABLE):
         return None
     folder = _current_folder()
     if folder is None:
         return None
     path = folder / "config" / FILE_NAME
-    return path if _is_there(path) and real_path(path) != real_path(used) else None
+    if not _is_there(path) or real_path(path) == real_path(used) or _is_copy(path, shipped()):
+        return None
+    return path
+
+
+def shipped() -> Path:
+    """Return the path of the configuration that is shipped with search-mcp, in a package or in a checkout."""
+    package = Path(__file__).parents[1]
+    packaged = package / "cli" / FILE_NAME
+    return packaged if packaged.is_file() else package.parent / "config" / FILE_NAME
+
+
+def _is_copy(path: Path, original: Path) -> bool:
+    """Return whether two regular files have the same content."""
+    try:
+        is_as_long = path.is_file() and path.stat().st_size == original.stat().st_size
+        return is_as_long and path.read_bytes() == original.read_bytes()
+    except OSError:  # a file that cannot be read is reported as any other
+        return False
 
 
 def _is_own_checkout(folder: Path) -> bool:

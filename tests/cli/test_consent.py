@@ -71,6 +71,17 @@ def test_no_command_uses_a_file_that_is_not_trusted(place: Place, theirs: Path, 
     assert "evil" not in ended.out
 
 
+@pytest.mark.parametrize("words", [["servers"], ["import", "--dry-run"]], ids=" ".join)
+def test_a_copy_of_the_shipped_example_is_skipped_without_a_notice(place: Place, words: list[str]) -> None:
+    example = place.folder / "config" / "mcp-servers.json"
+    example.parent.mkdir()
+    example.write_bytes(location.shipped().read_bytes())
+    place.configure({"toolbox": server("toolbox")})
+    assert str(example) not in place.run(*words).err
+    example.write_bytes(example.read_bytes() + b"\n")
+    assert str(example) in place.run(*words).err
+
+
 @pytest.mark.parametrize("words", [["list"], ["check"], ["servers"], ["serve"]], ids=" ".join)
 def test_it_is_not_used_for_want_of_another(place: Place, theirs: Path, words: list[str]) -> None:
     ended = place.run(*words)
