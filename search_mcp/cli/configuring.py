@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli import consent
+from search_mcp.cli import command_lines, consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
@@ -124,7 +124,7 @@ def trust(
     is_trusted = before.folder == "trusted"
     new = {each.name for each in loaded.servers if not before.accepts_texts(each)}
     if options.as_json:
-        programs = [consent.as_json(each) for each in loaded.servers]
+        programs = [command_lines.as_json(each) for each in loaded.servers]
         screen.json({"config": printable(file), "trusted": not options.dry_run, "servers": programs})
     else:
         _show_trusted(file, loaded, new if is_trusted else None, screen)
@@ -146,7 +146,7 @@ def _show_trusted(file: Path, loaded: Config, new: Collection[str] | None, scree
     screen.text(f"{printable(file)} {state}has {counted(len(loaded.servers), 'server')}:")
     for each in loaded.servers:
         mark = " (new or changed)" if new is not None and each.name in new else ""
-        consent.show(each.name + mark, consent.program_of(each), screen)
+        consent.show(each.name + mark, command_lines.entry_of(each), screen)
     screen.note(_TRUSTING if new is None or new else "Every program in it is accepted already.")
 
 

@@ -6,11 +6,12 @@ accepts by name, and those that the command itself writes into a file.
 
 import contextlib
 import os
-import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from search_mcp.cli import command_lines
+from search_mcp.cli.command_lines import INDENT, URLS
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
@@ -18,21 +19,15 @@ from search_mcp.clients import entries
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.storage import File
-from search_mcp.config import location, secrets
+from search_mcp.config import location
 from search_mcp.config.gate import Origin
 from search_mcp.config.parsing import FaultyFile
 from search_mcp.config.schema import NOTHING, Config, ServerConfig
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import escaped
-from search_mcp.wire import payload
 from search_mcp.wire.structs import altered
 
-_URLS = ("url", "serverUrl", "httpUrl")
-_PROGRAM = ("command", "args", "env", "cwd", *_URLS, "headers", "inheritEnv")
-_INDENT = "  "
-
-
-# Shown
+_PROGRAM = ("command", "args", "env", "cwd", *URLS, "headers", "inheritEnv")
 
 
 def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[str], None] | None = None) -> None:
@@ -41,8 +36,8 @@ def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[s
     # security best practices of the specification, "Local MCP Server Compromise".
     say = say or screen.text
     say(escaped(name))
-    for line in program_lines(entry, screen.width - 2 * len(_INDENT)):
-        say(f"{_INDENT}{line}")
+    for line in command_lines.full(entry, screen.width - 2 * len(INDENT)):
+        say(f"{INDENT}{line}")
 
 
 def show_added(before: Document, after: Document, screen: Terminal, *, with_switched_on: bool = True) -> None:
@@ -66,73 +61,6 @@ def _is_new_program(before: object, entry: object) -> bool:
     return not isinstance(before, Mapping) or any(before.get(key) != entry.get(key) for key in _PROGRAM)
 
 
-def program_lines(entry: Mapping[str, Any], width: int) -> Iterator[str]:
-    """Write what is run or reached, and what a model is told of it.
-
-    Lines longer than `width` are broken between words, as a shell reads them.
-
-    The command itself is never starred; of the rest only tokens are, in the places of secrets: nothing else that the
-    file holds decides what is hidden.
-    """
-    args = entry.get("args") or ()
-    if entry.get("command"):
-        words = map(str, args if isinstance(args, list | tuple) else [args])
-        shown = [str(entry["command"]), *secrets.shown_arguments(words)]
-        yield from _broken([shlex.quote(escaped(word)) for word in shown], width)
-    for key in _URLS:
-        if entry.get(key):
-            yield f"{key}: {escaped(secrets.shown_url(str(entry[key])))}"
-    if entry.get("cwd"):
-        yield f"cwd: {escaped(str(entry['cwd']))}"
-    if isinstance(entry.get("env"), Mapping) and entry["env"]:
-        variables = [_variable(str(name), str(value)) for name, value in entry["env"].items()]
-        yield from _broken(["env:", *variables], width, mark="")
-    if isinstance(entry.get("headers"), Mapping) and entry["headers"]:
-        names = [shlex.quote(escaped(str(name))) for name in entry["headers"]]
-        yield from _broken(["headers:", *names], width, mark="")
-    if inherited := entry.get("inheritEnv"):
-        names = ["all variables"] if inherited is True else [shlex.quote(escaped(str(name))) for name in inherited]
-        yield from _broken(["inherits:", *names], width, mark="")
-    if entry.get("description"):
-        yield f"description: {escaped(str(entry['description']))}"
-    for key in ("rename", "describe"):
-        if isinstance(entry.get(key), Mapping):
-            yield from (f"{key} {escaped(str(tool))}: {escaped(str(text))}" for tool, text in entry[key].items())
-
-
-def _variable(name: str, value: str) -> str:
-    """Write a variable as a shell reads it; of a secret its name only."""
-    shown, written = secrets.shown_variable(name, value), shlex.quote(escaped(name))
-    return written if shown is None else f"{written}={shlex.quote(escaped(shown))}"
-
-
-def as_json(server_: ServerConfig) -> dict[str, Any]:
-    """Write a program for scripts, without the values of secret variables and of headers."""
-    entry = program_of(server_)
-    lines = {"program": [*program_lines(entry, 1 << 30)]}
-    return {"name": server_.name, "enabled": server_.enabled, **lines}
-
-
-def program_of(server_: ServerConfig) -> Mapping[str, Any]:
-    """Give a server's program as its entry has it, and the texts about it that a model reads."""
-    texts = {"description": server_.description, "rename": server_.rename, "describe": server_.describe}
-    return {**payload.value(server_.program), **texts}
-
-
-def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str]:
-    line = words[0]
-    for word in words[1:]:
-        if len(line) + 1 + len(word) + len(mark) > width:
-            yield line + mark
-            line = f"{_INDENT}{word}"
-        else:
-            line = f"{line} {word}"
-    yield line
-
-
-# Accepted
-
-
 def accept(
     names: Sequence[str], config: Config, path: Path, options: Options, *, is_sure: bool
 ) -> tuple[Config, list[str]]:
@@ -150,7 +78,7 @@ def accept(
         return config, [*names]
     say = options.screen.note if options.as_json else options.screen.text
     for each in doubtful:
-        show(each.name, program_of(each), options.screen, say)
+        show(each.name, command_lines.entry_of(each), options.screen, say)
     if not options.screen.agrees(_question(doubtful), is_sure=is_sure or options.as_json):
         options.screen.note("Nothing was accepted.")
         refused = {each.name for each in doubtful}

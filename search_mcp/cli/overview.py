@@ -1,11 +1,11 @@
 """`servers`: all servers at a glance, from the config file and the cache; none is started."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
+from search_mcp.cli import command_lines
 from search_mcp.cli.counting import summary
 from search_mcp.cli.notes import of_read_only
 from search_mcp.cli.options import Options, takes
@@ -13,7 +13,6 @@ from search_mcp.cli.problem import FINE, short_reason
 from search_mcp.cli.session import Session, recall
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Status
 
@@ -75,14 +74,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     if status.reason is not None and state == "failed":
         reason = short_reason(status.reason)
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
-    return Known(server.name, state, reason, tools, _command_line(server), left_out)
-
-
-def _command_line(server: ServerConfig) -> str:
-    """Write what is run, without secrets and without the program's folder."""
-    program = PurePath(server.command)
-    words = [program.name if program.is_absolute() else server.command, *server.args]
-    return shlex.join(redact(word, server.secrets) for word in words if word)
+    return Known(server.name, state, reason, tools, command_lines.short(server), left_out)
 
 
 def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:

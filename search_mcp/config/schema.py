@@ -13,7 +13,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Final, Literal
 
-from search_mcp.config.secrets import shown_arguments
+from search_mcp.config.secrets import shown_words
 from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
@@ -101,10 +101,14 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     file: str = ""
     """The configuration file that a command for it has to name; empty for the user's own."""
 
+    def command_for(self, *words: str) -> str:
+        """Write a search-mcp command about this server, for a person to copy."""
+        named = ("--config", for_shell(self.file)) if self.file else ()
+        return " ".join(("search-mcp", *words, for_shell(self.name), *named))
+
     def check(self, *options: str) -> str:
         """Write the command that checks this server, for a person to copy."""
-        named = ("--config", for_shell(self.file)) if self.file else ()
-        return " ".join(("search-mcp check", *options, for_shell(self.name), *named))
+        return self.command_for("check", *options)
 
     @property
     def remedies(self) -> tuple[str, str]:
@@ -155,8 +159,9 @@ NOTHING: Final = Config((), Settings(), ())
 def command_line(server: ServerConfig) -> str:
     """Write a server's command as the file has it and a shell reads it: without secrets, on one line, cut."""
     entry = payload.value(server.program) or {}
-    words = [entry.get("command", ""), *shown_arguments(entry.get("args", ()))]
-    line = import_module("shlex").join(filter(None, words))  # for the few that are held, not for every start
+    line = import_module("shlex").join(
+        filter(None, shown_words(entry))
+    )  # for the few that are held, not for every start
     line = "".join(each if each.isprintable() else " " for each in line)
     return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 

@@ -150,6 +150,13 @@ def shown_arguments(args: Iterable[str]) -> Iterator[str]:
             option = "" if sign else word
 
 
+def shown_words(entry: Mapping[str, object]) -> list[str]:
+    """Return the command and the arguments of an entry, with the secrets in the arguments starred."""
+    args = entry.get("args") or ()
+    words = map(str, args if isinstance(args, list | tuple) else [args])
+    return [str(entry.get("command") or ""), *shown_arguments(words)]
+
+
 def shown_variable(name: str, value: str) -> str | None:
     """Give the value of a variable with the secrets of its URLs starred; None if only its name may be shown."""
     if name.startswith("HEADER_"):  # holds the value of a header, see `clients.bridge`

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import Place, server
-from search_mcp.cli import checkup, configuring, consent
-from search_mcp.cli.consent import program_lines
+from search_mcp.cli import checkup, command_lines, configuring, consent
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
@@ -382,7 +381,7 @@ LONG = [f"--option-{number}=" + "x" * number for number in range(40)]
 
 
 def test_a_command_is_shown_whole_and_can_be_read_at_80_columns() -> None:
-    lines = [*program_lines({"command": "npx", "args": ["-y", *LONG]}, 76)]
+    lines = [*command_lines.full({"command": "npx", "args": ["-y", *LONG]}, 76)]
     assert all(len(line) <= 76 for line in lines)
     assert " ".join(line.removesuffix(" \\").strip() for line in lines).split() == ["npx", "-y", *LONG]
 
@@ -405,7 +404,7 @@ def test_a_command_is_shown_whole_and_can_be_read_at_80_columns() -> None:
     ],
 )  # fmt: skip
 def test_nothing_in_a_command_is_hidden_but_secrets(entry: dict[str, Any], lines: list[str]) -> None:
-    assert [*program_lines(entry, 76)] == lines
+    assert [*command_lines.full(entry, 76)] == lines
 
 
 def test_commands_are_shown_before_they_are_added(place: Place) -> None:

@@ -11,10 +11,10 @@ import pytest
 from cli.conftest import Place, log
 from cli.snapshots import compare
 from search_mcp.catalog.profiles import CANONICAL
-from search_mcp.cli import checkup, contents, description, overview
-from search_mcp.cli.checkup import Examination, Finding
+from search_mcp.cli import check_report, contents, description, overview
 from search_mcp.cli.contents import Contents
 from search_mcp.cli.description import Described, Descriptions
+from search_mcp.cli.findings import Examination, Finding
 from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
@@ -36,11 +36,13 @@ def _ready(name: str, seconds: float, tools: int, *others: int, slow: bool = Fal
     capabilities = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset())
     counts = dict(zip(Kind, (tools, *others, 0, 0, 0), strict=False))
     status = Status(name, "ready", capabilities=capabilities, start_seconds=seconds)
-    return Finding(status, counts, (), None, True, seconds if slow else None)
+    return Finding(_started(name, name), status, counts, (), None, True, seconds if slow else None)
 
 
 def _other(name: str, state: str, reason: str | None = None, remedy: str | None = None) -> Finding:
-    return Finding(Status(name, state, reason), dict.fromkeys(Kind, 0), (), remedy, state == "disabled")
+    return Finding(
+        _started(name, name), Status(name, state, reason), dict.fromkeys(Kind, 0), (), remedy, state == "disabled"
+    )
 
 
 def _started(name: str, line: str) -> ServerConfig:
@@ -81,7 +83,7 @@ def test_check_of_fourteen_servers(columns: int, capsys: pytest.CaptureFixture[s
     lines = {"filesystem": "npx -y @modelcontextprotocol/server-filesystem", "fetch": "uvx mcp-server-fetch"}
     notes = [*of_read_only({"postgres": 8, "context7": 0}), *of_versions([_started(*each) for each in lines.items()])]
     found = Examination(FOURTEEN, CANONICAL, [], notes)
-    checkup.report(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
+    check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
     text = capsys.readouterr().out
     compare(SCREENS / f"check-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
@@ -90,7 +92,7 @@ def test_check_of_fourteen_servers(columns: int, capsys: pytest.CaptureFixture[s
 
 def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     found = Examination(FOURTEEN[8:9], CANONICAL, [])
-    checkup.report(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=True)
+    check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=True)
     compare(SCREENS / f"check-one-{columns}.txt", capsys.readouterr().out)
 
 

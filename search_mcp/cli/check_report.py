@@ -1,0 +1,93 @@
+"""The screen of `check`: a table of the servers, then their problems.
+
+Decides the columns, their order of importance, and how a failure is shortened.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from search_mcp.cli.counting import enumerated, summary
+from search_mcp.cli.findings import Examination, Finding, duration
+from search_mcp.cli.problem import short_reason
+from search_mcp.cli.start_remedies import RUN_IT
+from search_mcp.cli.terminal import Terminal
+from search_mcp.model.names import Kind
+
+_HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")
+_NUMBERS = _HEADINGS[3:]
+_DISPENSABLE = ("Templates", "Resources", "Prompts", "Protocol")
+"""Columns left out on a narrow screen, in this order."""
+
+
+def show(
+    examination: Examination, warnings: Sequence[str], path: Path, terminal: Terminal, *, is_detailed: bool
+) -> None:
+    """Show the findings; with the whole reason of each failure if `is_detailed`."""
+    findings = examination.findings
+    if findings:
+        terminal.table(*_table(findings, is_detailed=is_detailed), _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.text("")
+        tools = sum(each.counts[Kind.TOOLS] for each in findings)
+        terminal.paragraph(summary([each.state for each in findings], tools))
+    else:
+        terminal.note(f"There are no servers in {path}; search-mcp add or search-mcp import puts some there.")
+    for paragraph in (*_hints(findings, is_detailed=is_detailed), *examination.notes):
+        terminal.paragraph(paragraph)
+    for each in findings:
+        failure = [each.reason, each.remedy] if is_detailed else []
+        _section(each.name, [*filter(None, failure), *each.problems, *each.changes, *_of_others(each)], terminal)
+    _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
+    reported = [f"mcpServers.{each.name}.command: " for each in findings if each.reason is not None]
+    _section("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
+
+
+def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the headings and rows: no empty columns; below a failure, its reason and remedy."""
+    used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
+    rows: list[Sequence[str]] = []
+    for each in findings:
+        if each.status.state == "ready":
+            row = _row(each)
+            rows.append([row[position] for position in used])
+            continue
+        reason = "" if each.reason is None or is_detailed else short_reason(each.reason)
+        rows.append([each.name, each.state, reason])
+        if each.remedy is not None and not is_detailed and not each.remedy.startswith(RUN_IT):
+            rows.append(["", "", each.remedy])
+    return [_HEADINGS[position] for position in used], rows
+
+
+def _row(ready: Finding) -> Sequence[str]:
+    capabilities = ready.status.capabilities
+    counts = [f"{ready.counts[kind]:,}" for kind in Kind]
+    revision = capabilities.revision if capabilities is not None else ""
+    return (ready.name, ready.state, revision, duration(ready.status.start_seconds), *counts)
+
+
+def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
+    failed = [each for each in findings if each.status.state == "failed"]
+    if failed and not is_detailed:
+        yield "search-mcp check NAME shows all that a server wrote."
+    slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
+    if slow:
+        yield f"Slow to start: {', '.join(slow)}; a call that has to start a server waits as long."
+
+
+def _of_others(finding: Finding) -> Iterator[str]:
+    """Yield sentences about definitions that only other clients were given, and about those that are gone."""
+    noted = finding.differences
+    if not finding.changes and (others := sorted({each.name for each in noted if each.is_of_another_client})):
+        shows, accepts = finding.config.remedies
+        remedy = f"`{shows}` shows it, `{accepts}` accepts it"
+        yield f"another client was given what is not accepted: {enumerated(others)}; {remedy}"
+    if gone := [each.name for each in noted if each.now is None]:
+        yield f"gone since it was first seen: {enumerated(gone)}"
+
+
+def _section(heading: str, paragraphs: Sequence[str], terminal: Terminal) -> None:
+    if not paragraphs:
+        return
+    terminal.text("")
+    terminal.heading(heading)
+    for paragraph in paragraphs:
+        terminal.paragraph(paragraph, indent=2)

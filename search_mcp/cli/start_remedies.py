@@ -1,0 +1,42 @@
+"""Remedies for servers that failed to start, where the reason does not name one."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path, PurePath
+
+from search_mcp.backends.process.launching import is_program
+from search_mcp.backends.process.variables import child_environment, find_program
+from search_mcp.cli.command_lines import redacted_words
+from search_mcp.config.parsing import in_words
+from search_mcp.config.schema import ServerConfig
+
+RUN_IT = "to see more, run it yourself: "
+"""Begins the remedy of a server whose program exists."""
+
+
+def of_failed(config: ServerConfig) -> str | None:
+    """Return the remedy for a server that failed to start; None if its reason names one."""
+    if config.problem is not None:
+        return None
+    if _program(config, config.command) is None:
+        return _of_missing(config)
+    words = redacted_words(config)
+    return f"{RUN_IT}{subprocess.list2cmdline(words) if sys.platform == 'win32' else shlex.join(words)}"
+
+
+def _of_missing(config: ServerConfig) -> str | None:
+    """Return the remedy for a program that does not exist; None if the reason names one."""
+    if parted := in_words(config.command):
+        return parted
+    stem = PurePath(config.command).stem
+    if stem != config.command and (found := _program(config, stem)) is not None:
+        return f'write "command": "{stem}": there is {found}'  # for example npx.exe, which is npx.cmd
+    return None
+
+
+def _program(config: ServerConfig, command: str) -> str | None:
+    """Return the file that is run for a command, found in the same way as at a start."""
+    environment = child_environment(sys.platform, os.environ, config.env, config.inherit_env, str(Path.home()))
+    return find_program(sys.platform, command, environment, config.cwd, is_program)
