@@ -1,7 +1,6 @@
-"""Take the pictures of these pages: `python docs/pictures.py [FOLDER]`, with the extra `demo` installed.
+"""Make the pictures of these pages: `python docs/pictures.py [FOLDER]`, with the extra `demo` installed.
 
-Real output of the real command, on the servers of config/mcp-servers.json, at a width that a page has room for. Another
-run differs by how long things took.
+They show the output of real commands with the servers of config/mcp-servers.json. Only the times differ between runs.
 """
 
 import io
@@ -24,7 +23,7 @@ COLUMNS = 96
 
 
 def take(folder: Path) -> None:
-    """Write every picture into a folder."""
+    """Write all pictures into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         for name, words in PICTURES.items():
@@ -35,7 +34,7 @@ def take(folder: Path) -> None:
 
 
 def _output(words: list[str], home: str) -> str:
-    """Run a command as at a terminal, but for what moves there."""
+    """Run a command and return its output with a terminal's colours, without its progress display."""
     folders = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"), home)
     look = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
     done = subprocess.run(

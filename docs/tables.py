@@ -1,7 +1,7 @@
-"""Write the tables of these pages from the code: `python docs/tables.py`; with `--check` say which are out of date.
+"""Write the tables of these pages from the code: `python docs/tables.py`; `--check` only reports outdated pages.
 
-A table stands between `<!-- BEGIN name -->` and `<!-- END -->`; what is around it is written by hand. A table that no
-page has, and a name that no table has, are mistakes.
+A table stands between `<!-- BEGIN name -->` and `<!-- END -->`; the text around it is written by hand. A table that is
+on no page, and an unknown name on a page, are errors.
 """
 
 import re
@@ -23,7 +23,7 @@ from search_mcp.wire.structs import Struct, declared
 PAGES = Path(__file__).parent
 _BLOCK = re.compile(r"<!-- BEGIN (?P<name>.*?) -->\n.*?<!-- END -->", re.DOTALL)
 _OFTEN = 3
-"""An option that so many commands have, and explain in the same words, is explained once."""
+"""An option that at least so many commands have, with the same help text, is explained once."""
 _ROAMING = (r"%USERPROFILE%\AppData\Roaming", "%APPDATA%")
 _LOCAL = (r"%USERPROFILE%\AppData\Local", "%LOCALAPPDATA%")
 
@@ -55,13 +55,13 @@ def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
 
 
 def _meaning(key: str) -> str:
-    """Leave out what several keys have in common, and the page says once."""
-    text, *placeholders = schema.ABOUT[key].split(" ${VAR}")
-    return f"{text} [Placeholders](#placeholders) are filled in." if placeholders else text
+    """Return the meaning of a key, with a link in place of the list of placeholders."""
+    text, *placeholders = re.split(r"(?: Replaced in it:)? \$\{VAR\}", schema.ABOUT[key], maxsplit=1)
+    return f"{text} It can contain [placeholders](#placeholders)." if placeholders else text
 
 
 def _default(value: object) -> str:
-    """Show a default that says something; most say that nothing is set."""
+    """Format a default; empty if it is empty or None."""
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, int | float):
@@ -92,7 +92,7 @@ def _command(words: str, command: Any, common: Sequence[tuple[str, str]]) -> str
     options = [_option(each) for each in _options(command)]
     rows = [(f"`{each.metavar}`", each.help) for each in arguments] + [each for each in options if each not in common]
     also = ", ".join(spelling for spelling, _ in options if (spelling, _) in common)
-    parts = [command.help, f"    {usage}", _table(("", ""), rows) if rows else "", f"And {also}." if also else ""]
+    parts = [command.help, f"    {usage}", _table(("", ""), rows) if rows else "", f"Also {also}." if also else ""]
     return "\n\n".join(filter(None, parts))
 
 
@@ -105,8 +105,9 @@ def _client(client: Client) -> str:
     if client.name in profiles.BY_NAME:
         profile = profiles.BY_NAME[client.name]
         name = profile.shown_name("time", "convert_time")
-        rows.append(("What it is shown", f"`{name}`, at most {profile.max_length} characters; `{profile.listing}`"))
-    rows.append(("Afterwards", client.next_step))
+        rows.append(("Names", f"such as `{name}`, at most {profile.max_length} characters"))
+        rows.append(("`listing`", f"`{profile.listing}`"))
+    rows.append(("Then", client.next_step))
     return f"```sh\nsearch-mcp install {client.name}\n```\n\n" + _table(("", ""), rows)
 
 
@@ -122,17 +123,17 @@ def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def renewed(text: str, made: Mapping[str, str]) -> str:
-    """Put the tables into a page."""
+    """Replace the tables of a page."""
     return _BLOCK.sub(lambda match: f"<!-- BEGIN {match['name']} -->\n{made[match['name']]}\n<!-- END -->", text)
 
 
 def main(arguments: Sequence[str]) -> str | None:
-    """Renew the pages, or say what is wrong with them."""
+    """Update the pages; return an error message, or None."""
     made = dict(tables())
     pages = {page: page.read_text("utf-8") for page in sorted(PAGES.glob("*.md"))}
     used = [match["name"] for text in pages.values() for match in _BLOCK.finditer(text)]
     if wrong := {*used} ^ {*made}:
-        return f"on no page, or unknown: {', '.join(sorted(wrong))}"
+        return f"tables on no page, or unknown: {', '.join(sorted(wrong))}"
     old = [page for page, text in pages.items() if renewed(text, made) != text]
     if old and "--check" in arguments:
         return f"out of date: {', '.join(page.name for page in old)}; run python docs/tables.py"
