@@ -1,4 +1,4 @@
-"""Every command and snippet of the README, as it stands there."""
+"""Every command and snippet of the README, unchanged."""
 
 import json
 import os
@@ -35,7 +35,7 @@ INSTALLERS = dict(re.findall(r"^\| (pipx|uv) \| `(.*)` \|$", README, re.MULTILIN
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home folder with the README's servers where search-mcp finds them by itself."""
+    """A home folder with the README's servers in the user's own configuration file."""
     script = "from search_mcp.config import location; print(location.places(None, {})[-1])"
     path = Path(run(f'"{sys.executable}" -c "{script}"', tmp_path).stdout.strip())
     path.parent.mkdir(parents=True)
@@ -55,7 +55,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def test_a_stranger_sets_it_up_and_sees_it_work(tmp_path: Path) -> None:
-    """The first command, on files as a clone has them, and nothing else."""
+    """The first command works in a fresh clone."""
     checkout = clone(tmp_path / "search-mcp")
     done = run(SET_UP, tmp_path, checkout)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -85,7 +85,7 @@ def test_ci_runs_the_command_that_passes_the_tests() -> None:
 
 
 def test_claude_desktop_in_one_minute(tmp_path: Path) -> None:
-    """Its server goes behind search-mcp, and what stands there instead serves it."""
+    """Its server moves to search-mcp, and the new entry serves the server's tools."""
     path = usual_file(BY_NAME["claude-desktop"], Machine(sys.platform, str(tmp_path), {}))
     path.parent.mkdir(parents=True)
     path.write_text(
@@ -111,7 +111,7 @@ def test_the_table_of_clients_has_all_of_them() -> None:
 
 
 def test_the_figures_are_the_benchmarks(home: Path) -> None:
-    """The README's row of ours, to the last digit; FastMCP is not installed here, so its row is left out."""
+    """The row of search-mcp, to the last digit; FastMCP is not installed here, so its row is not checked."""
     done = run(BENCHMARK, home, ROOT)
     assert done.returncode == 0, done.stderr
     figures = re.search(r"^\| search-mcp \| (.*?) \| (.*?) \| (.*?) \|$", README, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The pages of the documentation, and what of them can be executed."""
+"""The pages of the documentation, their commands and their snippets."""
 
 import os
 import re
@@ -21,19 +21,19 @@ def text(page: str) -> str:
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Give the fenced blocks in one language."""
+    """Return the fenced blocks in one language."""
     found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", text(page), re.MULTILINE | re.DOTALL)
     return [textwrap.dedent(block) for _, block in found]
 
 
 def commands(page: str) -> list[str]:
-    """Give the lines that a reader may type into a shell, in their order."""
+    """Return the lines of all shell blocks, in order."""
     return [line for block in blocks(page, "sh") for line in block.splitlines()]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody with a home of their own, and search-mcp on the PATH."""
+    """A user with a home folder of their own, and search-mcp on the PATH."""
 
     home: Path
 
@@ -44,7 +44,7 @@ class Reader:
         return {**inherited, "HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path, "PYTHONUTF8": "1"}
 
     def types(self, line: str) -> "subprocess.CompletedProcess[str]":
-        """Run a line of a shell."""
+        """Run a line in a shell."""
         return self._run(line, shell=True)
 
     def runs(self, *words: str) -> "subprocess.CompletedProcess[str]":

@@ -1,4 +1,4 @@
-"""The script that takes the pictures."""
+"""The script that makes the pictures."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Every command and every snippet of the pages, as they stand there."""
+"""Every command and every snippet of the pages, unchanged."""
 
 import json
 import re
@@ -25,7 +25,7 @@ print(folders.log_folder())
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Reader:
-    """Somebody in a project, with two servers that a client used and that wrote something, and one in Cursor."""
+    """A user in a project folder, with two servers that have stderr logs, and another server in Cursor."""
     reader = Reader(tmp_path)
     config, logs = map(Path, reader.runs(sys.executable, "-c", FOLDERS).stdout.splitlines())
     _write(config, {"mcpServers": SERVERS})

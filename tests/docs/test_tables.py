@@ -1,4 +1,4 @@
-"""What the pages say of the code is what the code says of itself."""
+"""The tables, commands and options on the pages are those of the code."""
 
 import re
 import subprocess
@@ -21,7 +21,7 @@ def test_the_tables_are_those_of_the_code() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_only_commands_and_options_are_named_that_there_are(page: str) -> None:
-    """In running text too, where nothing is executed."""
+    """Also in prose, which no other test executes."""
     group = typer.main.get_command(application())
     commands = {*group.commands}  # type: ignore[attr-defined]  # typer does not say that it is a group
     described = {*re.findall(r"--[a-z][a-z-]+", text("commands.md"))}
