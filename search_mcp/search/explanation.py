@@ -1,8 +1,20 @@
 """Explanation of a tool's rank, for a person to read."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from search_mcp.search.names import Match
+
+_NAMED: Mapping[Match, str] = MappingProxyType(
+    {
+        Match.SERVER: "the server",
+        Match.FOLDED_NAME: "the tool, in another spelling",
+        Match.TOOL_NAME: "the tool",
+        Match.FULL_NAME: "the server and the tool, in another spelling",
+        Match.CANONICAL_NAME: "the server and the tool",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -42,11 +54,11 @@ class Explanation:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.score:.3f} for {self.query!r}"]
         if self.match:
-            lines.append(f"  placed first: {self.match.name.lower().replace('_', ' ')}")
+            lines.append(f"  ranked first: the query is the name of {_NAMED[self.match]}")
         if self.reason:
-            lines.append(f"  found by: {self.reason}")
+            lines.append(f"  matching words: {self.reason}")
         lines.extend(f"  {part}" for part in self.contributions)
-        lines.append(f"  {self.name_coverage:.0%} of its name is asked for")
+        lines.append(f"  {self.name_coverage:.0%} of the name matches")
         if self.missing:
-            lines.append(f"  not there: {', '.join(self.missing)}")
+            lines.append(f"  not found: {', '.join(self.missing)}")
         return "\n".join(lines)

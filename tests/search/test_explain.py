@@ -29,11 +29,11 @@ def test_a_person_sees_what_a_place_is_made_of(config: Path) -> None:
     first, *lines = ended.stdout.splitlines()
     assert first.startswith("1. toolbox.draw: ")
     assert any("draw (" in line and "in name" in line for line in lines)
-    assert any("of its name is asked for" in line for line in lines)
+    assert any("of the name matches" in line for line in lines)
 
 
 def test_a_name_is_said_to_be_one(config: Path) -> None:
-    assert "placed first: tool name" in run(config, "draw", "--limit", "1").stdout
+    assert "ranked first: the query is the name of the tool" in run(config, "draw", "--limit", "1").stdout
 
 
 def test_a_program_gets_the_same(config: Path) -> None:

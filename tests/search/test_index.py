@@ -347,10 +347,23 @@ def test_an_explanation_can_be_read() -> None:
     assert text.startswith("fs.read_file: ")
     assert "read" in text
     assert "in name, summary" in text
-    assert "not there: " in text
+    assert "not found: " in text
     assert "directori" in explanation.missing  # as which `folder` is looked for
 
 
-def test_an_explanation_tells_a_name() -> None:
-    assert "placed first: tool name" in str(INDEX.explain("read_file", "fs.read_file"))
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("fs", "the server"),
+        ("readFile", "the tool, in another spelling"),
+        ("read_file", "the tool"),
+        ("fs__read_file", "the server and the tool, in another spelling"),
+        ("fs.read_file", "the server and the tool"),
+    ],
+)
+def test_an_explanation_says_that_the_query_is_a_name(query: str, named: str) -> None:
+    assert f"ranked first: the query is the name of {named}\n" in str(INDEX.explain(query, "fs.read_file"))
+
+
+def test_a_tool_that_does_not_exist_has_no_explanation() -> None:
     assert INDEX.explain("read_file", "fs.nothing") is None
