@@ -1,4 +1,4 @@
-"""The catalogue and the queries that `benchmarks/search/record.py` and its README are about."""
+"""The recorded catalogue and queries of `benchmarks/search`; its README describes them."""
 
 import gzip
 import json
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "search"
-IS_THERE = FOLDER.is_dir()  # a source distribution has no benchmarks
+IS_THERE = FOLDER.is_dir()  # an installed package has no benchmarks
 
 
 def tools() -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""A small catalogue, made by hand, that reads like real servers."""
+"""A small hand-made catalogue, similar to real servers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What text is cut into."""
+"""The terms of texts."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_terms(text: str, terms: list[str]) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["fs.read_file", "fs__read_file", "fsReadFile", "FS READ FILE", "ｆｓ/read-file"])
-def test_all_spellings_of_a_name_fold_alike(spelling: str) -> None:
+def test_all_spellings_of_a_name_have_one_folded_form(spelling: str) -> None:
     assert fold(spelling) == "fsreadfile"
 
 
@@ -36,14 +36,14 @@ def test_long_words_are_cut() -> None:
     assert Analyzer().terms(["x" * 1_000]) == ["x" * LONGEST_WORD]
 
 
-def test_a_memory_that_is_full_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_cache_is_emptied(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Analyzer, "_LIMIT", 2)
     analyzer = Analyzer()
     assert analyzer.terms(["one", "two", "three", "one"]) == ["one", "two", "thre", "one"]
     assert len(analyzer) <= 2
 
 
-def test_spellings_are_the_words_people_type() -> None:
+def test_spellings_are_words_that_can_be_mistyped() -> None:
     assert list(spellings(["readFile", "List", "s3", "42", "東京", "café"])) == ["read", "file", "list", "café"]
 
 

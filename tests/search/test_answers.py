@@ -1,4 +1,4 @@
-"""What `search_tools` answers a model: habits of asking, bad input, size, and a catalogue that changes."""
+"""Answers of `search_tools`: ways of asking, bad input, size, and a catalogue that changes."""
 
 import json
 import statistics
@@ -22,7 +22,7 @@ from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, Ser
 from search_mcp.wire import payload
 
 HERE = Audience(CANONICAL, False)
-LONGEST = 2 * ANSWER_LENGTH  # characters: the text repeats the data
+LONGEST = 2 * ANSWER_LENGTH  # characters: the text has the same content as the data
 
 
 def entry(name: str, description: str = "", schema: Mapping[str, Any] | None = None) -> Entry:
@@ -30,7 +30,7 @@ def entry(name: str, description: str = "", schema: Mapping[str, Any] | None = N
     return Entry(name, {key: payload.encode(value) for key, value in body.items()})
 
 
-class Place:
+class Search:
     """The search tool over a catalogue."""
 
     def __init__(self, servers: Mapping[str, Iterable[Entry]]) -> None:
@@ -48,7 +48,7 @@ class Place:
         self.catalog.put(server, Kind.TOOLS, ServerList(tuple(entries)))
 
     def answer(self, query: str, **more: Any) -> tuple[str, Any]:
-        """Text and data; an answer to a query is never an error."""
+        """Return the text and the data; an answer to a query is never an error."""
         result = json.loads(payload.encode_bytes(self.own.run("search_tools", {"query": query, **more}, HERE)))
         assert "isError" not in result
         return result["content"][0]["text"], result["structuredContent"]
@@ -58,7 +58,7 @@ class Place:
         return results
 
     def steps(self) -> int:
-        """How many times the index had to be advanced until it was whole."""
+        """Advance the index until it is complete; return the number of steps."""
         count = 1
         while self.own.advance():
             count += 1
@@ -76,12 +76,14 @@ SAMPLES = [
     {"server": each.server, "tool": each.tool, "description": each.description, "inputSchema": each.input_schema}
     for each in TOOLS
 ]
-ASCII = [each for each in SAMPLES if str(each["server"]).isascii()]  # other names are made callable first
-SHARED = Place(by_server(ASCII))
+ASCII = [
+    each for each in SAMPLES if str(each["server"]).isascii()
+]  # the names of others are changed before they are listed
+SHARED = Search(by_server(ASCII))
 ISSUE = "github.create_issue(title?: string, body?: string)"
 
 
-# Habits
+# Ways of asking
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ ISSUE = "github.create_issue(title?: string, body?: string)"
         ("wether forcast", "weather.forecast"),
     ],
 )
-def test_habits_of_asking(query: str, first: str) -> None:
+def test_the_best_tool_comes_first(query: str, first: str) -> None:
     assert SHARED.names(query)[0] == first
 
 
@@ -132,22 +134,22 @@ def test_japanese_and_korean_are_found_under_callable_names() -> None:
         ],
         "pizza": [entry("order", "피자를 주문합니다."), entry("track", "배달 상태를 조회합니다.")],
     }
-    place = Place(servers)
-    assert place.names("請求書を発行したい")[0] == "books.create_invoice"
-    assert place.names("取引先 一覧")[0] == "books.list_partners"
-    assert place.names("피자 시켜줘")[0] == "pizza.order"
-    assert place.names("배달상태 조회")[0] == "pizza.track"
+    search = Search(servers)
+    assert search.names("請求書を発行したい")[0] == "books.create_invoice"
+    assert search.names("取引先 一覧")[0] == "books.list_partners"
+    assert search.names("피자 시켜줘")[0] == "pizza.order"
+    assert search.names("배달상태 조회")[0] == "pizza.track"
 
 
 @pytest.mark.parametrize("spelling", ["slack", "SLACK", " Slack "])
-def test_a_server_is_known_however_it_is_capitalized(spelling: str) -> None:
+def test_the_case_of_a_server_name_does_not_matter(spelling: str) -> None:
     assert {name.split(".")[0] for name in SHARED.names("message channel", server=spelling)} == {"slack"}
 
 
-# What an answer holds
+# Content of an answer
 
 
-def test_no_result_says_how_it_was_found() -> None:
+def test_a_result_has_no_reason_or_score() -> None:
     text, data = SHARED.answer("create an issue in a repository", limit=1)
     assert text == f"1. {ISSUE}\n   Create a new issue in a repository."
     assert data == {"results": [f"{ISSUE}: Create a new issue in a repository."]}
@@ -155,8 +157,8 @@ def test_no_result_says_how_it_was_found() -> None:
 
 @pytest.mark.skipif(not recorded.IS_THERE, reason="the recorded catalogue is in the repository only")
 def test_a_typical_answer_is_short() -> None:
-    place = Place(by_server(recorded.tools()))
-    answers = [place.answer(query["query"]) for query in recorded.queries()]
+    search = Search(by_server(recorded.tools()))
+    answers = [search.answer(query["query"]) for query in recorded.queries()]
     texts = [len(text) for text, _ in answers]
     assert statistics.median(texts) < 1_000  # 230 tokens
     assert statistics.quantiles(texts, n=20)[-1] < 1_700  # 400 tokens
@@ -214,7 +216,7 @@ WORDS = [
 def test_bad_input_gets_an_answer_in_bounded_time_and_size(query: str) -> None:
     started = time.process_time()
     text, data = SHARED.answer(query)
-    assert time.process_time() - started < 20.0  # some ms of our own time, or no end if something backtracks
+    assert time.process_time() - started < 20.0  # takes milliseconds, or far too long if a pattern backtracks
     assert len(text) <= LONGEST
     assert len(json.dumps(data)) <= LONGEST
     assert data["results"] or data["servers"] == [status.server for status in SHARED.statuses]
@@ -234,21 +236,21 @@ def test_any_mixture_gets_an_answer(query: str) -> None:
 )
 @settings(max_examples=100, deadline=None)
 def test_any_catalogue_can_be_searched(entries: list[Entry], query: str) -> None:
-    place = Place({"odd": entries, "fs": [entry("read_file", "Reads a file.")]})
-    place.answer(query)
-    for item in place.catalog.tools():
-        assert place.names(item.name, limit=1) == [item.name]
+    search = Search({"odd": entries, "fs": [entry("read_file", "Reads a file.")]})
+    search.answer(query)
+    for item in search.catalog.tools():
+        assert search.names(item.name, limit=1) == [item.name]
 
 
 def test_one_name_at_a_thousand_servers() -> None:
-    place = Place({f"s{number}": [entry("same", "The same.")] for number in range(1_000)})
-    text, data = place.answer("same", limit=50)
+    search = Search({f"s{number}": [entry("same", "The same.")] for number in range(1_000)})
+    text, data = search.answer("same", limit=50)
     assert len(data["results"]) == 50
     assert len(text) <= LONGEST
 
 
 def test_a_thousand_servers_are_not_all_named() -> None:
-    text, data = Place({f"s{number}": [] for number in range(1_000)}).answer("nothing of this kind")
+    text, data = Search({f"s{number}": [] for number in range(1_000)}).answer("nothing of this kind")
     assert (data["results"], len(data["servers"])) == ([], MOST_NAMED)
     assert text.endswith(f"s{MOST_NAMED - 1}, … {1_000 - MOST_NAMED} more.")
 
@@ -258,72 +260,72 @@ def test_a_thousand_servers_are_not_all_named() -> None:
 
 @pytest.fixture
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Index one tool at a step."""
+    """Index one tool in each step."""
     monkeypatch.setattr("search_mcp.gateway.tool_index.SLICE_SECONDS", -1.0)
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_the_index_grows_by_one_tool_a_step_and_then_rests() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry"), entry("grill")]})
-    assert place.steps() == 6  # a look at the catalogue, four tools, and the rest
-    assert place.steps() == 1
-    place.put("b", [entry("cook"), entry("boil")])
-    place.put("c", [entry("fry"), entry("grill")])  # listed again, and nothing new
-    assert place.steps() == 5  # a look, one tool out, two in, and the rest
-    assert place.names("boil") == ["b.boil"]
+def test_the_index_grows_by_one_tool_in_each_step() -> None:
+    search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry"), entry("grill")]})
+    assert search.steps() == 6  # read the catalogue, add four tools, finish
+    assert search.steps() == 1
+    search.put("b", [entry("cook"), entry("boil")])
+    search.put("c", [entry("fry"), entry("grill")])  # listed again without a change
+    assert search.steps() == 5  # read the catalogue, remove one tool, add two, finish
+    assert search.names("boil") == ["b.boil"]
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_a_search_makes_up_for_what_the_index_is_behind() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    assert place.own.advance() is True
-    assert [place.names(word) for word in ("bake", "cook", "fry")] == [["a.bake"], ["b.cook"], ["c.fry"]]
+def test_a_search_completes_the_index_first() -> None:
+    search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    assert search.own.advance() is True
+    assert [search.names(word) for word in ("bake", "cook", "fry")] == [["a.bake"], ["b.cook"], ["c.fry"]]
 
 
 @pytest.mark.usefixtures("small_steps")
 def test_a_change_between_two_steps_is_followed() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    place.own.advance()
+    search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    search.own.advance()
     for server in "abc":
-        place.put(server, [entry(f"paint_{server}", "Paints.")])
-    assert place.steps() > 6
-    assert place.names("paints") == ["a.paint_a", "b.paint_b", "c.paint_c"]
-    assert place.names("bake") == []
+        search.put(server, [entry(f"paint_{server}", "Paints.")])
+    assert search.steps() > 6
+    assert search.names("paints") == ["a.paint_a", "b.paint_b", "c.paint_c"]
+    assert search.names("bake") == []
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_a_server_that_changes_all_the_time_holds_up_no_search() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")]})
+def test_a_server_that_changes_all_the_time_does_not_delay_a_search() -> None:
+    search = Search({"a": [entry("bake")], "b": [entry("cook")]})
     for number in range(100):
-        place.put("b", [entry(f"paint_{number}", "Paints.")])
-        if not place.own.advance():
+        search.put("b", [entry(f"paint_{number}", "Paints.")])
+        if not search.own.advance():
             break
     else:
-        pytest.fail("it never comes to an end")
-    assert place.names("bake") == ["a.bake"]
+        pytest.fail("the index is never complete")
+    assert search.names("bake") == ["a.bake"]
 
 
 def test_a_server_that_leaves_is_not_found() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")]})
-    assert place.names("cook") == ["b.cook"]
-    place.catalog.put("b", Kind.TOOLS, None)
-    assert place.names("cook") == []
-    assert place.names("bake") == ["a.bake"]
+    search = Search({"a": [entry("bake")], "b": [entry("cook")]})
+    assert search.names("cook") == ["b.cook"]
+    search.catalog.put("b", Kind.TOOLS, None)
+    assert search.names("cook") == []
+    assert search.names("bake") == ["a.bake"]
 
 
-def test_another_configuration_makes_anew_only_what_it_changed() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
-    place.steps()
-    place.own.configure({**place.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}, 120)
-    assert place.own.advance() is False  # one server, and done
-    assert place.names("zebra") == ["b.cook"]
+def test_a_new_configuration_indexes_only_the_servers_that_changed() -> None:
+    search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
+    search.steps()
+    search.own.configure({**search.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}, 120)
+    assert search.own.advance() is False  # one server, in one step
+    assert search.names("zebra") == ["b.cook"]
 
 
-def test_a_title_that_is_learnt_later_is_searched() -> None:
-    place = Place({"a": [entry("bake")], "b": [entry("cook")]})
-    assert place.names("zebra") == []
-    place.statuses[1] = Status(
+def test_a_title_that_becomes_known_later_is_searched() -> None:
+    search = Search({"a": [entry("bake")], "b": [entry("cook")]})
+    assert search.names("zebra") == []
+    search.statuses[1] = Status(
         "b", "ready", capabilities=ServerCapabilities("x", Era.LEGACY, frozenset(), title="Zebra")
     )
-    place.put("b", [entry("cook")])
-    assert place.names("zebra") == ["b.cook"]
+    search.put("b", [entry("cook")])
+    assert search.names("zebra") == ["b.cook"]

@@ -1,4 +1,4 @@
-"""Which texts of a tool are searched."""
+"""The searched texts of a tool."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ def texts(document: Document) -> dict[str, str]:
         ("請求書を作成します。金額を指定。", "請求書を作成します。", "金額を指定。"),
     ],
 )
-def test_the_first_sentence_stands_alone(description: str, summary: str, rest: str) -> None:
+def test_the_first_sentence_is_a_field(description: str, summary: str, rest: str) -> None:
     found = texts(Document("n", "s", "t", description))
     assert (found["summary"], found["description"]) == (summary, rest)
 
 
-def test_parameters_are_read_with_what_is_said_of_them() -> None:
+def test_parameters_are_read_with_their_texts() -> None:
     schema = {
         "properties": {
             "path": {"description": "Where it is", "enum": ["here", 1]},
@@ -40,11 +40,11 @@ def test_parameters_are_read_with_what_is_said_of_them() -> None:
 
 
 @pytest.mark.parametrize("schema", [None, {}, {"properties": []}, {"properties": {"a": True, "b": None}}, {"items": 3}])
-def test_odd_schemas_do_no_harm(schema: Any) -> None:
+def test_schemas_of_the_wrong_shape_are_ignored(schema: Any) -> None:
     assert texts(Document("n", "s", "t", input_schema=schema))["parameter text"] == ""
 
 
-def test_a_schema_that_holds_itself_ends() -> None:
+def test_a_schema_that_contains_itself_is_read_to_a_depth() -> None:
     schema: dict[str, Any] = {"properties": {}}
     schema["properties"]["again"] = schema
     assert texts(Document("n", "s", "t", input_schema=schema))["parameters"] == "again again again"

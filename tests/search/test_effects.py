@@ -1,4 +1,4 @@
-"""What a server declares of its tools decides near ties, and what a destructive one must say to be an answer."""
+"""Declared effects: they order nearly equal tools, and a destructive tool fits only if it covers the query."""
 
 import pytest
 from search_samples import index_of
@@ -7,7 +7,7 @@ from search_mcp.search import Document, Effect, Index
 
 
 def index(**effects: Effect) -> Index:
-    """Tools of one server that say the same but for their names."""
+    """Index tools of one server that differ only in name and effect."""
     documents = (
         Document(f"s.{name}", "s", name, "Works on the notes of a project.", effect=effect)
         for name, effect in effects.items()
@@ -19,13 +19,13 @@ def names(found: Index, query: str) -> list[str]:
     return [hit.name.partition(".")[2] for hit in found.search(query, 10)]
 
 
-def test_of_tools_that_tie_the_harmless_come_first() -> None:
+def test_of_equal_tools_the_least_harmful_comes_first() -> None:
     effects = {"a": Effect.DESTROYS, "b": Effect.UNDECLARED, "c": Effect.ADDS, "d": Effect.READS}
     assert names(index(**effects), "notes of the project") == ["d", "c", "b", "a"]
     assert names(index(**effects), "s") == ["d", "c", "b", "a"]  # the server's name
 
 
-def test_a_destructive_tool_is_not_first_by_a_hair() -> None:
+def test_a_destructive_tool_with_a_slightly_better_score_is_not_first() -> None:
     found = index_of(
         Document("s.a", "s", "a", "Notes of a project.", effect=Effect.DESTROYS),
         Document("s.b", "s", "b", "Some notes of a project.", effect=Effect.ADDS),
@@ -33,14 +33,14 @@ def test_a_destructive_tool_is_not_first_by_a_hair() -> None:
     assert names(found, "project notes") == ["b", "a"]
 
 
-def test_a_destructive_tool_is_first_if_its_verb_is_asked_for() -> None:
+def test_a_destructive_tool_is_first_if_its_verb_is_in_the_query() -> None:
     found = index(delete_notes=Effect.DESTROYS, read_notes=Effect.READS, write_notes=Effect.ADDS)
     assert names(found, "delete notes")[0] == "delete_notes"
     assert names(found, "remove a note")[0] == "delete_notes"
     assert names(found, "notes")[0] == "read_notes"
 
 
-def test_a_question_wants_to_read() -> None:
+def test_a_question_prefers_tools_that_read() -> None:
     found = index_of(
         Document("s.a", "s", "a", "Changes of notes.", effect=Effect.ADDS),
         Document("s.b", "s", "b", "The changes of all notes in the project.", effect=Effect.READS),
@@ -67,7 +67,7 @@ def test_hints(read_only: object, destructive: object, effect: Effect) -> None:
     assert Effect.declared(read_only, destructive) is effect
 
 
-# What is clearly answered
+# Queries that the first tool fits
 
 DELETES = Document("s.delete_note", "s", "delete_note", "Delete a note.", effect=Effect.DESTROYS)
 READS = Document("s.read_file", "s", "read_file", "Read a file.", effect=Effect.READS)
@@ -83,7 +83,7 @@ LISTS = Document("s.list_files", "s", "list_files", "List the files.", effect=Ef
         ("s", True),
         ("s.read_file", True),
         ("read a file", True),
-        ("delete a file", False),  # it deletes, and something else
+        ("delete a file", False),  # deletes something else
         ("delete", True),
         ("send an invoice", False),
         ("read the weather forecast for the weekend", False),
@@ -92,19 +92,19 @@ LISTS = Document("s.list_files", "s", "list_files", "List the files.", effect=Ef
         ("server:s delete note", True),
     ],
 )
-def test_what_is_clearly_answered(query: str, fits: bool) -> None:
+def test_whether_the_first_tool_fits(query: str, fits: bool) -> None:
     assert index_of(DELETES, READS, LISTS).answer(query, 5).fits is fits
 
 
-def test_names_and_values_are_not_what_a_tool_must_say() -> None:
+def test_names_and_values_need_not_be_covered() -> None:
     found = index_of(READS, DELETES)
     assert found.answer("read the file quarkington.zyx", 5).fits
     assert found.answer("read the file 20261122", 5).fits
 
 
-def test_an_empty_index_answers_nothing() -> None:
+def test_nothing_fits_in_an_empty_index() -> None:
     assert not Index().answer("read a file", 5).fits
 
 
-def test_no_result_asked_for_is_no_answer() -> None:
+def test_nothing_fits_with_a_limit_of_none() -> None:
     assert not index_of(READS).answer("read a file", 0).fits

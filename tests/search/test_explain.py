@@ -1,4 +1,4 @@
-"""`search-mcp search --explain`, as a person runs it."""
+"""`search-mcp search --explain` in a process."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ def run(config: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False)
 
 
-def test_a_person_sees_what_a_place_is_made_of(config: Path) -> None:
+def test_a_person_sees_the_parts_of_a_score(config: Path) -> None:
     ended = run(config, "draw", "picture", "--limit", "1")
     assert ended.returncode == 0, ended.stderr
     first, *lines = ended.stdout.splitlines()
@@ -32,11 +32,11 @@ def test_a_person_sees_what_a_place_is_made_of(config: Path) -> None:
     assert any("of the name matches" in line for line in lines)
 
 
-def test_a_name_is_said_to_be_one(config: Path) -> None:
+def test_a_query_that_is_a_name_is_explained(config: Path) -> None:
     assert "ranked first: the query is the name of the tool" in run(config, "draw", "--limit", "1").stdout
 
 
-def test_a_program_gets_the_same(config: Path) -> None:
+def test_json_has_the_same_explanation(config: Path) -> None:
     ended = run(config, "draw", "--limit", "1", "--json")
     (tool,) = json.loads(ended.stdout)["tools"]
     assert tool["name"] == "toolbox.draw"
@@ -45,7 +45,7 @@ def test_a_program_gets_the_same(config: Path) -> None:
     assert why["score"] == pytest.approx(sum(term["score"] for term in why["terms"]))
 
 
-def test_nothing_found(config: Path) -> None:
+def test_no_tool_is_found(config: Path) -> None:
     ended = run(config, "xyzzyqwfp")
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "no tool matches" in ended.stderr

@@ -1,4 +1,4 @@
-"""What stands out in a text that a query found."""
+"""Highlighted parts of a text that a query found."""
 
 import pytest
 
@@ -21,6 +21,6 @@ from search_mcp.search.highlights import spans
         ("file", "", []),
     ],
 )
-def test_what_stands_out(query: str, text: str, marked: list[str]) -> None:
+def test_spans(query: str, text: str, marked: list[str]) -> None:
     terms = set(Analyzer().terms(words(query)))
     assert [text[start:end] for start, end in spans(text, terms)] == marked

@@ -1,4 +1,4 @@
-"""What a search answers, and what never changes it."""
+"""Results of searches, and properties that hold for every catalogue."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def first(query: str) -> str:
         ("search files", "fs.searchFiles"),
         ("forecast", "weather.forecast"),
         ("ｒｅａｄ＿ｆｉｌｅ", "fs.read_file"),
-        # what people ask for
+        # common requests
         ("read a file", "fs.read_file"),
         ("rename file", "fs.move_file"),
         ("open issues on github", "github.list_issues"),
@@ -102,7 +102,7 @@ def test_a_long_request_finds_a_tool_for_each_of_its_parts() -> None:
     assert {"github.create_issue", "slack.post_message", "weather.forecast"} <= set(names(INDEX.search(request, 5)))
 
 
-def test_a_long_request_without_spaces_is_taken_apart_too() -> None:
+def test_a_long_request_without_spaces_has_parts_too() -> None:
     request = (
         "明日の出張の準備をしています。まず、取引先の一覧を取得して、内容を確認させてください。"
         "その後、請求書を作成して、金額を確認してください。"
@@ -110,7 +110,7 @@ def test_a_long_request_without_spaces_is_taken_apart_too() -> None:
     assert set(names(INDEX.search(request, 2))) == {"帳簿.list_partners", "帳簿.create_invoice"}
 
 
-def test_a_question_wants_to_know() -> None:
+def test_a_question_prefers_tools_that_get_or_list() -> None:
     index = index_of(
         tool("s", "create_issue", "Create an issue."),
         tool("s", "list_issues", "List what was reported."),
@@ -121,11 +121,11 @@ def test_a_question_wants_to_know() -> None:
     assert names(index.search("issue", 5)) == ["s.create_issue", "s.list_issues"]
     assert names(index.search("which issue", 5)) == ["s.list_issues", "s.create_issue"]
     assert names(index.search("create whichever issue", 5))[0] == "s.create_issue"
-    assert names(index.search("which pizza", 5)) == []  # what is implied finds nothing by itself
+    assert names(index.search("which pizza", 5)) == []  # implied words find nothing by themselves
     assert "list (" in str(index.explain("which issue", "s.list_issues"))
 
 
-def test_words_written_apart_find_them_written_together() -> None:
+def test_two_words_also_find_one_compound() -> None:
     index = index_of(
         tool("s", "create_webhook", "Call an address when something happens."),
         tool("t", "search_web", "Search the web."),
@@ -159,11 +159,11 @@ def test_a_servers_name_selects_its_tools() -> None:
         ("server:slack", {"slack"}),
     ],
 )
-def test_a_server_can_be_demanded(query: str, expected: set[str]) -> None:
+def test_a_query_can_be_limited_to_servers(query: str, expected: set[str]) -> None:
     assert {name.split(".")[0] for name in names(INDEX.search(query, 20))} == expected
 
 
-def test_the_caller_can_demand_a_server() -> None:
+def test_the_caller_can_limit_a_search_to_a_server() -> None:
     assert set(names(INDEX.search("list", 20, server="slack"))) == {"slack.list_channels"}
     assert INDEX.search("list", 20, server="nobody") == []
     assert INDEX.search("slack", 20, server="github") == []
@@ -179,7 +179,7 @@ def test_words_can_be_excluded() -> None:
     assert INDEX.search("-message", 20) == []
 
 
-def test_quoted_words_are_demanded_if_there_are_any() -> None:
+def test_quoted_words_are_required_if_some_tool_contains_them() -> None:
     assert names(INDEX.search('"overwrite"', 20)) == ["fs.write_file"]
     assert names(INDEX.search('issue "emoji reaction"', 20)) == ["slack.add_reaction"]
     assert names(INDEX.search('issue "no such words"', 20))[0].startswith("github.")
@@ -193,11 +193,11 @@ def test_operators_are_plain_text_in_a_long_request() -> None:
 
 
 @pytest.mark.parametrize("query", ["", " ", "\n\t", "!?", "…", "\x00", "\ud800", "xyzzyqwfp"])
-def test_nothing_asked_nothing_found(query: str) -> None:
+def test_an_empty_or_unknown_query_finds_nothing(query: str) -> None:
     assert INDEX.search(query, 5) == []
 
 
-def test_filler_words_are_searched_if_there_is_nothing_else() -> None:
+def test_filler_words_are_searched_if_there_are_no_others() -> None:
     index = index_of(tool("a", "what_is_this", "Say it."), tool("a", "other", "Something."))
     assert names(index.search("what is this", 1)) == ["a.what_is_this"]
     assert names(index.search("what this", 1)) == ["a.what_is_this"]
@@ -208,12 +208,12 @@ def test_no_answer_is_longer_than_its_limit(limit: int) -> None:
     assert INDEX.search("file", limit) == []
 
 
-def test_names_break_ties() -> None:
+def test_tools_with_equal_scores_are_in_order_of_their_names() -> None:
     tools = [tool("s", name, "The same.") for name in ("c", "a", "b")]
     assert names(index_of(*tools).search("same", 3)) == ["s.a", "s.b", "s.c"]
 
 
-def test_of_equal_names_one_is_kept_whatever_came_first() -> None:
+def test_of_equal_names_one_is_kept_in_either_order() -> None:
     twins = [tool("s", "twin", "Paint a wall."), tool("s", "twin", "Bake a cake.")]
     for order in (twins, twins[::-1]):
         index = index_of(*order)
@@ -222,7 +222,7 @@ def test_of_equal_names_one_is_kept_whatever_came_first() -> None:
         assert index.search("paint", 5) == []
 
 
-def test_a_name_two_servers_share_is_answered_once() -> None:
+def test_a_name_of_two_servers_is_found_once() -> None:
     tools = [Document("a.b.c", "a", "b.c", "A cake."), Document("a.b.c", "a.b", "c", "A cake.")]
     assert names(index_of(*tools).search("cake", 5)) == ["a.b.c"]
 
@@ -263,7 +263,7 @@ def test_every_tool_of_any_name_is_found_by_it(tool_names: list[str]) -> None:
 
 @given(NAMES, st.text(max_size=80))
 @settings(max_examples=100, deadline=None)
-def test_another_tool_never_pushes_an_exact_name_from_first_place(name: str, description: str) -> None:
+def test_an_exact_name_is_first_whatever_else_is_added(name: str, description: str) -> None:
     newcomer = Document(f"new.{name}", "new", name, description)
     index = index_of(*TOOLS, newcomer)
     for document in TOOLS:
@@ -272,7 +272,7 @@ def test_another_tool_never_pushes_an_exact_name_from_first_place(name: str, des
 
 @given(st.lists(st.builds(tool, st.just("guest"), NAMES, st.text(max_size=40)), max_size=5))
 @settings(max_examples=50, deadline=None)
-def test_a_server_that_leaves_leaves_no_trace(tools: list[Document]) -> None:
+def test_a_removed_server_has_no_effect(tools: list[Document]) -> None:
     index = index_of(*TOOLS)
     queries = ["list files", "mesage chanel", "guest", "forecast", "取引先", *(document.tool for document in tools)]
     index.add("guest", tools)
@@ -325,7 +325,7 @@ def test_huge_queries_get_an_answer(query: str) -> None:
     assert len(INDEX.search(query, 5)) <= 5
 
 
-def test_a_crowd_of_one_name_is_one_tool() -> None:
+def test_many_tools_of_one_name_are_one_tool() -> None:
     index = Index()
     index.add("s", [tool("s", "same", "Bake a cake.")] * 100_000)
     assert names(index.search("cake", 5)) == ["s.same"]
@@ -339,7 +339,7 @@ def test_beyond_the_reading_budget_the_best_still_come_first() -> None:
     assert names(index.search("get item 1234", 1)) == ["crowd.get_item_1234"]
 
 
-def test_an_explanation_can_be_read() -> None:
+def test_an_explanation_is_readable_text() -> None:
     explanation = INDEX.explain("read folder", "fs.read_file")
     assert explanation is not None
     assert explanation.score > 0
@@ -348,7 +348,7 @@ def test_an_explanation_can_be_read() -> None:
     assert "read" in text
     assert "in name, summary" in text
     assert "not found: " in text
-    assert "directori" in explanation.missing  # as which `folder` is looked for
+    assert "directori" in explanation.missing  # a synonym of `folder`
 
 
 @pytest.mark.parametrize(

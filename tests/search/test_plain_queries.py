@@ -1,7 +1,7 @@
-"""Plain queries over the five reference servers, as they list their tools: what is found, and what is not claimed.
+"""Plain queries over the tools of the five reference servers: results, and whether the first tool fits.
 
 `reference.tools.jsonl` holds the tools of @modelcontextprotocol/server-everything, -filesystem and -memory 2026.8.31,
-mcp-server-git 2026.10.19 and mcp-server-time 2026.10.19 with their annotations, one a line.
+mcp-server-git 2026.10.19 and mcp-server-time 2026.10.19 with their annotations, one per line.
 """
 
 import json
@@ -17,7 +17,7 @@ TOOLS: list[dict[str, Any]] = [
     json.loads(line)
     for line in (Path(__file__).parent / "reference.tools.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-TITLES = {  # what they call themselves
+TITLES = {  # of the servers
     "everything": "Everything Reference Server",
     "filesystem": "secure-filesystem-server",
     "git": "mcp-git",
@@ -56,7 +56,7 @@ DIFFS = "git_diff git_diff_unstaged git_diff_staged"
 REMEMBERS = "add_observations create_entities"
 
 FOUND = [
-    # query, any of these among the first three
+    # query, and tools of which one must be among the first three
     ("what time is it in Tokyo", "get_current_time"),
     ("current time", "get_current_time"),
     ("convert 3pm London to Tokyo time", "convert_time"),
@@ -92,8 +92,8 @@ FOUND = [
 ]
 
 MISSED = [
-    ("show me what is in config.json", READS),  # "show" and "json" are said by other tools
-    ("what do you know about Anna", "search_nodes open_nodes read_graph"),  # fillers and a name
+    ("show me what is in config.json", READS),  # other tools contain "show" and "json"
+    ("what do you know about Anna", "search_nodes open_nodes read_graph"),  # only fillers and a name
 ]
 
 
@@ -106,7 +106,7 @@ def test_a_right_tool_is_among_the_first_three(query: str, right: str) -> None:
 
 
 ORDERED = [
-    # query, this one comes before the others
+    # query, and the tool that must rank before the others
     ("which files changed since last commit", "git_diff_unstaged", "git_commit"),
     ("remember that Anna likes tea", "add_observations", "search_files"),
     ("remember something about a person", "add_observations", "open_nodes delete_observations delete_entities"),
@@ -117,7 +117,7 @@ ORDERED = [
 
 
 @pytest.mark.parametrize(("query", "first", "later"), ORDERED)
-def test_what_fits_comes_before_what_writes_or_destroys(query: str, first: str, later: str) -> None:
+def test_a_tool_that_fits_ranks_before_tools_that_write_or_destroy(query: str, first: str, later: str) -> None:
     names = [hit.name.partition(".")[2] for hit in INDEX.search(query, len(INDEX))]
     assert first in names
     assert all(name not in names or names.index(first) < names.index(name) for name in later.split()), names
@@ -158,16 +158,16 @@ UNCLEAR = [
 
 
 @pytest.mark.parametrize("query", CLEAR)
-def test_what_a_tool_clearly_does(query: str) -> None:
+def test_a_tool_fits_a_clear_query(query: str) -> None:
     assert INDEX.answer(query, 5).fits
 
 
 @pytest.mark.parametrize("query", UNCLEAR)
-def test_what_no_tool_clearly_does(query: str) -> None:
+def test_no_tool_fits_an_unrelated_query(query: str) -> None:
     assert not INDEX.answer(query, 5).fits
 
 
-def test_neither_order_nor_verdict_depends_on_the_order_of_the_catalogue() -> None:
+def test_the_order_of_the_catalogue_does_not_matter() -> None:
     backwards = indexed(reversed(TOOLS))
     for query in [*CLEAR, *UNCLEAR, *(query for query, _ in FOUND)]:
         assert backwards.answer(query, 10) == INDEX.answer(query, 10)

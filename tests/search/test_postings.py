@@ -1,4 +1,4 @@
-"""Which documents are best for weighted terms."""
+"""The best documents for weighted terms."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def postings() -> Postings:
     ("factors", "limit", "among", "best"),
     [
         ({}, 5, None, {}),
-        ({"nobody": 1.0}, 5, None, {}),
+        ({"missing": 1.0}, 5, None, {}),
         ({"file": 1.0}, 5, None, {1: 0.9, 2: 0.2}),
         ({"file": 1.0}, 1, None, {1: 0.9}),
         ({"file": 1.0, "time": 2.0}, 5, None, {1: 0.9, 2: 1.8, 3: 1.4}),
@@ -31,14 +31,14 @@ def test_best(factors: dict[str, float], limit: int, among: set[int] | None, bes
     assert postings().best(factors, limit, among) == pytest.approx(best)
 
 
-def test_all_that_tie_with_the_last_are_returned() -> None:
+def test_all_with_the_score_of_the_last_are_returned() -> None:
     filed = Postings()
     for document in range(5):
         filed.add(document, {"same": 0.5})
     assert len(filed.best({"same": 1.0}, 2)) == 5
 
 
-def test_what_is_removed_is_gone() -> None:
+def test_a_removed_document_is_not_found() -> None:
     filed = postings()
     filed.remove(1)
     assert "read" not in filed
@@ -50,6 +50,6 @@ def test_what_is_removed_is_gone() -> None:
     assert filed.holders("file") == set()
 
 
-def test_the_fewer_hold_a_term_the_rarer_it_is() -> None:
+def test_a_term_in_fewer_documents_is_rarer() -> None:
     filed = postings()
-    assert filed.rarity("nobody") > filed.rarity("read") > filed.rarity("time") > 0
+    assert filed.rarity("missing") > filed.rarity("read") > filed.rarity("time") > 0

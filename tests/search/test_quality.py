@@ -1,4 +1,4 @@
-"""A floor under the quality: a change that makes the search worse on real tools fails here."""
+"""Lowest accepted quality on the recorded catalogue of real tools."""
 
 import math
 import statistics
@@ -11,7 +11,7 @@ from search_mcp.search import build
 
 pytestmark = pytest.mark.skipif(not recorded.IS_THERE, reason="the recorded catalogue is in the repository only")
 
-# What was measured when this was written, less .03: see benchmarks/search/README.md.
+# Measured values less .03: see benchmarks/search/README.md.
 FLOORS = {
     # kind: nDCG@10, hit@5
     "keyword": (0.93, 0.97),
@@ -48,7 +48,7 @@ def test_quality_does_not_fall(searcher: Searcher, kind: str) -> None:
     assert statistics.fmean(not relevant.isdisjoint(ranked[:5]) for ranked, relevant in answers) >= hits
 
 
-def test_what_the_readme_asks_first_is_answered(searcher: Searcher) -> None:
+def test_the_first_queries_of_the_readme_are_answered(searcher: Searcher) -> None:
     assert searcher("what time is it in Tokyo", 1)[0][0] == "time.get_current_time"
     assert searcher("9:30 in Berlin is what time in Tokyo, convert it", 1)[0][0] == "time.convert_time"
 

@@ -1,4 +1,4 @@
-"""What a query is taken to say."""
+"""Parsing of queries."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from search_mcp.search.query import LONGEST_QUERY, MOST_WORDS, Query, parse, pla
         ("What's the weather?", Query("What's the weather?", ("weather",), implied=("get", "show", "list", "current"))),
         ("“How many” rows", Query("“How many” rows", ("rows",), implied=("get", "list", "count", "number"))),
         ("server:s is it up", Query("is it up", ("s", "is", "it", "up"), implied=("check", "status"), servers=("s",))),
-        # no questions: requests, and words that merely stand in one
+        # not questions: requests, and question words in other places
         ("how do I read a file", Query("how do I read a file", ("read", "file"))),
         ("can you read the file", Query("can you read the file", ("read", "file"))),
         ("read what is new", Query("read what is new", ("read", "new"))),
@@ -54,7 +54,7 @@ def test_a_long_request_has_clauses() -> None:
     assert parse("one two three " * 12).clauses == ()
 
 
-def test_a_query_is_read_to_its_limits() -> None:
+def test_only_the_beginning_of_a_long_query_is_read() -> None:
     query = parse("file " * 10_000)
     assert len(query.text) <= LONGEST_QUERY
     assert len(query.words) == MOST_WORDS

@@ -1,4 +1,4 @@
-"""The short reason why a tool was found, for a person who asks for it."""
+"""The short reason why a tool was found."""
 
 import pytest
 from search_samples import TOOLS, index_of
@@ -11,12 +11,12 @@ BY_NAME = {document.name: document for document in TOOLS}
 
 
 @pytest.mark.parametrize(
-    ("query", "tool", "said"),
+    ("query", "tool", "expected"),
     [
         ("read file", "fs.read_file", "its name"),
         ("fs__read_file", "fs.read_file", "its name"),
         ("readFile", "fs.read_file", "its name"),
-        # related words count too
+        # synonyms
         ("merge", "github.merge_pull_request", "merge, pull in name"),
         ("emoji", "slack.add_reaction", "emoji in description"),
         ("longitude", "weather.forecast", "longitude, latitude in parameters"),
@@ -32,10 +32,10 @@ BY_NAME = {document.name: document for document in TOOLS}
         ("", "git.git_log", ""),
     ],
 )
-def test_reasons(query: str, tool: str, said: str) -> None:
+def test_reasons(query: str, tool: str, expected: str) -> None:
     explanation = INDEX.explain(query, tool)
     assert explanation is not None
-    assert reason(explanation, BY_NAME[tool], Analyzer()) == said
+    assert reason(explanation, BY_NAME[tool], Analyzer()) == expected
 
 
 def test_a_reason_is_short() -> None:

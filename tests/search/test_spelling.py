@@ -1,4 +1,4 @@
-"""Which word a mistyped one was meant to be."""
+"""Correction of mistyped words."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from search_mcp.search.spelling import Spelling
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "expected"),
     [
         ("mesage", ["message"]),  # one letter missing
         ("messagge", ["message"]),  # one too many
@@ -15,25 +15,25 @@ from search_mcp.search.spelling import Spelling
         ("messaeg", ["message"]),  # and at the end
         ("dirctroy", ["directory"]),  # two mistakes in a long word
         ("mssgae", []),  # two in a short one
-        ("fil", []),  # too short to tell
+        ("fil", []),  # too short
         ("x" * 30, []),
         ("raed", ["read"]),
     ],
 )
-def test_nearest(typed: str, meant: list[str]) -> None:
+def test_nearest(typed: str, expected: list[str]) -> None:
     spelling = Spelling()
     spelling.add(["message", "directory", "file", "read", "42", "id"])
-    assert spelling.nearest(typed)[0] == meant
+    assert spelling.nearest(typed)[0] == expected
 
 
-def test_the_nearest_are_all_returned() -> None:
+def test_all_nearest_words_are_returned() -> None:
     spelling = Spelling()
     spelling.add(["place", "plane"])
     assert spelling.nearest("placed") == (["place"], 1)
     assert spelling.nearest("plaxe") == (["place", "plane"], 1)
 
 
-def test_a_word_is_forgotten_when_its_last_text_is() -> None:
+def test_a_word_is_known_until_its_last_text_is_removed() -> None:
     spelling = Spelling()
     spelling.add(["message"])
     spelling.add(["message", "id"])

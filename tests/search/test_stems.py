@@ -1,4 +1,4 @@
-"""Words that must meet, and words that must not."""
+"""Words that must share a stem, and words that must not."""
 
 import pytest
 from hypothesis import given
@@ -41,13 +41,13 @@ def test_forms_of_a_word_share_a_stem(family: str) -> None:
         "them theme",
     ],
 )
-def test_different_words_stay_apart(pair: str) -> None:
+def test_different_words_have_different_stems(pair: str) -> None:
     one, other = pair.split()
     assert stem(one) != stem(other)
 
 
 @pytest.mark.parametrize("word", ["", "a", "ing", "s3", "café", "東京", "files2"])
-def test_what_is_short_or_not_english_stays(word: str) -> None:
+def test_short_and_foreign_words_are_unchanged(word: str) -> None:
     assert stem(word) == word
 
 

@@ -1,4 +1,4 @@
-"""The word lists are well formed, hold nothing twice and nothing useless, and are read by the first search only."""
+"""Word lists: well formed, without duplicates and useless entries, and read by the first search only."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def test_every_file_is_read() -> None:
 
 
 @pytest.mark.parametrize("file", EVERY)
-def test_a_file_says_what_it_holds_and_is_written_in_one_way(file: str) -> None:
+def test_a_file_has_a_heading_and_a_uniform_format(file: str) -> None:
     text = read(file)
     assert text.startswith("# ")
     assert text.endswith("\n")
@@ -60,7 +60,7 @@ def test_synonyms_are_groups_of_plain_words() -> None:
         assert all(word.isascii() and word.isalnum() for word in group), group
 
 
-def test_no_word_of_a_group_of_synonyms_has_the_stem_of_another() -> None:
+def test_the_words_of_a_group_of_synonyms_have_different_stems() -> None:
     for group in synonyms():
         assert len(set(map(stem, group))) == len(group), group
 
@@ -73,7 +73,7 @@ def test_every_group_of_synonyms_adds_to_those_above_it() -> None:
         related |= pairs
 
 
-def test_fillers_are_in_order_and_each_stands_once() -> None:
+def test_fillers_are_in_order_and_unique() -> None:
     found: list[str] = []
     for section in read(word_lists.FILLERS).split("\n\n"):
         listed = [word for _, line in lines(section) for word in line.split()]
@@ -83,13 +83,13 @@ def test_fillers_are_in_order_and_each_stands_once() -> None:
     assert all([word] == words(word.casefold()) for word in found)
 
 
-def test_filler_phrases_are_in_order_and_each_stands_once() -> None:
+def test_filler_phrases_are_in_order_and_unique() -> None:
     phrases = [line for _, line in lines(read(word_lists.FILLER_PHRASES))]
     assert all(one < other for one, other in pairwise(phrases))
     assert all(word_lists.filler_phrases().sub("", f"notes {phrase} here") == "notes  here" for phrase in phrases)
 
 
-def test_every_beginning_of_a_question_is_understood_as_one() -> None:
+def test_every_beginning_of_a_question_is_recognized() -> None:
     beginnings = [beginning for beginning, _ in implications(word_lists.QUESTIONS, read(word_lists.QUESTIONS))]
     assert len(set(beginnings)) == len(beginnings)
     for beginning in beginnings:
