@@ -1,7 +1,7 @@
-"""The engines that are compared: each is built from the tools of a catalogue and gives canonical names for a query.
+"""The compared engines: each is built from the tools of a catalogue and returns canonical names for a query.
 
-Every engine gets the same mappings. Those that know one text only get what FastMCP's gives its own: name, description,
-names and descriptions of the parameters. An engine whose library is not installed is left out.
+Every engine gets the same mappings. Engines for a single text get the same parts as FastMCP's: name, description, names
+and descriptions of the parameters. An engine whose library is not installed is left out.
 """
 
 import heapq
@@ -30,13 +30,13 @@ def name(tool: Tool) -> str:
 
 
 def ours(tools: Sequence[Tool]) -> Searcher:
-    """The product's own."""
+    """Search with search-mcp."""
     searcher = search.build(tools)
     return lambda query, limit: [found for found, _ in searcher(query, limit)]
 
 
 def fastmcp(tools: Sequence[Tool]) -> Searcher:
-    """FastMCP's own index over its own text of a tool; the name is that of a tool of a mounted server."""
+    """Search with FastMCP's index over its own text of a tool, named as in a mounted server."""
     text_of = import_module("fastmcp.server.transforms.search.base")._extract_searchable_text  # noqa: SLF001
     tool_of = import_module("fastmcp.tools.base").Tool.model_construct
     names = list(map(name, tools))
@@ -56,7 +56,7 @@ def fastmcp(tools: Sequence[Tool]) -> Searcher:
 
 
 def bm25(tools: Sequence[Tool]) -> Searcher:
-    """Okapi BM25 as the textbook has it, over words cut at everything but letters and digits."""
+    """Search with textbook Okapi BM25, over words split at everything but letters and digits."""
     names = list(map(name, tools))
     counts = [Counter(_words(_text(tool))) for tool in tools]
     lengths = [sum(count.values()) for count in counts]
@@ -79,7 +79,7 @@ def bm25(tools: Sequence[Tool]) -> Searcher:
 
 
 def fts5(tools: Sequence[Tool]) -> Searcher:
-    """SQLite's full-text search with porter stemming; any of the words, ranked by its own bm25()."""
+    """Search with SQLite's full-text search and porter stemming: any of the words, ranked by its bm25()."""
     database = sqlite3.connect(":memory:")
     database.execute(
         "CREATE VIRTUAL TABLE tools USING fts5(id UNINDEXED, name, description, parameters, tokenize='porter')"
@@ -100,7 +100,7 @@ def fts5(tools: Sequence[Tool]) -> Searcher:
 
 
 def substring(tools: Sequence[Tool]) -> Searcher:
-    """What most aggregators do: how many of the query's words stand somewhere in the name or the description."""
+    """Rank by the number of the query's words in the name or the description, as most aggregators do."""
     names = list(map(name, tools))
     texts = [f"{_name(tool)} {tool.get('description') or ''}".casefold() for tool in tools]
 
@@ -113,7 +113,7 @@ def substring(tools: Sequence[Tool]) -> Searcher:
 
 
 def wratio(tools: Sequence[Tool]) -> Searcher:
-    """rapidfuzz's WRatio of the query and "name description"."""
+    """Rank by rapidfuzz's WRatio of the query and "name description"."""
     names = list(map(name, tools))
     texts = [utils.default_process(f"{_name(tool)} {tool.get('description') or ''}") for tool in tools]
 

@@ -1,7 +1,7 @@
-"""Measure how often a search says that nothing fits, with the right servers and without them.
+"""Measure how often a search reports that no tool fits, with the right servers and without them.
 
 python benchmarks/search/fits.py                            the recorded catalogue, all servers
-python benchmarks/search/fits.py --servers 6 --seed 2       six servers drawn by chance for each query
+python benchmarks/search/fits.py --servers 6 --seed 2       six random servers for each query
 python benchmarks/search/fits.py --data DIR --name livemcp  a set in the evaluator's format
 """
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=HERE, metavar="DIR")
     parser.add_argument("--name", default="recorded")
-    parser.add_argument("--servers", type=int, help="servers beside each other; default: all")
+    parser.add_argument("--servers", type=int, help="number of servers in the catalogue; default: all")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     chance = random.Random(options.seed)

@@ -1,10 +1,10 @@
-"""Record the tools of real servers: install them from npm and PyPI, open them, write down what they list.
+"""Record the tools of real servers: install them from npm and PyPI, open them, and write their lists to a file.
 
     python benchmarks/search/record.py /tmp/recording
 
-Each package is installed in a folder of its own, at the version of `SERVERS`, without its install scripts, and is
-started with the official client and an empty environment: none here needs a key to say what it has. The result is
-`recorded.tools.jsonl.gz` beside this file, one tool a line, in the format that `run.py --data` reads.
+Each package is installed in a folder of its own, at the version in `SERVERS`, without its install scripts, and is
+started with the official client and an empty environment: none of these servers needs a key to list its tools. The
+result is `recorded.tools.jsonl.gz` beside this file, one tool per line, in the format that `run.py --data` reads.
 """
 
 import argparse
@@ -23,13 +23,13 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 HERE = Path(__file__).parent
 CATALOGUE = HERE / "recorded.tools.jsonl.gz"
-PINS = dict.fromkeys(("sqlite", "powerpoint", "terminal"), ("mcp<2",))  # they do not say that they need it
+PINS = dict.fromkeys(("sqlite", "powerpoint", "terminal"), ("mcp<2",))  # missing in their own dependencies
 INSTALL_SECONDS = 300
 LISTING_SECONDS = 60
 
 
 class Server(NamedTuple):
-    """A published server: where it comes from and what starts it."""
+    """A published server: its package and the script that starts it."""
 
     source: str  # npm or pypi
     name: str
@@ -79,7 +79,7 @@ pypi yahoo-finance mcp-yahoo-finance 0.2.0 mcp-yahoo-finance
 
 
 def installed(server: Server, place: Path) -> Path:
-    """Install a server, unless it is; return the script that starts it."""
+    """Install a server unless it is installed; return the script that starts it."""
     folder = place / f"{server.name}-{server.version}"
     scripts = folder / ("node_modules/.bin" if server.source == "npm" else "bin")
     if not (folder / "complete").exists():
@@ -158,7 +158,7 @@ async def record(place: Path, servers: list[Server]) -> list[str]:
             script = installed(server, place)
             async with asyncio.timeout(LISTING_SECONDS):
                 tools = await tools_of(server, script, place)
-        except Exception as exc:  # one server that cannot be had must not cost the others; it is said
+        except Exception as exc:  # a server that fails is reported, and the others are recorded
             print(f"{server.name:20} left out: {exc!r:.200}", file=sys.stderr)
             continue
         print(f"{server.name:20} {len(tools):4} tools", file=sys.stderr)

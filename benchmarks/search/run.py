@@ -1,4 +1,4 @@
-"""Measure the search: how often it finds the right tool, how fast, and how long its answers are.
+"""Measure the search: quality of the results, speed, and size of the answers.
 
     python benchmarks/search/run.py                                         on the recorded catalogue beside this file
     python benchmarks/search/run.py --data DIR --mix livemcp+toucan         on any folder in the evaluator's format
@@ -37,7 +37,7 @@ METRICS = ("nDCG@10", "recall@5", "hit@5")
 SIZES = (1_000, 20_000)  # tools
 TIMED_QUERIES = 200
 SLOW_QUERIES = 20  # for engines that read every tool for every query
-CHARACTERS_A_TOKEN = 4.3  # of such answers in English, by the tokenizer o200k_base (npm gpt-tokenizer)
+CHARACTERS_A_TOKEN = 4.3  # in answers in English, measured with the tokenizer o200k_base (npm gpt-tokenizer)
 
 
 # The data
@@ -108,7 +108,7 @@ def quality(folder: Path, mixes: Sequence[str], engines: Mapping[str, Build]) ->
 
 
 def grown(tools: Sequence[Tool], size: int) -> list[Tool]:
-    """Grow a catalogue with copies that are changed a little: another server, a word less, a word another."""
+    """Grow a catalogue with copies that differ a little: in the server, in one word left out, in one word changed."""
     chance = random.Random(1)
     every = list(tools)
     chance.shuffle(every)
@@ -126,15 +126,15 @@ def grown(tools: Sequence[Tool], size: int) -> list[Tool]:
 
 
 def timed(act: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the CPU time of an act in milliseconds, and what it returned."""
+    """Call a function; return the CPU time in milliseconds and the result."""
     started = time.process_time()
     result = act()
     return (time.process_time() - started) * 1e3, result
 
 
 def times_of(build: Build, tools: Sequence[Tool], queries: Sequence[str]) -> tuple[float, list[float]]:
-    """Return what the index costs, and what each query does."""
-    build(tools[:20])  # imports are not the index
+    """Return the CPU time of building the index and of each query, in milliseconds."""
+    build(tools[:20])  # without the time of imports
     built, searcher = timed(lambda: build(tools))
     probe, _ = timed(lambda: searcher(queries[0], 10))
     asked = queries[: SLOW_QUERIES if probe > 20 else None]
@@ -160,7 +160,7 @@ def speed(folder: Path, mixes: Sequence[str], engines: Mapping[str, Build]) -> N
 
 
 def come_and_go(tools: Sequence[Tool]) -> None:
-    """Measure a server of 50 tools that enters and leaves a large index."""
+    """Measure adding a server of 50 tools to a large index, and removing it."""
     index = Index()
     by_server: dict[str, list[Document]] = {}
     for tool in tools:
@@ -171,7 +171,8 @@ def come_and_go(tools: Sequence[Tool]) -> None:
     rounds = [(timed(lambda: index.add("guest", guests))[0], timed(lambda: index.remove("guest"))[0]) for _ in range(9)]
     enters, leaves = (statistics.median(each) for each in zip(*rounds, strict=True))
     print(
-        f"A server of 50 tools enters an index of {len(tools):,} in {enters:.1f} ms and leaves it in {leaves:.1f} ms.\n"
+        f"Adding a server of 50 tools to an index of {len(tools):,} takes {enters:.1f} ms, "
+        f"removing it {leaves:.1f} ms.\n"
     )
 
 
@@ -183,7 +184,7 @@ def _document(tool: Tool, server: str) -> Document:
 
 
 def answers(folder: Path, mixes: Sequence[str]) -> None:
-    """Measure what `search_tools` gives a model for every query."""
+    """Measure the size of the answers of `search_tools`."""
     lines = []
     for name, tools, queries in data_sets(folder, mixes):
         own = own_tools(tools)
