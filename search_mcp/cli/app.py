@@ -14,10 +14,11 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp import __version__
+from search_mcp.cli.console import is_of_closed_pipe
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, MISUSED, WRONG, InterruptionError, Misuse, Problem
-from search_mcp.cli.terminal import Terminal, is_of_closed_pipe
+from search_mcp.cli.terminal import Terminal
 from search_mcp.fronts.serve import run
 from search_mcp.model.errors import ConfigError
 

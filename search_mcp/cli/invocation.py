@@ -16,12 +16,13 @@ import typer
 from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, output
 from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
+from search_mcp.cli.cleaning import one_line
 from search_mcp.cli.description import described
 from search_mcp.cli.memory import Eras
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners, run
-from search_mcp.cli.terminal import Terminal, one_line
+from search_mcp.cli.terminal import Terminal
 from search_mcp.model.calls import InputRequired, Outcome
 from search_mcp.model.names import Kind
 from search_mcp.wire import payload

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from search_mcp.cli import main
+from search_mcp.cli.cleaning import clean, one_line
+from search_mcp.cli.console import is_of_closed_pipe
 from search_mcp.cli.problem import WRONG
-from search_mcp.cli.terminal import Terminal, clean, is_of_closed_pipe, one_line
+from search_mcp.cli.terminal import Terminal
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,8 @@ def test_what_nobody_reads_on_windows_is_left_unread(monkeypatch: pytest.MonkeyP
 def test_help_that_nobody_reads_on_windows_ends_quietly(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    main(["--help"])  # loads every module with the real platform
+    capfd.readouterr()
     with unread(monkeypatch):
         assert main(["--help"]) == WRONG
     assert capfd.readouterr().err == ""
