@@ -15,9 +15,10 @@ from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.examination import examine
 from search_mcp.cli.findings import Examination
 from search_mcp.cli.memory import Renewed
+from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import WRONG, Problem, short_reason
-from search_mcp.cli.session import only, run
+from search_mcp.cli.session import run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config
 from search_mcp.folders import trust_folder

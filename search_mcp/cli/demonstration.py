@@ -23,9 +23,9 @@ from mcp.types import Implementation, TextContent, Tool
 from search_mcp import __version__
 from search_mcp.catalog.signature import signature
 from search_mcp.cli import installer
+from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.options import configuration
 from search_mcp.cli.problem import FINE, Misuse, Problem
-from search_mcp.cli.session import alone, interruptible
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
 from search_mcp.config import location
@@ -53,7 +53,7 @@ def run(explicit: str | None, terminal: Terminal) -> int:
     _, path = configuration(explicit or str(location.shipped()))
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         try:
-            return alone(lambda: anyio.run(_play, path, terminal, log))
+            return unwrapped(lambda: anyio.run(_play, path, terminal, log))
         except (MCPError, OSError, TimeoutError) as exc:
             raise Problem(f"the demo broke off: {exc}", "run it again with --debug to see the server's log") from exc
         finally:

@@ -11,9 +11,10 @@ from typing import TypeVar
 import anyio
 
 from search_mcp.cli.memory import Remembered, Renewed
+from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, disabled, short_reason
-from search_mcp.cli.session import Session, only, recall, run
+from search_mcp.cli.session import Session, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.model.errors import for_shell

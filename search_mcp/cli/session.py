@@ -1,34 +1,32 @@
-"""The backends of a configuration, run inside a command: remembered or started, asked, stopped.
+"""The servers of a configuration inside a command: read from the cache, or started, called and stopped.
 
-Decides which of them a command needs, how long to wait for them, and what a signal does. A person in
-front of a terminal is a client without capabilities: whatever a server asks is refused, and what is
-remembered for one command is good for the next.
+Decides how long a command waits for them. A person at a terminal counts as a client without capabilities: questions of
+a server are refused, and the lists that one command caches are good for the next.
 """
 
 import asyncio
-import signal
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
-from anyio.abc import TaskStatus
 
 from search_mcp.backends.dependencies import Dependencies, in_thread
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import without_threads
 from search_mcp.catalog import profiles
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.items import Item, fold
+from search_mcp.catalog.items import Item
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile
 from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.memory import Memory, Remembered
-from search_mcp.cli.problem import InterruptionError
-from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.cli.needed_servers import has_prefix, needed, only
+from search_mcp.config.schema import Config
 from search_mcp.dialects import names
 from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.engine import Aggregate
@@ -45,21 +43,16 @@ if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Open
 
 LISTING_SECONDS = 15.0
-"""How long a server may take to list what it has, once it is open."""
-ENDING_SIGNALS: Final = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
-]
-KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
-
+"""Time limit for the lists of a server after its start."""
 _Answer = TypeVar("_Answer")
-_NOBODY_KNOWN = Viewer(None, object_output_only=False)
+_UNKNOWN_VIEWER = Viewer(None, object_output_only=False)
 
 
 @dataclass(frozen=True)
 class Person:
-    """The `Caller` of every call of a command."""
+    """The person at the terminal, as the `Caller` of every call of a command."""
 
-    viewer: Viewer = _NOBODY_KNOWN
+    viewer: Viewer = _UNKNOWN_VIEWER
     capabilities: Fields = field(default_factory=dict)
     info: Raw | None = None
     log_level: str | None = None
@@ -74,9 +67,9 @@ _OPENING = Opening(Era.MODERN, names.MODERN[0], {}, payload.encode(names.CLIENT_
 
 
 class Session:
-    """Remembered and running backends, as a command uses them.
+    """The servers of a configuration, cached or running, as a command uses them.
 
-    `left_alone` has the standing of servers that the command has nothing to do with.
+    `left_alone` holds the status of servers that the command does not use.
     """
 
     def __init__(
@@ -100,14 +93,14 @@ class Session:
         return self._router.catalog
 
     def changes(self) -> Iterable[tuple[str, str]]:
-        """Give what of the servers is not as it was when first seen, by server."""
+        """Return server and text of each change since the definitions were first seen or accepted."""
         return self._router.changes()
 
     def differences(self) -> "dict[str, list[Open]]":
-        """Give by server every difference between what was accepted and what it lists now.
+        """Return the differences between the accepted and the listed definitions, by server.
 
         Raises:
-            OSError: what was accepted cannot be read.
+            OSError: the record of accepted definitions cannot be read.
         """
         return {backend.name: backend.opened() for backend in self._aggregate.backends}
 
@@ -117,29 +110,29 @@ class Session:
 
     @property
     def age_seconds(self) -> float | None:
-        """How old the oldest part of the catalogue is, if any was remembered."""
+        """Age of the oldest cached list in use; None if none is."""
         return self._memory.age_seconds_used
 
     def shown_names(self) -> ShownNames:
         return self._spellings.of(Kind.TOOLS, self.audience.profile)
 
     def find(self, name: str) -> Item | None:
-        """Find a tool by any of its names."""
+        """Return the tool of a name, in any spelling."""
         return self.shown_names().find(name)
 
     def instructions(self) -> str:
-        """What a client is told of the servers."""
+        """Return the instructions for a client."""
         return self._router.instructions(_PERSON.viewer)
 
     def statuses(self) -> list[Status]:
-        """Every server's standing, in order.
+        """Return the status of each server, in order of the configuration.
 
-        `ready`, `remembered`, `failed`, `disabled`, `held`, still `starting`, or `unknown` where nothing is started. A
-        server that waits for its next attempt has failed, as far as a command is concerned.
+        The states are `ready`, `remembered` (cached), `failed`, `disabled`, `held`, `starting`, and `unknown` if the
+        server is neither cached nor started. A server that waits for its next start counts as failed.
         """
-        return [self._left_alone.get(each.server) or self._verdict(each) for each in self._router.statuses()]
+        return [self._left_alone.get(each.server) or self._of_command(each) for each in self._router.statuses()]
 
-    def _verdict(self, status: Status) -> Status:
+    def _of_command(self, status: Status) -> Status:
         if status.state in ("ready", "disabled", "held"):
             return status
         if status.state == "stopped" and self.has_listed(status.server):
@@ -149,16 +142,16 @@ class Session:
         return altered(status, state="starting" if self._runs else "unknown")
 
     def needed_for(self, tool: str) -> list[Status]:
-        """The standing of the servers whose prefix a name carries."""
+        """Return the status of the servers whose prefix a name begins with."""
         prefixed = {server.name for server in self.config.servers if has_prefix(server, tool)}
         return [status for status in self.statuses() if status.server in prefixed]
 
     def failures(self) -> list[Status]:
-        """The enabled servers whose tools are missing."""
+        """Return the status of the enabled servers whose tools are missing."""
         return [status for status in self.statuses() if status.state in ("failed", "held", "starting", "unknown")]
 
     def awaited(self) -> str:
-        """Say what is still being waited for."""
+        """Return a line about the servers that are awaited."""
         missing = [
             status.server
             for status in self.statuses()
@@ -167,16 +160,16 @@ class Session:
         return f"starting {', '.join(missing)}" if missing else "starting"
 
     def has_listed(self, server: str) -> bool:
-        """Whether all lists of a server are known, or known not to be had."""
+        """Return whether every list of a server is known, or has failed."""
         return all(self.catalog.is_known(server, kind) for kind in Kind)
 
     async def settle(self, kinds: Iterable[Kind]) -> None:
-        """Wait until every server has listed these kinds, or is known not to."""
+        """Wait until every server has listed these kinds, or has failed to."""
         for kind in kinds:
             await _answer(partial(self._router.merged_list, kind, _PERSON.viewer))
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
-        """Call a tool by any of its names."""
+        """Call a tool, by any spelling of its name."""
 
         def submit(reply: Callable[[Outcome], None]) -> Cancel:
             params = {"arguments": payload.encode(arguments)}
@@ -188,7 +181,7 @@ class Session:
 
 
 async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer:
-    """Wait for what is given by a callback; cancelled, cancel it."""
+    """Wait for the answer passed to a callback; a cancelled wait cancels the request."""
     answers: list[_Answer] = []
     answered = anyio.Event()
 
@@ -212,13 +205,13 @@ def run(
     work: Callable[[Session], Awaitable[_Answer]],
     left_alone: Mapping[str, Status] = MappingProxyType({}),
 ) -> _Answer:
-    """Do something with the backends of a configuration; when this returns or raises, they are gone.
+    """Run a function with the servers of a configuration, and stop them afterwards.
 
-    Which of them are started follows from what is believed of the catalogue cache.
+    `believe` opens the cache; which servers are started follows from it.
 
     Raises:
-        InterruptionError: a signal came.
-        Problem: whatever `work` raised.
+        InterruptionError: a signal stopped the command.
+        Problem: raised by `work`.
     """
 
     async def main() -> _Answer:
@@ -232,32 +225,21 @@ def run(
 
         return await interruptible(with_backends, aggregate.signal)
 
-    return alone(lambda: anyio.run(main))
+    return unwrapped(lambda: anyio.run(main))
 
 
 def run_alone(work: Callable[[], Awaitable[_Answer]]) -> _Answer:
-    """Do something without any backends.
+    """Run a function without any servers.
 
     Raises:
-        InterruptionError: a signal came.
-        Problem: whatever `work` raised.
+        InterruptionError: a signal stopped the command.
+        Problem: raised by `work`.
     """
-    return alone(lambda: anyio.run(interruptible, work, lambda _signal: None))
-
-
-def alone(act: Callable[[], _Answer]) -> _Answer:
-    """Take a single exception out of the groups that task groups wrap around it."""
-    try:
-        return act()
-    except BaseExceptionGroup as group:
-        inner: BaseException = group
-        while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
-            inner = inner.exceptions[0]
-        raise inner from inner.__cause__
+    return unwrapped(lambda: anyio.run(interruptible, work, lambda _signal: None))
 
 
 def recall(config: Config, profile: Profile | None, look: Callable[[Session], _Answer]) -> _Answer:
-    """Look at what is remembered of the backends; none is started."""
+    """Run a function with the cached servers; none is started."""
 
     async def main() -> _Answer:
         session, aggregate = _assemble(config, profile, Remembered, {}, runs=False)
@@ -265,7 +247,7 @@ def recall(config: Config, profile: Profile | None, look: Callable[[Session], _A
         await aggregate.compare_recalled()
         return look(session)
 
-    return asyncio.run(main())  # anyio's own runner would be loaded for nothing
+    return asyncio.run(main())  # loads less than anyio.run
 
 
 def _assemble(
@@ -287,14 +269,14 @@ def _assemble(
         max_message_bytes=config.settings.max_message_bytes,
         cache=memory,
         trust=TrustStore(trust_folder()),
-        aside=in_thread if runs else _at_once,
+        aside=in_thread if runs else _in_place,
     )
     aggregate = Aggregate(adapted, patient, dependencies)
     return Session(config, aggregate, memory, left_alone, runs=runs), aggregate
 
 
-async def _at_once(act: Callable[[], _Answer], /) -> _Answer:
-    """Do what may block here: nothing else runs while a command looks at what is remembered."""
+async def _in_place(act: Callable[[], _Answer], /) -> _Answer:
+    """Run a function that may block: while a command reads the cache, nothing else runs in its event loop."""
     return act()
 
 
@@ -302,83 +284,13 @@ def _patience(config: Config) -> float:
     return max([server.start_timeout_seconds for server in config.servers], default=0.0) + LISTING_SECONDS
 
 
-# Signals
-
-
-async def interruptible(work: Callable[[], Awaitable[_Answer]], send_signal: Callable[[int], None]) -> _Answer:
-    """Do something; on a signal doom the children at once, on the second kill them.
-
-    Raises:
-        InterruptionError: a signal came, and `work` has cleaned up.
-    """
-    received: list[int] = []
-    answers: list[_Answer] = []
-    scope = anyio.CancelScope()
-    async with anyio.create_task_group() as tasks:
-        await tasks.start(_listen, received, scope, send_signal)
-        with scope:
-            answers.append(await work())
-        tasks.cancel_scope.cancel()
-    if received:
-        raise InterruptionError(received[0])
-    return answers[0]
-
-
-async def _listen(
-    received: list[int],
-    scope: anyio.CancelScope,
-    send_signal: Callable[[int], None],
-    *,
-    task_status: TaskStatus[None],
-) -> None:
-    try:
-        with anyio.open_signal_receiver(*ENDING_SIGNALS) as signals:
-            task_status.started()
-            async for number in signals:
-                received.append(number)
-                send_signal(signal.SIGTERM if len(received) == 1 else KILL)
-                scope.cancel()
-    except NotImplementedError:  # Windows: Python raises KeyboardInterrupt by itself
-        task_status.started()
-
-
-# Which backends a command needs
-
-
-def only(config: Config, servers: Collection[str]) -> Config:
-    """Leave all other servers alone."""
-    narrowed = [server if server.name in servers else altered(server, enabled=False) for server in config.servers]
-    return altered(config, servers=tuple(narrowed))
-
-
-def needed(config: Config, tools: Sequence[str]) -> Config:
-    """Leave those servers alone that cannot have tools of these names, however the names are spelled.
-
-    A server without a prefix may have any name; a name that fits no prefix is looked for everywhere.
-    """
-    wanted = {server.name for server in config.servers if server.prefix == ""}
-    for tool in tools:
-        prefixed = {server.name for server in config.servers if has_prefix(server, tool)}
-        if not prefixed:
-            return config
-        wanted |= prefixed
-    return only(config, wanted)
-
-
 def owners(config: Config, profile: Profile | None, tools: Sequence[str]) -> Config:
-    """Leave those servers alone that do not have these tools: as is remembered, or else as their names tell."""
+    """Disable the servers that do not have these tools, going by the cache, else by the tools' names."""
     within = needed(config, tools)
     found = recall(within, profile, lambda session: [session.find(tool) for tool in tools])
     owning = {item.server for item in found if item is not None}
     return only(config, owning) if all(found) else within
 
 
-def has_prefix(server: ServerConfig, tool: str) -> bool:
-    """Whether a name may be one of a server's, going by its beginning."""
-    prefix = server.name if server.prefix is None else server.prefix
-    rest = profiles.without_registration(tool) or tool
-    return prefix != "" and any(fold(name).startswith(fold(prefix) + "_") for name in (tool, rest))
-
-
 def _nothing(_reason: Reason) -> None:
-    """Nothing is under way, so there is nothing to cancel."""
+    """Cancel nothing: the request is answered already."""

@@ -11,7 +11,8 @@ from pathlib import Path
 from search_mcp.cli import inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.memory import Renewed
-from search_mcp.cli.session import Session, only, recall, run
+from search_mcp.cli.needed_servers import only
+from search_mcp.cli.session import Session, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import bridge
 from search_mcp.config import location

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import Place
-from search_mcp.cli.session import needed, only
+from search_mcp.cli.needed_servers import needed, only
 from search_mcp.config.schema import Config, ServerConfig, Settings
 
 

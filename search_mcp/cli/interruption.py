@@ -1,0 +1,65 @@
+"""Work that a signal ends: the first one stops the servers, the second one kills them."""
+
+import signal
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+import anyio
+from anyio.abc import TaskStatus
+
+from search_mcp.cli.problem import InterruptionError
+
+ENDING_SIGNALS: Final = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
+KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
+
+_Answer = TypeVar("_Answer")
+
+
+async def interruptible(work: Callable[[], Awaitable[_Answer]], send_signal: Callable[[int], None]) -> _Answer:
+    """Run a function; the first signal sends SIGTERM to the servers and cancels it, the second one kills them.
+
+    Raises:
+        InterruptionError: a signal came, and `work` has cleaned up.
+    """
+    received: list[int] = []
+    answers: list[_Answer] = []
+    scope = anyio.CancelScope()
+    async with anyio.create_task_group() as tasks:
+        await tasks.start(_listen, received, scope, send_signal)
+        with scope:
+            answers.append(await work())
+        tasks.cancel_scope.cancel()
+    if received:
+        raise InterruptionError(received[0])
+    return answers[0]
+
+
+async def _listen(
+    received: list[int],
+    scope: anyio.CancelScope,
+    send_signal: Callable[[int], None],
+    *,
+    task_status: TaskStatus[None],
+) -> None:
+    try:
+        with anyio.open_signal_receiver(*ENDING_SIGNALS) as signals:
+            task_status.started()
+            async for number in signals:
+                received.append(number)
+                send_signal(signal.SIGTERM if len(received) == 1 else KILL)
+                scope.cancel()
+    except NotImplementedError:  # on Windows Python raises KeyboardInterrupt instead
+        task_status.started()
+
+
+def unwrapped(act: Callable[[], _Answer]) -> _Answer:
+    """Run a function; raise a single exception without the groups that task groups put around it."""
+    try:
+        return act()
+    except BaseExceptionGroup as group:
+        inner: BaseException = group
+        while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
+            inner = inner.exceptions[0]
+        raise inner from inner.__cause__
