@@ -151,7 +151,7 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (
         SERVERS,
         "add",
-        "editing:add",
+        "adding:add",
         ("add memory -- npx -y @modelcontextprotocol/server-memory", "add --json -   # then paste a README's JSON"),
     ),
     (SERVERS, "remove", "editing:remove", ("remove memory", "remove memory --dry-run")),

@@ -3,9 +3,8 @@
 Decides what of a definition a person is shown, and in which order: every text in it that a model may be shown.
 """
 
-import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,101 +13,19 @@ import typer
 from search_mcp.catalog.rendering import full_definition
 from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, inventory
-from search_mcp.cli.differences import leaves, written
 from search_mcp.cli.options import Options, takes
+from search_mcp.cli.other_texts import other_texts
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.gateway.own_tool_definitions import existing
 from search_mcp.model.errors import NotRunning, ToolNotFound
-from search_mcp.model.visible import one_line, visible, wholly_visible
+from search_mcp.model.visible import one_line
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields
 
 _MOST_OTHERS = 1000
 """Other texts of one tool that are shown."""
-_PLAIN_TEXTS = frozenset(
-    {"", "string", "number", "integer", "boolean", "object", "array", "null", "required", "optional", "forbidden"}
-)
-"""Texts that say nothing but a type."""
-_DIALECTS = ("http://json-schema.org/", "https://json-schema.org/")
-_KEYWORDS = frozenset(
-    {
-        "name",
-        "title",
-        "description",
-        "inputSchema",
-        "outputSchema",
-        "annotations",
-        "readOnlyHint",
-        "destructiveHint",
-        "idempotentHint",
-        "openWorldHint",
-        "execution",
-        "taskSupport",
-        "icons",
-        "src",
-        "mimeType",
-        "sizes",
-        "theme",
-        "_meta",
-        "$schema",
-        "$id",
-        "$ref",
-        "$defs",
-        "definitions",
-        "type",
-        "properties",
-        "required",
-        "items",
-        "prefixItems",
-        "additionalItems",
-        "additionalProperties",
-        "patternProperties",
-        "propertyNames",
-        "enum",
-        "const",
-        "default",
-        "examples",
-        "format",
-        "pattern",
-        "minimum",
-        "maximum",
-        "exclusiveMinimum",
-        "exclusiveMaximum",
-        "multipleOf",
-        "minLength",
-        "maxLength",
-        "minItems",
-        "maxItems",
-        "uniqueItems",
-        "minContains",
-        "maxContains",
-        "minProperties",
-        "maxProperties",
-        "contains",
-        "anyOf",
-        "oneOf",
-        "allOf",
-        "not",
-        "if",
-        "then",
-        "else",
-        "dependentRequired",
-        "dependentSchemas",
-        "unevaluatedProperties",
-        "unevaluatedItems",
-        "contentEncoding",
-        "contentMediaType",
-        "readOnly",
-        "writeOnly",
-        "deprecated",
-        "nullable",
-        "$comment",
-        "$anchor",
-    }
-)
-"""Names of members that MCP and JSON Schema give."""
 _UNLIMITED = 1_000_000
 """Characters: a signature that is not cut."""
 
@@ -269,39 +186,6 @@ def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
         terminal.paragraph(text, indent=6, style="dim")
     if len(texts) > _MOST_OTHERS:
         terminal.paragraph(f"{len(texts) - _MOST_OTHERS:,} more; --json shows them", indent=2)
-
-
-def other_texts(definition: Fields, shown: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Give every text of a definition that is not among those shown, by path; names of members are texts, too."""
-    # A text with control characters is shown without them first, and here with all that it holds.
-    seen = {" ".join(text.split()) for text in shown if wholly_visible(text) == visible(text)}
-    everything = "\n".join(seen)
-    for member, raw in definition.items():
-        value = payload.value(raw)
-        if value is None and bytes(raw) != b"null":  # nested too deeply to be taken apart
-            yield member, wholly_visible(bytes(raw).decode("utf-8", "replace"))
-            continue
-        for path, leaf in leaves(value, member):
-            if path != "name" and not (_is_shown(path, leaf, everything) and _has_known_names(path, everything)):
-                yield path, written(leaf)
-
-
-def _is_shown(path: str, leaf: object, everything: str) -> bool:
-    """Whether a value is among what is shown, or no text."""
-    if isinstance(leaf, list):
-        return all(_is_shown(path, each, everything) for each in leaf)
-    text = " ".join(leaf.split()) if isinstance(leaf, str) else ""
-    is_plain = text in _PLAIN_TEXTS or (path.endswith(".$schema") and text.startswith(_DIALECTS))
-    return is_plain or text in everything
-
-
-def _has_known_names(path: str, everything: str) -> bool:
-    """Whether every name in a path is one of JSON Schema or MCP, or shown."""
-    names = re.findall(r'"[^"]*"|[^.\[\]]+', path)
-    return all(
-        name in _KEYWORDS or name.isdecimal() or name.strip('"') in everything or f'"{name}"' in everything
-        for name in names
-    )
 
 
 def example(tool: Described) -> str:

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.cli import consent, warming
-from search_mcp.cli.editing import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
+from search_mcp.cli.own_file import bridged, command_to_check, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
 from search_mcp.clients import difference, found, merging, storage

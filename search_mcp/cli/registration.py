@@ -15,8 +15,8 @@ import typer
 
 from search_mcp.cli import consent, warming
 from search_mcp.cli.counting import enumerated
-from search_mcp.cli.editing import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.options import Options, takes
+from search_mcp.cli.own_file import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.problem import FINE, WRONG, Misuse
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
 from search_mcp.clients import command, difference, found, installation, merging, storage

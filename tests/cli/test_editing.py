@@ -15,8 +15,8 @@ from real.processes import VARIABLE
 
 from cli.conftest import COMMAND, SECONDS, Place
 from cli.test_commands import is_one_sentence
-from search_mcp.cli import editing
-from search_mcp.cli.editing import in_turn
+from search_mcp.cli import own_file
+from search_mcp.cli.own_file import in_turn
 from search_mcp.cli.problem import Problem
 from search_mcp.clients import bridge
 from search_mcp.config import jsonc
@@ -347,9 +347,9 @@ def waits_for(run: Run, echoes: list[str]) -> None:
 
 PATIENT_AND_SAYS_WHEN_IT_ASKS = f"""
 import os, sys
-from search_mcp.cli import editing
+from search_mcp.cli import own_file
 
-editing.PATIENCE_SECONDS = {SECONDS}
+own_file.PATIENCE_SECONDS = {SECONDS}
 
 def listen(event, args):
     if event == "import" and args[0].startswith("filelock"):  # which nothing but a lock needs
@@ -389,6 +389,6 @@ def test_commands_edit_one_after_the_other(place: Place, config: Path) -> None:
 def test_an_edit_that_never_ends_keeps_no_other_waiting_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(editing, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(own_file, "PATIENCE_SECONDS", 0.0)
     with in_turn(), pytest.raises(Problem, match="another search-mcp is in the midst of an edit; wait"), in_turn():
         pass

@@ -1,0 +1,149 @@
+"""`add`: one more server in the configuration file, from a command, a URL or pasted JSON."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from search_mcp.cli import consent
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
+from search_mcp.cli.problem import FINE, Misuse
+from search_mcp.clients import bridge, found, merging
+from search_mcp.clients.found import Server
+from search_mcp.clients.merging import ROOT, Merged
+from search_mcp.clients.storage import File
+
+
+@takes("config", "dry_run", "debug")
+def add(
+    options: Options,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Name of the server.")] = None,
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[-- COMMAND ARGS...]", help="The command that starts the server, after --.", show_default=False
+        ),
+    ] = None,
+    env: Annotated[
+        list[str] | None, typer.Option("--env", "-e", metavar="KEY=VALUE", help="Environment variable for the server.")
+    ] = None,
+    cwd: Annotated[str | None, typer.Option("--cwd", metavar="PATH", help="Working directory of the server.")] = None,
+    json_entry: Annotated[
+        str | None,
+        typer.Option(
+            "--json", metavar="JSON", help="""Paste a server's JSON, e.g. '{"mcpServers": {...}}'; - = stdin."""
+        ),
+    ] = None,
+    header: Annotated[
+        list[str] | None, typer.Option("--header", "-H", metavar="NAME:VALUE", help="Header for a remote server.")
+    ] = None,
+    transport: Annotated[
+        str | None, typer.Option("--transport", metavar="http|sse", help="Transport of a remote server.")
+    ] = None,
+) -> int:
+    """Add a server to the config file: the command that starts it, or the address of a remote one."""
+    if json_entry is not None:
+        if command or env or cwd or header or transport:
+            raise Misuse("--json says all there is to say", "leave the command and the other options out")
+        servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
+    else:
+        servers = [_typed(name, command or [], env or [], cwd, header or [], transport)]
+    return _add(options, servers, [] if name is None else [name])
+
+
+@in_turn()
+def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> int:
+    screen, file = options.screen, own_file(options)
+    _refuse_taken_names(servers, file)
+    changed, merged = merging.merge(file.document, servers, chosen)
+    for each in merged:
+        if each.result == "skipped":
+            raise Misuse(f"{each.server.name or 'that'} is no server: {each.notes[0]}")
+    if not merged:
+        raise Misuse("that holds no server but search-mcp itself", "add the servers it is to run")
+    for each in merged:
+        if each.result == "added":
+            consent.show(each.name, changed.members((ROOT, each.name)), screen)
+    save(file, changed, options)
+    for each in merged:
+        if each.result == "present":
+            screen.text(f"{each.server.name} is already there{_under_another_name(each)}.")
+        elif each.result == "added":
+            added = "Would add" if options.dry_run else "Added"
+            screen.text(f"{added} {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")
+        for note in each.notes:
+            screen.warning(f"{each.server.name}: {note}")
+    tell_of_bridges(bridged(file.document, changed), screen)
+    return FINE
+
+
+def _under_another_name(merged: Merged) -> str:
+    return f", as {merged.name}" if merged.name != merged.server.name else ""
+
+
+def _typed(
+    name: str | None,
+    command: Sequence[str],
+    env: Sequence[str],
+    cwd: str | None,
+    headers: Sequence[str],
+    transport: str | None,
+) -> Server:
+    usage = "write search-mcp add NAME -- COMMAND ARGS..., search-mcp add NAME URL, or --json"
+    if name is None or not command:
+        raise Misuse("a server needs a name and a command or an address", usage)
+    entry: dict[str, object]
+    if bridge.is_address(command[0]):
+        entry = _remote(command, headers, transport)
+    elif headers or transport:
+        raise Misuse("--header and --transport are for a remote server", "write its address for the command")
+    else:
+        entry = {"command": command[0]}
+        if command[1:]:
+            entry["args"] = list(command[1:])
+    variables = dict(_variable(pair) for pair in env)
+    if variables:
+        entry["env"] = variables
+    if cwd is not None:
+        # In the file, what is relative is relative to the file.
+        entry["cwd"] = cwd if cwd.startswith(("~", "$")) else str(Path(cwd).absolute())
+    return found.typed(name, entry)
+
+
+def _remote(command: Sequence[str], headers: Sequence[str], transport: str | None) -> dict[str, object]:
+    address, *rest = command
+    if rest:
+        raise Misuse(
+            f"{address} is the address of a remote server, which takes no arguments", "write --header NAME:VALUE"
+        )
+    if transport not in (None, "http", "sse"):
+        raise Misuse(f"there is no transport {transport!r}", "it is http or sse")
+    return {"url": address, "type": transport, "headers": dict(_header(pair) for pair in headers)}
+
+
+def _header(pair: str) -> tuple[str, str]:
+    name, sign, value = pair.partition(":")
+    if not name.strip() or not sign:
+        raise Misuse(
+            "--header wants NAME:VALUE", "--header 'Authorization: Bearer ${TOKEN}' takes it from the environment"
+        )
+    return name.strip(), value.strip()
+
+
+def _variable(pair: str) -> tuple[str, str]:
+    key, sign, value = pair.partition("=")
+    if not key or not sign:
+        raise Misuse("--env wants KEY=VALUE", "--env KEY='${KEY}' takes it from the environment")
+    return key, value
+
+
+def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
+    present = file.document.members((ROOT,))
+    for each in servers:
+        if not each.name:
+            raise Misuse("that server has no name", "write search-mcp add NAME --json ...")
+        if each.name in present and not merging.is_same(each, present[each.name]):
+            raise Misuse(f"there is a server {each.name} already", "remove it first, or call this one something else")

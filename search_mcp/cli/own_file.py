@@ -1,0 +1,93 @@
+"""The configuration file that a command edits.
+
+Decides which file is edited, that commands edit one after the other, and what is reported of every edit.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from search_mcp import files
+from search_mcp.cli import consent
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import Problem
+from search_mcp.cli.terminal import Terminal
+from search_mcp.clients import bridge, difference, entries, storage
+from search_mcp.clients.document import Document
+from search_mcp.clients.merging import ROOT
+from search_mcp.clients.storage import File
+from search_mcp.config import location
+from search_mcp.folders import state_folder
+from search_mcp.model.errors import for_shell
+
+PATIENCE_SECONDS = 10.0
+"""How long another command may be at its edit, which takes milliseconds: it was stopped in the midst of it."""
+
+
+@contextlib.contextmanager
+def in_turn() -> Iterator[None]:
+    """Edit when no other command does: of two that read the same, one edit would be lost.
+
+    Raises:
+        Problem: another goes on and on.
+    """
+    with contextlib.ExitStack() as turn:
+        try:
+            turn.enter_context(files.locked(state_folder() / "edits.lock", PATIENCE_SECONDS))
+        except TimeoutError as exc:
+            raise Problem("another search-mcp is in the midst of an edit", "wait until it is done, or end it") from exc
+        yield
+
+
+def own_file(options: Options) -> File:
+    """Read the configuration for editing: the one that is named, else the user's own, which may not be there yet.
+
+    Skips a file in the current folder, with a note: it may be shared, and edits may hold secrets.
+
+    Raises:
+        ConfigError: it cannot be read, or it is no JSON.
+    """
+    path = location.places(options.config, os.environ)[-1]
+    if (other := location.unused(options.config, os.environ, path)) is not None:
+        options.screen.note(f"{other} is not changed; --config names it if it is meant.")
+    return storage.load(path, "jsonc")
+
+
+def command_to_check(options: Options, path: Path) -> str:
+    """Write the command that checks the edited file, with `--config` where commands would read another file."""
+    read = next((place for place in location.places(options.config, os.environ) if place.is_file()), path)
+    if read == path and options.config is None:
+        return "search-mcp check"
+    return f"search-mcp check --config {for_shell(str(path))}"
+
+
+def save(file: File, changed: Document, options: Options) -> None:
+    """Write an edited file, or show what would be written.
+
+    Raises:
+        ConfigError: it is not as it was read any more, or it cannot be written.
+    """
+    if changed == file.document:
+        return
+    if options.dry_run:
+        options.screen.text(difference.unified(file.document, changed))
+        return
+    consent.accept_written(file, changed, options)
+    file.save(changed)
+
+
+def bridged(before: Document, after: Document) -> list[str]:
+    """Name the servers that an edit lets run through mcp-remote."""
+    present = before.members((ROOT,))
+    return [
+        name
+        for name, entry in after.members((ROOT,)).items()
+        if entries.is_bridge(entry) and not entries.is_bridge(present.get(name))
+    ]
+
+
+def tell_of_bridges(names: Sequence[str], screen: Terminal) -> None:
+    if names:
+        runs = "runs" if len(names) == 1 else "run"
+        screen.note(f"{', '.join(names)}: {runs} through {bridge.ABOUT}.")
