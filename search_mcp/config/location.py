@@ -172,7 +172,7 @@ def _is_trusted(path: Path) -> bool:
 def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
     """Return the configuration in the current folder, if there is one and another file is used.
 
-    A copy of the example that search-mcp ships does not count: every checkout of search-mcp has one.
+    A copy of the example that search-mcp ships counts only in the checkout that search-mcp runs from.
     """
     if explicit or variables.get(FILE_VARIABLE):
         return None
@@ -180,9 +180,9 @@ def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Pa
     if folder is None:
         return None
     path = folder / "config" / FILE_NAME
-    if not _is_there(path) or real_path(path) == real_path(used) or _is_copy(path, shipped()):
+    if not _is_there(path) or real_path(path) == real_path(used):
         return None
-    return path
+    return path if _is_own_checkout(folder) or not _is_copy(path, shipped()) else None
 
 
 def shipped() -> Path:
