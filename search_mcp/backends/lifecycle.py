@@ -6,16 +6,8 @@ new state. A pair that is not in the table is a bug and raises.
 
 import enum
 
+from search_mcp.model.names import State
 from search_mcp.wire.structs import Struct
-
-
-class State(enum.Enum):
-    STOPPED = "stopped"
-    STARTING = "starting"
-    READY = "ready"
-    BACKING_OFF = "backing off"
-    FAILED = "failed"
-    STOPPING = "stopping"
 
 
 class Event(enum.Enum):

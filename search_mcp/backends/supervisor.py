@@ -18,7 +18,7 @@ from search_mcp.backends import lifecycle
 from search_mcp.backends.connection import Connection
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.known_lists import KnownLists
-from search_mcp.backends.lifecycle import Event, State
+from search_mcp.backends.lifecycle import Event
 from search_mcp.backends.process.launching import Command, is_program
 from search_mcp.backends.process.stderr_log import file_name
 from search_mcp.backends.process.variables import child_environment, find_program, missing_program
@@ -29,7 +29,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.dialects.back.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
 from search_mcp.model.calls import Call, Later
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
-from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, ServerCapabilities, StateChanged, Status
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import NOTHING, SENT_REQUESTS, Cancel, Reason
@@ -103,7 +103,7 @@ class Supervisor:
         failure = self._known.failure if self._state is State.STOPPED else None
         return Status(
             self.name,
-            self._state.value,
+            self._state,
             self._reason or (failure.reason if failure is not None else None),
             retry_after,
             self._known.capabilities,
@@ -210,7 +210,7 @@ class Supervisor:
         if call.action is Action.CALL_TOOL and self._world.last_uses is not None:
             self._world.last_uses.note(self._config, self._world.file_queue)
         if self._life is not None and self._life.dialect is not None and self._life.child.is_congested():
-            call.reply(NotRunning(self.name, self._state.value, "it does not read its input, and much waits already"))
+            call.reply(NotRunning(self.name, self._state, "it does not read its input, and much waits already"))
             return NOTHING
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
         if seconds is None and at_most is None:
@@ -222,7 +222,7 @@ class Supervisor:
     def _late(self, waiting: "dict[_Held, None]", call: Call, how: str) -> WireError:
         """The error for a call whose time is up: nothing has run if it still waits here."""
         if any(held.call is call for held in waiting):
-            return NotRunning(self.name, self._state.value, self._reason or how)
+            return NotRunning(self.name, self._state, self._reason or how)
         return Lost(self.name, how)
 
     def _pass_on(self, call: Call, target: str) -> Cancel:
@@ -232,7 +232,7 @@ class Supervisor:
             return self._start(dialect, call, target)
         held = _Held(call, target)
         if len(self._held) >= SENT_REQUESTS:
-            call.reply(NotRunning(self.name, self._state.value, f"{SENT_REQUESTS} calls wait for it already"))
+            call.reply(NotRunning(self.name, self._state, f"{SENT_REQUESTS} calls wait for it already"))
             return NOTHING
         waiting = self._held  # a successor takes it over as it is
         waiting[held] = None

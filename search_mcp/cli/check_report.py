@@ -11,7 +11,7 @@ from search_mcp.cli.findings import Examination, Finding, duration
 from search_mcp.cli.problem import short_reason
 from search_mcp.cli.start_remedies import RUN_IT
 from search_mcp.cli.terminal import Terminal
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 
 _HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")
 _NUMBERS = _HEADINGS[3:]
@@ -46,7 +46,7 @@ def _table(findings: Sequence[Finding], *, is_detailed: bool) -> tuple[Sequence[
     used = [*range(5), *(5 + n for n, kind in enumerate([*Kind][1:]) if any(each.counts[kind] for each in findings))]
     rows: list[Sequence[str]] = []
     for each in findings:
-        if each.status.state == "ready":
+        if each.status.state is State.READY:
             row = _row(each)
             rows.append([row[position] for position in used])
             continue
@@ -65,7 +65,7 @@ def _row(ready: Finding) -> Sequence[str]:
 
 
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
-    failed = [each for each in findings if each.status.state == "failed"]
+    failed = [each for each in findings if each.status.state is State.FAILED]
     if failed and not is_detailed:
         yield "search-mcp check NAME shows all that a server wrote."
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]

@@ -22,6 +22,7 @@ from search_mcp.cli.session import run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config
 from search_mcp.folders import trust_folder
+from search_mcp.model.names import State
 
 
 @takes("config", "client", "as_json", "debug")
@@ -87,7 +88,7 @@ def _accepting(wanted: Sequence[Wanted], found: Examination) -> dict[str, list[O
     """
     servers = {each.server.name for each in wanted}
     for finding in found.findings:
-        if finding.name in servers and finding.status.state != "ready":
+        if finding.name in servers and finding.status.state is not State.READY:
             why = short_reason(finding.reason or finding.status.reason or finding.state)
             raise Problem(f"{finding.name}: nothing was accepted, because it could not be listed ({why})")
     return acceptance.chosen(wanted, {finding.name: finding.differences for finding in found.findings})

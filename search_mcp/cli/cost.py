@@ -15,6 +15,7 @@ from search_mcp.catalog.rendering import full_definition, light_definition
 from search_mcp.cli.session import Session
 from search_mcp.cli.tokenizer import Tokenizer
 from search_mcp.gateway.own_tool_definitions import SEARCH, definitions
+from search_mcp.model.names import State
 from search_mcp.search.analysis import words
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
@@ -99,7 +100,7 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
         by_mode = {mode: _count(tokenizer, [each for item in items for each in listed(item, mode)]) for mode in MODES}
         return ServerCost(server, len(items), by_mode)
 
-    servers = [cost(status.server) for status in session.statuses() if status.state in ("ready", "remembered")]
+    servers = [cost(status.server) for status in session.statuses() if status.state in (State.READY, State.REMEMBERED)]
     profile = session.audience.profile
     is_whole = profile.reads_later_lists is not False
     instructions = [

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-_STATES = ("ready", "remembered", "unknown", "held", "failed", "off")
+from search_mcp.model.names import State
+
+_STATES = (State.READY, State.REMEMBERED, State.UNKNOWN, State.HELD, State.FAILED, "off")
 MOST_NAMED = 4
 """Names in a sentence, before the rest is only counted."""
 

@@ -31,6 +31,7 @@ from search_mcp.clients.command import SAFELY
 from search_mcp.config import location
 from search_mcp.dialects.names import MODERN
 from search_mcp.gateway.own_tool_definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
+from search_mcp.model.names import State
 from search_mcp.wire.messages import INVALID_PARAMS
 
 TIME: Final = "time.get_current_time"
@@ -113,7 +114,7 @@ class _Tour:
         theirs = [tool for tool in listed if tool.name not in NAMES]
         self._expect(any(tool.name == SEARCH for tool in listed), "the list lacks our own tools")
         self.names = [tool.name for tool in theirs] or await self._unlisted_names()
-        failed = [f"{name} is {state}" for name, state in states.items() if state in ("failed", "backing off")]
+        failed = [f"{name} is {state}" for name, state in states.items() if state in (State.FAILED, State.BACKING_OFF)]
         self._expect(self.names != [], f"no server has any tools ({', '.join(failed) or 'none is enabled'})")
         light = (
             ", each a name and a sentence," if not any(tool.input_schema.get("properties") for tool in theirs) else ""
@@ -135,7 +136,7 @@ class _Tour:
             listed = (await self.client.list_tools()).tools
             answer = await self._ask(LIST_SERVERS, {})
             states = {server["name"]: server["state"] for server in answer["servers"]}
-            if TIME in [tool.name for tool in listed] or "starting" not in states.values():
+            if TIME in [tool.name for tool in listed] or State.STARTING not in states.values():
                 break
         return listed, states
 

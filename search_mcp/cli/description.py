@@ -20,6 +20,7 @@ from search_mcp.cli.session import Session, owners
 from search_mcp.cli.terminal import Terminal
 from search_mcp.gateway.own_tool_definitions import existing
 from search_mcp.model.errors import NotRunning, ToolNotFound
+from search_mcp.model.names import State
 from search_mcp.model.visible import one_line
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields
@@ -119,7 +120,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Say why there is no such tool: its server may have failed."""
     for status in session.needed_for(name):
-        if status.state in ("failed", "held", "starting", "disabled"):
+        if status.state in (State.FAILED, State.HELD, State.STARTING, State.DISABLED):
             return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
     if (refusal := session.catalog.why_hidden(name)) is not None:
         return of_call(refusal, name, session.config.servers)

@@ -17,7 +17,7 @@ from search_mcp.cli.findings import Examination, Finding, shown_state
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 
 _LONG_WAIT_SECONDS = 5.0
@@ -62,9 +62,9 @@ async def _settled(session: Session, terminal: Terminal, names: Sequence[str]) -
 
 def _line(session: Session, status: Status, seconds: float) -> tuple[str, str, str]:
     """Return a server's line on the screen: its name, state and details."""
-    if status.state == "starting" or (status.state == "ready" and not session.has_listed(status.server)):
+    if status.state is State.STARTING or (status.state is State.READY and not session.has_listed(status.server)):
         return status.server, "starting", f"{seconds:.0f} s"
-    if status.state == "ready":
+    if status.state is State.READY:
         return status.server, status.state, counted(_count(session.catalog, Kind.TOOLS, status.server), "tool")
     return status.server, shown_state(status.state), status.reason or ""
 
@@ -126,7 +126,7 @@ def _finding(
     changes: Sequence[str],
     differences: Sequence[Open],
 ) -> Finding:
-    catalog, is_ready = session.catalog, status.state == "ready"
+    catalog, is_ready = session.catalog, status.state is State.READY
     known = [kind for kind in Kind if is_ready and catalog.is_known(config.name, kind)]
     silent = [f"it did not list its {kind.value} in time" for kind in Kind if is_ready and kind not in known]
     refused = [
@@ -140,8 +140,8 @@ def _finding(
         status,
         {kind: _count(catalog, kind, config.name) for kind in Kind},
         (*silent, *refused, *held, *problems),
-        start_remedies.of_failed(config) if status.state == "failed" else None,
-        status.state == "disabled" or (is_ready and not silent),
+        start_remedies.of_failed(config) if status.state is State.FAILED else None,
+        status.state is State.DISABLED or (is_ready and not silent),
         fitness.of_start(status),
         tuple(changes),
         tuple(differences),

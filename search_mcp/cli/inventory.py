@@ -18,7 +18,7 @@ from search_mcp.cli.session import Session, recall, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.model.errors import for_shell
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 
 REMEMBERING_SECONDS = 10.0
@@ -38,12 +38,12 @@ def look(options: Options, config: Config, at: Callable[[Session], _Answer]) -> 
     def remembered(session: Session) -> tuple[list[Status], _Answer | None]:
         standings = session.statuses()
         states = {status.state for status in standings}
-        return standings, at(session) if "remembered" in states or "unknown" not in states else None
+        return standings, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
 
     standings, found = recall(config, options.profile, remembered)
     if found is not None:
         return found
-    unknown = {status.server for status in standings if status.state == "unknown"}
+    unknown = {status.server for status in standings if status.state is State.UNKNOWN}
     others = {status.server: status for status in standings if status.server not in unknown}
     work = partial(_settled, options.screen, at)
     return run(only(config, unknown), options.profile, Remembered, work, left_alone=others)
@@ -100,9 +100,9 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
 
 def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
     """Name the servers whose tools are missing, and what to do; return the exit code."""
-    unknown = [status.server for status in failures if status.state == "unknown"]
-    held = [status for status in failures if status.state == "held"]
-    failed = [status for status in failures if status.state not in ("unknown", "held")]
+    unknown = [status.server for status in failures if status.state is State.UNKNOWN]
+    held = [status for status in failures if status.state is State.HELD]
+    failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD)]
     for status in held:
         terminal.note(f"Held: {status.server}: {status.reason}.")
     if unknown:

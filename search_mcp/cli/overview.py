@@ -13,7 +13,7 @@ from search_mcp.cli.problem import FINE, short_reason
 from search_mcp.cli.session import Session, recall
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 
 _HEADINGS = ("Server", "State", "Tools", "Runs")
@@ -69,9 +69,9 @@ def known_servers(session: Session) -> list[Known]:
 def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
-    state = "off" if status.state == "disabled" else status.state
-    reason = status.reason if state == "held" else None
-    if status.reason is not None and state == "failed":
+    state = "off" if status.state is State.DISABLED else status.state
+    reason = status.reason if status.state is State.HELD else None
+    if status.reason is not None and status.state is State.FAILED:
         reason = short_reason(status.reason)
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
     return Known(server.name, state, reason, tools, command_lines.short(server), left_out)

@@ -11,6 +11,7 @@ from search_mcp.catalog.signature import signature
 from search_mcp.catalog.suggest import nearest
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, for_shell
+from search_mcp.model.names import State
 from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2
@@ -114,9 +115,9 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
 
 
 def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
-    if error.state == "disabled":
+    if error.state is State.DISABLED:
         return disabled(server)
-    if error.state == "held":
+    if error.state is State.HELD:
         return Problem(f"{error.what}: {error.reason}")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")

@@ -32,7 +32,7 @@ from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.engine import Aggregate
 from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
-from search_mcp.model.names import Action, Era, Kind
+from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import Opening, ServerFacts, Status
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
@@ -133,13 +133,13 @@ class Session:
         return [self._left_alone.get(each.server) or self._of_command(each) for each in self._router.statuses()]
 
     def _of_command(self, status: Status) -> Status:
-        if status.state in ("ready", "disabled", "held"):
+        if status.state in (State.READY, State.DISABLED, State.HELD):
             return status
-        if status.state == "stopped" and self.has_listed(status.server):
-            return altered(status, state="remembered")
+        if status.state is State.STOPPED and self.has_listed(status.server):
+            return altered(status, state=State.REMEMBERED)
         if status.reason is not None:
-            return altered(status, state="failed")
-        return altered(status, state="starting" if self._runs else "unknown")
+            return altered(status, state=State.FAILED)
+        return altered(status, state=State.STARTING if self._runs else State.UNKNOWN)
 
     def needed_for(self, tool: str) -> list[Status]:
         """Return the status of the servers whose prefix a name begins with."""
@@ -148,14 +148,18 @@ class Session:
 
     def failures(self) -> list[Status]:
         """Return the status of the enabled servers whose tools are missing."""
-        return [status for status in self.statuses() if status.state in ("failed", "held", "starting", "unknown")]
+        return [
+            status
+            for status in self.statuses()
+            if status.state in (State.FAILED, State.HELD, State.STARTING, State.UNKNOWN)
+        ]
 
     def awaited(self) -> str:
         """Return a line about the servers that are awaited."""
         missing = [
             status.server
             for status in self.statuses()
-            if status.state == "starting" or (status.state == "ready" and not self.has_listed(status.server))
+            if status.state is State.STARTING or (status.state is State.READY and not self.has_listed(status.server))
         ]
         return f"starting {', '.join(missing)}" if missing else "starting"
 

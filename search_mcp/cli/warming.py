@@ -17,7 +17,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import bridge
 from search_mcp.config import location
 from search_mcp.model.errors import ConfigError
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 
 NO_SERVERS = "There are no servers yet: run `search-mcp import`, or `search-mcp add NAME -- COMMAND`."
 
@@ -38,7 +38,7 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
         screen.note(NO_SERVERS)
     screen.conceal(config.secrets)
     unknown = recall(
-        config, None, lambda session: {each.server for each in session.statuses() if each.state == "unknown"}
+        config, None, lambda session: {each.server for each in session.statuses() if each.state == State.UNKNOWN}
     )
     bridges = {each.name for each in config.servers if bridge.is_bridge(each.args)}
     new = {name for name in unknown - bridges if among is None or name in among}

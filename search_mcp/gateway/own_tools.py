@@ -32,7 +32,7 @@ from search_mcp.gateway.own_tool_definitions import (
     existing,
 )
 from search_mcp.model.errors import short_reason
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.visible import indented, one_line, quoted, visible_json
 from search_mcp.wire import payload, structs
@@ -57,7 +57,7 @@ LONGEST_REASON = 120
 """Characters of the reason why one does not run."""
 NOTHING_CLEAR = "No tool of the connected servers clearly does this"
 NOTHING_FITS = f"{NOTHING_CLEAR}; nearest:"
-_RUNNING = frozenset({"ready", "remembered", "stopped", "stopping", "disabled"})
+_RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
 """States of servers whose tools can be called, or that the user switched off."""
 MOST_NAMED = 50
 """Servers an answer names when it says which there are."""
@@ -249,15 +249,15 @@ class OwnTools:
             down = [status for status in statuses if self._is_down(status)]
         else:
             asked = [status for status in statuses if status.server == server]
-            down = [status for status in asked if status.state == "disabled" or self._is_down(status)]
+            down = [status for status in asked if status.state is State.DISABLED or self._is_down(status)]
         why = _reason if server is None else _whole_reason
         named = [f"{status.server[:LONGEST_NAME]} ({why(status)})" for status in down[:MOST_DOWN]]
         return ", ".join([*named, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
 
     def _is_down(self, status: Status) -> bool:
-        if status.state == "starting":
+        if status.state is State.STARTING:
             return not self._catalog.is_known(status.server, Kind.TOOLS)
-        return status.state not in _RUNNING or (status.state == "stopped" and status.reason is not None)
+        return status.state not in _RUNNING or (status.state is State.STOPPED and status.reason is not None)
 
     def _nothing_found(
         self, query: str, server: str | None, servers: Sequence[str], missing: str, shown: ShownNames
@@ -327,7 +327,7 @@ class OwnTools:
     def _why_down(self, name: str) -> dict[str, Any]:
         for status in self._statuses():
             if fold(name).startswith(f"{fold(status.server)}_") and (
-                status.state == "disabled" or self._is_down(status)
+                status.state is State.DISABLED or self._is_down(status)
             ):
                 return {"notRunning": f"{status.server[:LONGEST_NAME]} ({_reason(status)})"}
         return {}
@@ -345,7 +345,7 @@ class OwnTools:
                 server["description"] = self._facts[status.server].description
             if status.reason is not None:
                 server["lastError"] = status.reason
-            elif status.state == "stopped":
+            elif status.state is State.STOPPED:
                 server["note"] = "not started yet: a call starts it"
             if status.command is not None:
                 server["command"] = status.command
@@ -495,12 +495,12 @@ def _within(results: Iterable[_Result], count: int) -> tuple[list[_Result], int]
 
 def _whole_reason(status: Status) -> str:
     """Say the same with what the server wrote itself, to whoever asked for this very server."""
-    return short_reason(status.reason) if status.reason and status.state != "starting" else _reason(status)
+    return short_reason(status.reason) if status.reason and status.state is not State.STARTING else _reason(status)
 
 
 def _reason(status: Status) -> str:
     """Say in one bounded line why a server does not run."""
-    if status.state == "starting":
+    if status.state is State.STARTING:
         return "still starting, search again in a few seconds"
     # Without what the server wrote itself: text of an untrusted program does not belong into every answer.
     what, _, _ = (status.reason or status.state).partition("; its last words: ")

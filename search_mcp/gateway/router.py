@@ -38,7 +38,7 @@ from search_mcp.model.errors import (
     ToolNotFound,
     short_reason,
 )
-from search_mcp.model.names import Action, Kind
+from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import (
     Backend,
     ElicitationComplete,
@@ -63,8 +63,7 @@ COALESCE_SECONDS = 0.05
 """How long changes are gathered before a client is told: a server that starts changes several lists."""
 MOST_LOGGED = 20
 """How many problems of one server's lists are logged at a time; of the others only the number is."""
-FAILED, HELD = "failed", "held"
-ENDED_STATES = frozenset({"backing off", FAILED, "disabled", HELD})
+ENDED_STATES = frozenset({State.BACKING_OFF, State.FAILED, State.DISABLED, State.HELD})
 """States in which a backend has no list to wait for."""
 
 
@@ -141,8 +140,8 @@ class Router:
         if backend is None:
             config = self._configs[server]
             if config.enabled and config.held is not None:
-                return Status(server, HELD, config.held, command=command_line(config))
-            return Status(server, "disabled", "it is disabled in the configuration")
+                return Status(server, State.HELD, config.held, command=command_line(config))
+            return Status(server, State.DISABLED, "it is disabled in the configuration")
         return backend.status
 
     # What front dialects ask
@@ -396,7 +395,7 @@ class Router:
         owners = list(self._prefixed(call.target, kind))
         for server, own in owners:
             status = self._status(server)
-            if status.state in ENDED_STATES and status.state != FAILED:
+            if status.state in ENDED_STATES and status.state is not State.FAILED:
                 raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
             if own in self._catalog.withheld(server, kind):
                 raise self._catalog.why_withheld(server, kind, own, call.target)
@@ -405,7 +404,7 @@ class Router:
             if kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):
                 raise HiddenByReadOnly(call.target, server)
             is_known = self._catalog.is_known(server, kind)
-            if self._catalog.is_unlistable(server, kind) or (status.state == FAILED and not is_known):
+            if self._catalog.is_unlistable(server, kind) or (status.state is State.FAILED and not is_known):
                 # Its list cannot be had, or only by starting it again: it is asked, and answers for itself.
                 if kind is Kind.TOOLS:
                     return self._call_listed(call, Item(server, own, server, own, {}))
@@ -558,7 +557,8 @@ class Router:
             self._presentation.note_partial()
         items = self._presentation.show(kind, viewer)
         filling = any(
-            not self._catalog.is_known(server, kind) and self._status(server).state not in (FAILED, "disabled")
+            not self._catalog.is_known(server, kind)
+            and self._status(server).state not in (State.FAILED, State.DISABLED)
             for server in self._enabled
         )
         return Listing(items, Freshness() if filling else self._catalog.freshness(kind))
@@ -566,7 +566,7 @@ class Router:
     def _is_without_tools(self, server: str) -> bool:
         """Whether a server that runs, or may yet, has no list of tools here."""
         is_listed = self._catalog.is_known(server, Kind.TOOLS) and not self._catalog.is_unlistable(server, Kind.TOOLS)
-        return not is_listed and self._status(server).state != FAILED
+        return not is_listed and self._status(server).state is not State.FAILED
 
     def _may_come(self, server: str, kind: Kind) -> bool:
         """Whether a list is not known and may still be."""

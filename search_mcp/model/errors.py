@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
+from search_mcp.model.names import State
 from search_mcp.wire.errors import BACKEND_ERROR, SearchMcpError, WireError
 from search_mcp.wire.messages import INVALID_PARAMS
 from search_mcp.wire.structs import UNSET, ErrorObject
@@ -216,7 +217,7 @@ class NotRunning(WireError):
 
     code = BACKEND_ERROR
 
-    def __init__(self, server: str, state: str, reason: str | None, retry_after_seconds: float | None = None):
+    def __init__(self, server: str, state: State, reason: str | None, retry_after_seconds: float | None = None):
         super().__init__(server, state, reason, retry_after_seconds)
         self.server, self.state, self.reason = server, state, reason
         self.retry_after_seconds = retry_after_seconds
@@ -231,11 +232,11 @@ class NotRunning(WireError):
 
     @property
     def _remedy(self) -> str:
-        if self.state == "disabled":
+        if self.state is State.DISABLED:
             return f"The user can switch it on with `search-mcp enable {for_shell(self.server)}`"
         if self.retry_after_seconds is not None:
             return f"It is started again in {max(1, math.ceil(self.retry_after_seconds))} s; call again then"
-        if self.state == "failed":
+        if self.state is State.FAILED:
             return "When that is repaired, call again: a call starts it once more"
         return "Call again in a few seconds" if self.state in _PASSING_STATES else ""
 
@@ -316,7 +317,7 @@ class BackendToolError(WireError):
         return data
 
 
-_PASSING_STATES: Final = frozenset({"starting", "ready", "stopping", "stopped"})
+_PASSING_STATES: Final = frozenset({State.STARTING, State.READY, State.STOPPING, State.STOPPED})
 """States in which a server may take calls again soon."""
 
 

@@ -1,4 +1,4 @@
-"""Enumerations: eras, kinds of lists, actions and questions."""
+"""Enumerations: eras, states of servers, kinds of lists, actions and questions."""
 
 import enum
 
@@ -20,6 +20,26 @@ class Era(_Word):
     @property
     def other(self) -> "Era":
         return Era.LEGACY if self is Era.MODERN else Era.MODERN
+
+
+class State(enum.StrEnum):
+    """The state of a server, as people and models read it."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    READY = "ready"
+    BACKING_OFF = "backing off"
+    """It ended or did not start, and is started again after a delay."""
+    FAILED = "failed"
+    STOPPING = "stopping"
+    DISABLED = "disabled"
+    """It is switched off in the configuration."""
+    HELD = "held"
+    """It is not started until the user accepts its command."""
+    REMEMBERED = "remembered"
+    """It does not run, and its lists are cached; for commands."""
+    UNKNOWN = "unknown"
+    """It does not run, and its lists are not cached; for commands."""
 
 
 class Kind(_Word):

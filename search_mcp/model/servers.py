@@ -3,7 +3,7 @@
 from typing import Protocol, TypeAlias
 
 from search_mcp.model.calls import Call, Caller
-from search_mcp.model.names import Era, Kind
+from search_mcp.model.names import Era, Kind, State
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.payload import object_or_empty
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
@@ -78,7 +78,7 @@ class Status(Struct, frozen=True):
     """A backend's state, for people, models and error messages."""
 
     server: str
-    state: str
+    state: State
     reason: str | None = None
     retry_after_seconds: float | None = None
     capabilities: ServerCapabilities | None = None

@@ -7,7 +7,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, Audience, Profile
 from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.names import Era, Kind
+from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerList, Status
 from search_mcp.wire import payload
 
@@ -54,7 +54,7 @@ def test_names_the_user_lets_be_too_long() -> None:
 
 def status(seconds: float) -> Status:
     capabilities = ServerCapabilities("2026-07-28", Era.MODERN, frozenset())
-    return Status("box", "ready", capabilities=capabilities, start_seconds=seconds)
+    return Status("box", State.READY, capabilities=capabilities, start_seconds=seconds)
 
 
 @pytest.mark.parametrize(("seconds", "slow"), [(0.5, None), (5.0, None), (5.1, 5.1)])
@@ -63,7 +63,7 @@ def test_a_slow_start(seconds: float, slow: float | None) -> None:
 
 
 def test_a_server_that_is_not_ready_keeps_nobody_waiting() -> None:
-    assert of_start(Status("box", "failed", "gone")) is None
+    assert of_start(Status("box", State.FAILED, "gone")) is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.names import Era, Kind
+from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
 from search_mcp.wire import payload
 
@@ -35,13 +35,13 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def _ready(name: str, seconds: float, tools: int, *others: int, slow: bool = False) -> Finding:
     capabilities = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset())
     counts = dict(zip(Kind, (tools, *others, 0, 0, 0), strict=False))
-    status = Status(name, "ready", capabilities=capabilities, start_seconds=seconds)
+    status = Status(name, State.READY, capabilities=capabilities, start_seconds=seconds)
     return Finding(_started(name, name), status, counts, (), None, True, seconds if slow else None)
 
 
-def _other(name: str, state: str, reason: str | None = None, remedy: str | None = None) -> Finding:
+def _other(name: str, state: State, reason: str | None = None, remedy: str | None = None) -> Finding:
     return Finding(
-        _started(name, name), Status(name, state, reason), dict.fromkeys(Kind, 0), (), remedy, state == "disabled"
+        _started(name, name), Status(name, state, reason), dict.fromkeys(Kind, 0), (), remedy, state is State.DISABLED
     )
 
 
@@ -61,21 +61,21 @@ FOURTEEN = (
     _ready("postgres", 0.93, 1),
     _other(
         "github",
-        "failed",
+        State.FAILED,
         "it exited with code 125; its last words: docker: Cannot connect to the Docker daemon at "
         "unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information",
         "to see more, run it yourself: docker run -i --rm ghcr.io/github/github-mcp-server",
     ),
     _other(
         "fetch",
-        "failed",
+        State.FAILED,
         "program 'uvxx' was not found on PATH",
         "did you mean uvx? (uvx comes with uv: https://docs.astral.sh/uv)",
     ),
-    _other("sentry", "failed", "it exited with code 1; its last words: Traceback ...\nKeyError: 'SENTRY_TOKEN'"),
-    _other("puppeteer", "starting"),
-    _other("linear", "disabled", "it is disabled in the configuration"),
-    _other("notion", "disabled", "it is disabled in the configuration"),
+    _other("sentry", State.FAILED, "it exited with code 1; its last words: Traceback ...\nKeyError: 'SENTRY_TOKEN'"),
+    _other("puppeteer", State.STARTING),
+    _other("linear", State.DISABLED, "it is disabled in the configuration"),
+    _other("notion", State.DISABLED, "it is disabled in the configuration"),
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 from search_mcp.gateway.tasks import LONGEST_ID, MAX_PAGES, REMEMBERED_TASKS, TaskLists, TaskMap
 from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.errors import TaskNotFound
-from search_mcp.model.names import Action, Kind
+from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import Opening, Status
 from search_mcp.wire.inflight import NOTHING, Cancel
 from search_mcp.wire.payload import encode, fields, value
@@ -92,7 +92,7 @@ class Endless:
     """A backend whose list of tasks has always another page."""
 
     name = "endless"
-    status = Status("endless", "ready")
+    status = Status("endless", State.READY)
 
     def __init__(self) -> None:
         self.waiting: list[Call] = []

@@ -20,6 +20,7 @@ from search_mcp.model.errors import (
     ResourceNotFound,
     ToolNotFound,
 )
+from search_mcp.model.names import State
 from search_mcp.wire import messages
 from search_mcp.wire.errors import (
     BackendAnswered,
@@ -93,7 +94,7 @@ ROWS = [
         id="with data, and arguments that do not fit",
     ),
     pytest.param(
-        NotRunning("filesystem", "failed", "exit code 1: no such module"),
+        NotRunning("filesystem", State.FAILED, "exit code 1: no such module"),
         -32000,
         "MCP server 'filesystem' is not running: exit code 1: no such module. "
         "When that is repaired, call again: a call starts it once more",
@@ -101,14 +102,14 @@ ROWS = [
         id="failed",
     ),
     pytest.param(
-        NotRunning("filesystem", "backing off", None, 1.23456),
+        NotRunning("filesystem", State.BACKING_OFF, None, 1.23456),
         -32000,
         "MCP server 'filesystem' is not running. It is started again in 2 s; call again then",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 1.235},
         id="not yet started in time",
     ),
     pytest.param(
-        NotRunning("filesystem", "disabled", "it is disabled in the configuration"),
+        NotRunning("filesystem", State.DISABLED, "it is disabled in the configuration"),
         -32000,
         "MCP server 'filesystem' is not running: it is disabled in the configuration. "
         "The user can switch it on with `search-mcp enable filesystem`",
@@ -116,14 +117,14 @@ ROWS = [
         id="disabled",
     ),
     pytest.param(
-        NotRunning("filesystem", "starting", "it did not list what it has in time."),
+        NotRunning("filesystem", State.STARTING, "it did not list what it has in time."),
         -32000,
         "MCP server 'filesystem' is not running: it did not list what it has in time. Call again in a few seconds",
         {"server": "filesystem", "state": "starting", "reason": "it did not list what it has in time."},
         id="still starting",
     ),
     pytest.param(
-        NotRunning("filesystem", "failed", "program 'npxx' was not found on PATH; did you mean 'npx'?"),
+        NotRunning("filesystem", State.FAILED, "program 'npxx' was not found on PATH; did you mean 'npx'?"),
         -32000,
         "MCP server 'filesystem' is not running: program 'npxx' was not found on PATH; did you mean 'npx'? "
         "When that is repaired, call again: a call starts it once more",
@@ -135,14 +136,14 @@ ROWS = [
         id="a reason that is a question",
     ),
     pytest.param(
-        NotRunning("filesystem", "held", "the user has to accept it"),
+        NotRunning("filesystem", State.HELD, "the user has to accept it"),
         -32000,
         "MCP server 'filesystem' is not running: the user has to accept it",
         {"server": "filesystem", "state": "held", "reason": "the user has to accept it"},
         id="in a state whose remedy is in its reason",
     ),
     pytest.param(
-        NotRunning("filesystem", "backing off", None, 0.0),
+        NotRunning("filesystem", State.BACKING_OFF, None, 0.0),
         -32000,
         "MCP server 'filesystem' is not running. It is started again in 1 s; call again then",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 0.0},
@@ -209,7 +210,7 @@ def test_rows(error: WireError, code: int, message: str, data: Mapping[str, Any]
 
 def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
     words = "\x1b[31mTraceback\n" + "  in a file\n" * 100 + "KeyError: 'TOKEN'\n"
-    message = str(NotRunning("git", "failed", f"it exited with code 1; its last words: {words}"))
+    message = str(NotRunning("git", State.FAILED, f"it exited with code 1; its last words: {words}"))
     assert message.startswith(
         "MCP server 'git' is not running: it exited with code 1; its last words: [31mTraceback in"
     )
@@ -220,7 +221,7 @@ def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
 
 
 def test_a_message_says_first_what_went_wrong() -> None:
-    for error in (NotRunning("git", "failed", "x"), Lost("git", "died", "x"), ToolNotFound("a.b", ["a.c"])):
+    for error in (NotRunning("git", State.FAILED, "x"), Lost("git", "died", "x"), ToolNotFound("a.b", ["a.c"])):
         assert str(error).startswith(error.what)
         assert str(error) != error.what
 

@@ -17,7 +17,7 @@ from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.own_tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
-from search_mcp.model.names import Era, Kind
+from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.wire import payload
 
@@ -35,7 +35,7 @@ class Search:
 
     def __init__(self, servers: Mapping[str, Iterable[Entry]]) -> None:
         self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
-        self.statuses = [Status(name, "ready") for name in servers]
+        self.statuses = [Status(name, State.READY) for name in servers]
         self.own = OwnTools(Spellings(self.catalog), self.facts(servers), lambda: self.statuses, 120)
         for server, entries in servers.items():
             self.put(server, entries)
@@ -325,7 +325,7 @@ def test_a_title_that_becomes_known_later_is_searched() -> None:
     search = Search({"a": [entry("bake")], "b": [entry("cook")]})
     assert search.names("zebra") == []
     search.statuses[1] = Status(
-        "b", "ready", capabilities=ServerCapabilities("x", Era.LEGACY, frozenset(), title="Zebra")
+        "b", State.READY, capabilities=ServerCapabilities("x", Era.LEGACY, frozenset(), title="Zebra")
     )
     search.put("b", [entry("cook")])
     assert search.names("zebra") == ["b.cook"]
