@@ -1,11 +1,11 @@
 """What all four dialects read and write alike: `params`, the `_meta` in them, cancellations."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from search_mcp.dialects import names
 from search_mcp.wire import payload
 from search_mcp.wire.errors import invalid_params
-from search_mcp.wire.inflight import Reason
+from search_mcp.wire.inflight import Answer, Reason
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import Fields, Params, Raw, UnsetType
 
@@ -41,11 +41,22 @@ def with_meta(body: Fields, meta: Fields) -> Fields:
     return payload.without(body, names.META) if names.META in body else body
 
 
-def with_meta_and_token(params: Mapping[str, object], meta: Mapping[str, object], token: int | None) -> Params:
-    """Give a request of ours its `_meta`, with the token under which we want to hear of progress, if we do."""
-    if token is not None:
-        meta = {**meta, names.PROGRESS_TOKEN: token}
-    return {**params, names.META: meta} if meta else params
+def send_request(
+    peer: Peer,
+    method: str,
+    params: Mapping[str, object],
+    meta: Mapping[str, object],
+    settle: Callable[[Answer], None],
+    report: Callable[[Fields], None] | None,
+) -> int:
+    """Send a request with its `_meta` and return its id; with `report`, ask for progress under a token of its own."""
+    if report is None:
+        return peer.request(method, {**params, names.META: meta} if meta else params, settle)
+
+    def params_with_token(token: int) -> Params:
+        return {**params, names.META: {**meta, names.PROGRESS_TOKEN: token}}
+
+    return peer.request_with_progress(method, params_with_token, settle, report)
 
 
 def cancellation(message_id: int, reason: Reason) -> Params:

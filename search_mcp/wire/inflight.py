@@ -58,17 +58,16 @@ class Inflight(Struct):
     _sent: dict[int, Sent] = field(default_factory=dict)
     _received: dict[RequestId, Request] = field(default_factory=dict)  # 1 and "1" differ
     _received_bytes: int = 0  # of those
-    next_id: int = 1
-    """The id of the next request of ours, which doubles as its progress token."""
+    _next_id: int = 1
 
     def __len__(self) -> int:
         return len(self._sent)
 
     def send(self, sent: Sent) -> int:
-        """Register a request of ours; return its id."""
-        message_id = self.next_id
+        """Register a request of ours; return its id, which is also its progress token."""
+        message_id = self._next_id
         self._sent[message_id] = sent
-        self.next_id = message_id + 1
+        self._next_id = message_id + 1
         return message_id
 
     def waiting(self, message_id: object) -> Sent | None:

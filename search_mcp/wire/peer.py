@@ -132,28 +132,37 @@ class Peer:
 
     # Our requests
 
-    @property
-    def next_id(self) -> int:
-        """The id that the next request of ours will have; as a progress token in it, it brings reports."""
-        return self._inflight.next_id
-
-    def request(
-        self,
-        method: str,
-        params: Params,
-        settle: Callable[[Answer], None],
-        report: Callable[[Fields], None] | None = None,
-    ) -> int:
-        """Send a request. `settle` is called once, unless it is abandoned; returns the id."""
-        if self._ended or self._half_closed:
-            settle(None)
+    def request(self, method: str, params: Params, settle: Callable[[Answer], None]) -> int:
+        """Send a request and return its id; `settle` is called once, unless the request is abandoned."""
+        if not self._can_request(settle):
             return 0
-        if self._inflight.is_waiting_for_many():
-            settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
-            return 0
-        message_id = self._inflight.send(Sent(settle, report))
+        message_id = self._inflight.send(Sent(settle))
         self._write(messages.request(message_id, method, params))
         return message_id
+
+    def request_with_progress(
+        self,
+        method: str,
+        params_with_token: Callable[[int], Params],
+        settle: Callable[[Answer], None],
+        report: Callable[[Fields], None],
+    ) -> int:
+        """Send a request whose parameters contain a progress token; `report` is called for progress under it."""
+        if not self._can_request(settle):
+            return 0
+        message_id = self._inflight.send(Sent(settle, report))
+        self._write(messages.request(message_id, method, params_with_token(message_id)))
+        return message_id
+
+    def _can_request(self, settle: Callable[[Answer], None]) -> bool:
+        """Return whether a request can be sent; if not, settle it at once."""
+        if self._ended or self._half_closed:
+            settle(None)
+            return False
+        if self._inflight.is_waiting_for_many():
+            settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
+            return False
+        return True
 
     async def ask(self, method: str, params: Params) -> Raw:
         """Send a request and wait for its result; giving up forgets it.

@@ -18,7 +18,7 @@ from search_mcp.dialects.back.common import (
     targeted,
     tell_of_task,
 )
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, with_meta_and_token
+from search_mcp.dialects.params import cancellation, on_cancelled, read_params, send_request
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.model.calls import Call, Caller, Newest, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
@@ -143,9 +143,7 @@ class BackLegacy:
                 self._report_on(task_made(payload.object_or_empty(answer)), message_id, call.report)
             call.reply(self._lost() if answer is None else self._outcome(call.action, answer))
 
-        token = self._peer.next_id if call.report is not None else None
-        params = with_meta_and_token(targeted(call, target), call.meta, token)
-        message_id = self._peer.request(method, params, settle, call.report)
+        message_id = send_request(self._peer, method, targeted(call, target), call.meta, settle, call.report)
 
         def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):

@@ -19,7 +19,7 @@ from search_mcp.dialects.back.common import (
     targeted,
     tell_of_task,
 )
-from search_mcp.dialects.params import cancellation, with_meta, with_meta_and_token
+from search_mcp.dialects.params import cancellation, send_request, with_meta
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
@@ -117,9 +117,8 @@ class BackModern:
                 params[names.INPUT_RESPONSES] = call.inputs.responses
             if call.inputs.request_state is not None:
                 params[names.REQUEST_STATE] = call.inputs.request_state
-        token = self._peer.next_id if call.report is not None else None
-        stamped = with_meta_and_token(params, self._stamped(call), token)
-        message_id = self._peer.request(names.METHOD[call.action], stamped, settle, call.report)
+        method = names.METHOD[call.action]
+        message_id = send_request(self._peer, method, params, self._stamped(call), settle, call.report)
 
         def cancel(reason: Reason) -> None:
             if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):

@@ -21,7 +21,7 @@ from search_mcp.dialects.front.common import (
     refuse_cursor,
     refuse_question,
 )
-from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, with_meta_and_token
+from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, send_request
 from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.model.calls import Call, InputRequired, Inputs, Newest, Outcome, Question, Result, Viewer
 from search_mcp.model.errors import MisbehavedError, ResourceNotFound
@@ -215,9 +215,7 @@ class FrontLegacy:
                 question.answer(Result(answer))
 
         method = names.ASK_METHOD[question.ask]
-        token = self._peer.next_id if question.report is not None else None
-        params = with_meta_and_token(question.params, question.meta, token)
-        message_id = self._peer.request(method, params, settle, question.report)
+        message_id = send_request(self._peer, method, question.params, question.meta, settle, question.report)
 
         def cancel(reason: Reason) -> None:
             self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
