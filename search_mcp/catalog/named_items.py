@@ -100,13 +100,19 @@ class NamedItems(Sequence[Item]):
         # By the server's own name too, whatever `prefix` says, unless that means something else.
         for spelling in (_double(item), f"{item.server}.{item.own}"):
             rival = self._by_fold.get(spelling)
-            if spelling != item.name and (rival is None or rival.server == item.server):
+            if spelling != item.name and (
+                rival is None or rival.server == item.server or self._is_not_of(rival, spelling)
+            ):
                 self._add_spelling(item, spelling)
         if item.prefix and plain_own != item.own:
             for spelling in (f"{item.prefix}.{plain_own}", f"{item.prefix}__{plain_own}"):
                 rival = self._by_fold.get(fold(spelling))
-                if rival is None or not self._prefixes.admits_as_written(rival.server, spelling):
+                if rival is None or self._is_not_of(rival, spelling):
                     self._add_spelling(item, spelling)
+
+    def _is_not_of(self, rival: Item, spelling: str) -> bool:
+        """Return whether a spelling, as it is written, begins with the prefix of another server than the rival's."""
+        return not self._prefixes.admits_as_written(rival.server, spelling)
 
     def _add_folded_spelling(self, item: Item) -> None:
         folded = fold(_double(item))

@@ -7,11 +7,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.items import OWN_NAMES, Item, fold, is_allowed, stable_suffix
+from search_mcp.catalog.items import OWN_NAMES, Item, accepted, fold, is_allowed, stable_suffix
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import CANONICAL, PROFILES, Profile
 from search_mcp.catalog.repair import LEFT_OUT, OPEN_SCHEMA, repaired
@@ -219,6 +219,15 @@ def test_no_server_takes_a_name_of_another(
         assert merged.prefixes.of_folded(shown[one]) <= {one.server}
 
 
+@pytest.mark.parametrize("order", [("a.b", "a_b"), ("a_b", "a.b")])
+def test_a_name_with_two_underscores_reaches_its_server_whatever_another_s_is_folded_to(order: tuple[str, str]) -> None:
+    items = listed({name: ["_x" if name == "a.b" else "x"] for name in order})
+    for spelling, server_name in [("a.b._x", "a.b"), ("a.b___x", "a.b"), ("a_b.x", "a_b"), ("a_b__x", "a_b")]:
+        found = items.find(spelling)
+        assert found is not None
+        assert found.server == server_name
+
+
 @pytest.mark.parametrize("lists", [True, False], ids=["lists others", "was never seen"])
 @pytest.mark.parametrize("enabled", [True, False], ids=["enabled", "switched off"])
 @pytest.mark.parametrize(("rival", "taken", "owner", "key", "spelling"), SHADOWED)
@@ -376,6 +385,8 @@ def merge(servers: dict[str, tuple[str | None, list[str]]]) -> Catalog:
 
 
 @given(SERVERS)
+# The folded name of the first server's tool is `server__tool` of the second, whose plain name another tool has.
+@example({"_.": (None, ["__"]), "A": ("::", [".", "_"])})
 def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple[str | None, list[str]]]) -> None:
     merged = merge(servers)
     items = merged.tools()
@@ -389,9 +400,9 @@ def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple
         assert re.fullmatch(r"[A-Za-z0-9_.-]+", item.name)
         assert items.find(item.name) is item
         folded = items.find(fold(item.name))
-        if folded is not None and folded is not item:  # then it is the very `server__tool` of another
-            assert folded.server in merged.prefixes.owners(item.name)
-            assert f"{folded.prefix}__{folded.own}" == fold(item.name)
+        if folded is not None and folded is not item:  # then it is `server__tool` of another, as it is written
+            assert merged.prefixes.admits_as_written(folded.server, fold(item.name))
+            assert f"{folded.prefix}__{accepted(folded.key)}" == fold(item.name)
     assert names(merge(servers).tools()) == names(items)
 
 
