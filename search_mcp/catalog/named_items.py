@@ -213,6 +213,6 @@ def _precedence(item: Item) -> tuple[bool, str, str]:
 
 def _plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> Item:
     """Make an item under its plain name, whoever else has that."""
-    prefix = accepted(config.name if config.prefix is None else config.prefix)
+    prefix = accepted(config.effective_prefix)
     pinned = key in config.pinned or shown in config.pinned
     return Item(config.name, key, prefix, accepted(shown), fields, pinned)

@@ -19,7 +19,7 @@ class Prefixes:
         configs = list(servers)
         self._exact: dict[str, frozenset[str]] = {}
         for config in configs:
-            self._claim(accepted(config.name if config.prefix is None else config.prefix), config.name)
+            self._claim(accepted(config.effective_prefix), config.name)
         prefixes = frozenset(self._exact)
         for config in configs:
             if (name := accepted(config.name)) not in prefixes:

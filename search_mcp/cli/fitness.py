@@ -36,8 +36,7 @@ def of_start(status: Status) -> float | None:
 
 def of_prefix(server: ServerConfig) -> str | None:
     """Report a prefix without a readable character."""
-    prefix = server.name if server.prefix is None else server.prefix
-    if not prefix or re.search("[A-Za-z0-9_.-]", prefix):
+    if not server.effective_prefix or re.search("[A-Za-z0-9_.-]", server.effective_prefix):
         return None
     return (
         'its name has no character that tools\' names may have, so "_" stands for each; '

@@ -19,7 +19,7 @@ def needed(config: Config, tools: Sequence[str]) -> Config:
 
     A server without a prefix may have any tool; for a name without a known prefix all servers are needed.
     """
-    wanted = {server.name for server in config.servers if server.prefix == ""}
+    wanted = {server.name for server in config.servers if not server.effective_prefix}
     for tool in tools:
         prefixed = {server.name for server in config.servers if has_prefix(server, tool)}
         if not prefixed:
@@ -30,6 +30,6 @@ def needed(config: Config, tools: Sequence[str]) -> Config:
 
 def has_prefix(server: ServerConfig, tool: str) -> bool:
     """Return whether a name begins with the prefix of a server."""
-    prefix = server.name if server.prefix is None else server.prefix
+    prefix = server.effective_prefix
     rest = profiles.without_registration(tool) or tool
     return prefix != "" and any(fold(name).startswith(fold(prefix) + "_") for name in (tool, rest))

@@ -267,7 +267,7 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
     """Refuse servers that would mix their tools; of two variants of one server, one may be switched off."""
     owners: dict[str, str] = {}
     for server in servers:
-        prefix = server.name if server.prefix is None else server.prefix
+        prefix = server.effective_prefix
         if not server.enabled or not prefix:
             continue
         if prefix in owners:

@@ -86,7 +86,7 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     description: str | None = None
     tags: tuple[str, ...] = ()
     prefix: str | None = None
-    """None: the server's name. Empty: its tools keep their bare names."""
+    """As the file has it; see `effective_prefix`."""
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
@@ -100,6 +100,11 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """Why it must not be started before the user has accepted its program."""
     file: str = ""
     """The configuration file that a command for it has to name; empty for the user's own."""
+
+    @property
+    def effective_prefix(self) -> str:
+        """The first part of its tools' names: the `prefix` of its entry, else its name; empty for bare names."""
+        return self.name if self.prefix is None else self.prefix
 
     def command_for(self, *words: str) -> str:
         """Write a search-mcp command about this server, for a person to copy."""

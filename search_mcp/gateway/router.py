@@ -436,8 +436,11 @@ class Router:
             yield from ((server, own) for server in self._configs if server in owners)
             return
         for server, config in self._configs.items():
-            is_bare = config.prefix is not None and not config.prefix
-            if is_bare and self._catalog.is_unlistable(server, kind) and prefixes.admits(server, name):
+            if (
+                not config.effective_prefix
+                and self._catalog.is_unlistable(server, kind)
+                and prefixes.admits(server, name)
+            ):
                 yield server, name
 
     def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:

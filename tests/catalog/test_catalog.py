@@ -240,7 +240,7 @@ def test_a_name_means_nothing_where_its_owner_does_not_have_it(
     merged.put(one.name, Kind.TOOLS, tools(taken))
     if enabled and lists:
         merged.put(other.name, Kind.TOOLS, tools("something_else"))
-    prefix = other.name if other.prefix is None else other.prefix
+    prefix = other.effective_prefix
     for each in (spelling, f"{prefix}.{key}", f"{prefix}__{key}", fold(f"{prefix}.{key}")):
         assert merged.tools().find(each) is None, each
         for profile in PROFILES:
