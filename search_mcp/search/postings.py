@@ -11,7 +11,7 @@ from collections.abc import Mapping
 Terms = Mapping[str, float]
 Scores = dict[int, float]
 _Postings = dict[int, float]  # document number -> weight
-_Part = tuple[float, _Postings]  # a factor and what it multiplies
+_Part = tuple[float, _Postings]  # a factor and the postings that it multiplies
 
 # Upper bounds of the tiers that weights (0 to 1) are kept in: main subject, part of the subject, mention. A query reads
 # whole tiers, the heaviest first.
