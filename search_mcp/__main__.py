@@ -1,4 +1,4 @@
-"""The command line: `serve` is found here, so that it loads nothing it does not need; the rest in `cli`."""
+"""The command line. `serve` is handled here, so that it loads only what it needs; `cli` has all other commands."""
 
 import argparse
 import gc
@@ -13,7 +13,7 @@ from search_mcp import __version__
 OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
 HELP_OPTIONS = {"-h", "--help"}
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
-"""How a shell says that it wants a line completed, instead of run."""
+"""Set by a shell to complete a command line instead of running it."""
 
 NEW_OBJECTS = 10_000
 """New objects before the garbage collector looks for cycles: 64 calls in flight exceed Python's 700, and have none."""
@@ -32,19 +32,19 @@ WAITING = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit code."""
+    """Run the command line; returns the exit code."""
     _fill_gaps()
     try:
         return _run(arguments)
-    except KeyboardInterrupt:  # while something was loaded; later on it is dealt with where it matters
+    except KeyboardInterrupt:  # while modules were loaded; later it is handled elsewhere
         return 130
 
 
 def _fill_gaps() -> None:
-    """Put the null device where a standard stream was closed.
+    """Open the null device for each standard stream that was closed.
 
-    The lowest free number goes to whatever is opened next: a pipe would get what libraries print, and a client
-    what was meant for our log.
+    Otherwise the next file that is opened gets the free descriptor: output of libraries would go to a pipe, and our log
+    to the client.
     """
     for descriptor in range(3):
         try:
@@ -63,14 +63,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         or (arguments[0].startswith("--") and not arguments[0].startswith(OPTIONS_FOR_PEOPLE))
     )
     if not arguments and os.isatty(0):
-        serves, arguments = False, ["--help"]  # typed by a person: a client's stdin is a pipe
+        serves, arguments = False, ["--help"]  # started by a person, because a client's stdin is a pipe
     elif serves and HELP_OPTIONS & {*arguments}:
         serves, arguments = False, ["serve", "--help"]
     if not serves or COMPLETION_VARIABLE in os.environ:
-        gc.set_threshold(NEW_OBJECTS)  # a command ends before there is garbage worth looking for
+        gc.set_threshold(NEW_OBJECTS)  # a command ends before there is much garbage
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
-    gc.disable()  # what is loaded now stays, and looking for garbage among it takes a tenth of the time
+    gc.disable()  # loaded modules stay, and collecting garbage among them takes a tenth of the start
     try:
         profiles = import_module("search_mcp.catalog.profiles").BY_NAME
         options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
@@ -88,12 +88,12 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Print the error in one sentence, as the commands for people do."""
+        """Print the error in one sentence, like all commands."""
         self.exit(2, f"error: {message}; options go after the command, see search-mcp --help\n")
 
 
 def _serve_parser(clients: Iterable[str]) -> argparse.ArgumentParser:
-    parser = _Parser("search-mcp serve", add_help=False)  # the help is written in `cli`
+    parser = _Parser("search-mcp serve", add_help=False)  # `cli` writes the help text
     parser.add_argument("--config", metavar="PATH")
     parser.add_argument("--client", choices=sorted(clients))
     parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"])

@@ -1,6 +1,6 @@
-"""`check --accept`: the user takes changed and new definitions for what they should be.
+"""Acceptance of changed and new definitions by `check --accept`.
 
-Decides what is meant by a name, and that exactly what was shown is accepted, nothing that is listed later.
+Decides which definitions a name stands for, and that only those shown are accepted, none that are listed later.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,16 @@ from search_mcp.config.schema import Config, ServerConfig
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be accepted: all of a server, or one of its tools or prompts."""
+    """A request to accept all differences of a server, or one of its tools or prompts."""
 
     server: ServerConfig
     name: str | None = None
 
     def among(self, differences: Sequence[Open]) -> list[Open]:
-        """Choose of a server's differences those that are meant.
+        """Choose those of the server's differences that the user named.
 
         Raises:
-            Misuse: none of them has that name.
+            Misuse: no difference has that name.
         """
         if self.name is None:
             return list(differences)
@@ -40,7 +40,7 @@ class Wanted:
 
 
 def wanted(names: Sequence[str], config: Config) -> list[Wanted]:
-    """Find out what is meant by names of servers, and by full names of tools and prompts.
+    """Look up names of servers, and full names of tools and prompts.
 
     Raises:
         Misuse: there is no such server.
@@ -62,10 +62,10 @@ def _wanted(name: str, config: Config) -> Wanted:
 
 
 def chosen(all_wanted: Sequence[Wanted], differences: Mapping[str, Sequence[Open]]) -> dict[str, list[Open]]:
-    """Choose what is to be accepted of each server.
+    """Choose the differences to accept, by server.
 
     Raises:
-        Misuse: there is nothing of that name to be accepted.
+        Misuse: no difference has one of the names.
     """
     found: dict[str, list[Open]] = {}
     for each in all_wanted:
@@ -75,17 +75,17 @@ def chosen(all_wanted: Sequence[Wanted], differences: Mapping[str, Sequence[Open
 
 
 def confirmed(chosen_of: Mapping[str, Sequence[Open]], screen: Terminal, *, is_sure: bool) -> bool:
-    """Ask for consent to what was written, if there is anything."""
+    """Ask for consent to the differences that were shown, if there are any."""
     count = sum(map(len, chosen_of.values()))
     question = f"Accept {counted(count, 'difference')} of {', '.join(chosen_of)}?"
     return screen.agrees(question, is_sure=is_sure or not count)
 
 
 def accept(server: ServerConfig, shown: Sequence[Open], trust: TrustStore, screen: Terminal) -> None:
-    """Accept what was shown of one server.
+    """Accept differences of one server, which were shown.
 
     Raises:
-        Problem: it cannot be remembered.
+        Problem: the decision cannot be recorded.
     """
     try:
         trust.accept(server, shown)

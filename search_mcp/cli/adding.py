@@ -108,7 +108,7 @@ def _typed(
     if variables:
         entry["env"] = variables
     if cwd is not None:
-        # In the file, what is relative is relative to the file.
+        # A relative path in the file is relative to the file.
         entry["cwd"] = cwd if cwd.startswith(("~", "$")) else str(Path(cwd).absolute())
     return found.typed(name, entry)
 

@@ -1,8 +1,7 @@
 """The table of the commands.
 
-Decides which commands there are, their order in the help, their examples, and the exit code; what a command does and
-which options it has is in the module of its noun. `serve` is here for the help only: `__main__` serves without this
-package.
+Decides which commands there are, their order in the help, their examples, and the exit code. Each command and its
+options are in another module. `serve` is here only for its help: `__main__` runs it without this package.
 """
 
 import os
@@ -27,8 +26,8 @@ COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 
 
 def main(words: Sequence[str]) -> int:
-    """Run a command; return the exit code."""
-    if sys.stdin is None:  # it was closed: to whoever reads it, it is empty
+    """Run a command; returns the exit code."""
+    if sys.stdin is None:  # it was closed, which is read as empty
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live
     screen = Terminal()
     try:
@@ -46,9 +45,9 @@ def main(words: Sequence[str]) -> int:
         return exc.code
     except KeyboardInterrupt:
         return 130
-    except Exception as exc:  # most often a bug; a person can do more with a sentence than with a traceback
+    except Exception as exc:  # most often a bug; a sentence helps a user more than a traceback
         screen.traceback(exc)
-        if isinstance(exc, OSError) and is_of_closed_pipe(exc, sys.platform):  # of the help, which typer writes
+        if isinstance(exc, OSError) and is_of_closed_pipe(exc, sys.platform):  # while typer wrote the help
             screen.leave_unread()
         else:
             screen.error(_unexpected(exc))
@@ -81,7 +80,7 @@ def _before_any_command(
         bool, typer.Option("--version", "-V", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Take the options that stand before a command."""
+    """Read the options before a command."""
 
 
 @takes("config", "client")
@@ -172,12 +171,12 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (OTHERS, "help", "app:help_", ("help check",)),
     (OTHERS, "version", "app:version", ("version",)),
 )
-"""Every command: its group in the help, its name, the module and function that run it, examples."""
+"""Every command: group in the help, name, module and function, examples."""
 CONFIG = "config"
 
 
 def application(only: str | None = None) -> typer.Typer:
-    """Assemble the commands, or one of them: the others' modules are not loaded then."""
+    """Assemble all commands, or only one, without loading the modules of the others."""
     app = typer.Typer(
         name=NAME,
         cls=Group,
@@ -201,6 +200,6 @@ def application(only: str | None = None) -> typer.Typer:
 
 
 def _needed(words: Sequence[str]) -> str | None:
-    """Name the command that a command line runs; `None` if all are needed, for their names or their help."""
+    """Return the command that a command line runs; None if all are needed for completion or help."""
     names = {CONFIG, *(name for _, name, _, _ in COMMANDS)}
     return words[0] if words and words[0] in names and COMPLETION_VARIABLE not in os.environ else None

@@ -1,7 +1,7 @@
-"""A tool's arguments as a person types them: `key=value`, `key:=json`, or one JSON object.
+"""Arguments of a tool on the command line: `key=value`, `key:=json`, or one JSON object. Pure.
 
-Decides what a word means by the tool's schema: text stays text unless the schema wants a number or a
-truth value. What is typed as JSON is sent as it was typed. Pure.
+Decides how a value is converted by the tool's schema: it stays a string unless the schema requires a number or a
+boolean. JSON is sent unchanged.
 """
 
 import json
@@ -24,7 +24,7 @@ _COMPOSITE = {"array": "'[...]'", "object": "'{...}'"}
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One argument as it was typed."""
+    """One argument on the command line."""
 
     key: str
     text: str
@@ -32,10 +32,10 @@ class Word:
 
 
 def read(words: Sequence[str], read_stdin: Callable[[], str]) -> tuple[Fields, list[Word]]:
-    """Read what a person typed: one JSON object, `-` for one on stdin, and words that go over it.
+    """Parse the arguments: at most one JSON object (`-` reads it from stdin), and words that override its members.
 
     Raises:
-        Misuse: a word is none of these, says what is no JSON, or says something twice.
+        Misuse: a word has another form, holds invalid JSON, or repeats a key.
     """
     objects = [word for word in words if word == "-" or word.lstrip().startswith("{")]
     if len(objects) > 1:
@@ -47,7 +47,7 @@ def read(words: Sequence[str], read_stdin: Callable[[], str]) -> tuple[Fields, l
 
 
 def _read_words(words: Sequence[str]) -> list[Word]:
-    """Cut `key=value` and `key:=json` at the first sign."""
+    """Split `key=value` and `key:=json` at the first sign."""
     read: dict[str, Word] = {}
     for word in words:
         match = _WORD.fullmatch(word)
@@ -81,10 +81,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def fit(words: Sequence[Word], schema: Mapping[str, Any], usage: str) -> Fields:
-    """Turn words into the values that a tool's schema wants; `usage` is the tool's signature.
+    """Convert words to the types in a tool's schema; `usage` is the tool's signature.
 
     Raises:
-        Misuse: a text cannot be what the schema wants.
+        Misuse: a value cannot be converted.
     """
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
@@ -95,10 +95,10 @@ def fit(words: Sequence[Word], schema: Mapping[str, Any], usage: str) -> Fields:
 
 
 def refuse_unknown(keys: Iterable[str], schema: Mapping[str, Any], usage: str) -> None:
-    """Refuse keys that a closed schema does not have.
+    """Refuse unknown keys if the schema allows no additional properties.
 
     Raises:
-        Misuse: there is one.
+        Misuse: there is an unknown key.
     """
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
@@ -127,7 +127,7 @@ def _converted(word: Word, types: set[str], usage: str) -> Raw:
 
 
 def _is_json_of(text: str, types: set[str]) -> bool:
-    """Whether a text is a JSON array or object, where one is wanted and no plain text is."""
+    """Return whether a text is a JSON array or object, if the schema allows one and no string."""
     wanted = {kind: kind in types and "string" not in types for kind in _COMPOSITE}
     if not any(wanted.values()):
         return False
@@ -160,7 +160,7 @@ def _misfit(word: Word, types: set[str], usage: str) -> Misuse:
 
 
 def _types(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:
-    """The JSON types a schema lets through, as far as it says; empty for any."""
+    """Return the JSON types that a schema allows; empty if it does not restrict them."""
     if not isinstance(schema, dict) or depth > 5:
         return set()
     if isinstance(schema.get("$ref"), str):
@@ -195,5 +195,5 @@ def _referenced(path: str, root: Mapping[str, Any]) -> Any:
 
 
 def _raw(text: str) -> Raw:
-    """JSON as it was typed, on one line: a message is a line."""
+    """Return JSON on one line, as a message requires, but otherwise unchanged."""
     return Raw(text.strip().translate(_NEWLINES).encode())

@@ -1,6 +1,6 @@
-"""What the shell completes: the names of servers and tools, from the configuration and what is remembered.
+"""Shell completion of the names of servers and tools, from the configuration and the cache.
 
-Nothing is started, and whatever is wrong is not said here: somebody is in the middle of a line.
+No server is started, and no error is printed: the user is in the middle of a command line.
 """
 
 import re
@@ -18,19 +18,19 @@ _PLAIN = r"[\w.@/:+][\w.@/:+-]*"
 
 
 def server_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Give the servers whose names begin so."""
+    """Return the names of servers that begin with a text."""
     return _beginning(incomplete, [server.name for server in _configuration(context).servers])
 
 
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Give the tools whose names begin so, ours included."""
+    """Return the names of tools, including our own, that begin with a text."""
     loaded = _configuration(context)
-    known = session.recall(loaded, None, lambda remembered: list(remembered.tools.names()))
+    known = session.read_cache(loaded, None, lambda cached: list(cached.tools.names()))
     return _beginning(incomplete, [*known, *existing(loaded.settings.call_tool)])
 
 
 def _beginning(incomplete: str, names: list[str]) -> list[str]:
-    """Give the names that begin so, but none that a shell or this command takes for something else."""
+    """Return the names that begin with a text, without those that a shell or this command would misread."""
     return [name for name in names if name.startswith(incomplete) and re.fullmatch(_PLAIN, name)]
 
 

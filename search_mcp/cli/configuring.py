@@ -1,4 +1,4 @@
-"""`config`: where the configuration is, whether it is right, and what may be in it."""
+"""`config`: location, validation, trust and JSON Schema of configuration files."""
 
 import os
 from collections.abc import Collection, Sequence
@@ -76,7 +76,7 @@ def validate(options: Options) -> int:
 
 
 def _examined(options: Options) -> tuple[str, Config, Sequence[ConfigError]]:
-    """Read what can be read of the file, and say what is wrong with the rest."""
+    """Return the file's name, the valid part of its content, and its faults."""
     try:
         loaded, found = options.configuration()
     except FaultyFile as exc:
@@ -141,7 +141,7 @@ def trust(
 
 
 def _show_trusted(file: Path, loaded: Config, new: Collection[str] | None, screen: Terminal) -> None:
-    """Show every program of a file, and mark the new ones if it is trusted already."""
+    """Show every command in a file, and mark the new ones if the file is trusted already."""
     state = "" if new is None else "is trusted, and "
     screen.text(f"{printable(file)} {state}has {counted(len(loaded.servers), 'server')}:")
     for each in loaded.servers:
@@ -173,7 +173,7 @@ def distrust(options: Options, path: _Path = ".") -> int:
 
 
 def _meant(path: str) -> Path:
-    """Find the file that a path means: itself, or the one of a project's folder; a link means what it leads to."""
+    """Return the file that a path stands for: the file itself or the one in a project's folder, with links resolved."""
     meant = Path(path).expanduser().absolute()
     return Path(real_path(meant / "config" / FILE_NAME if meant.is_dir() else meant))
 
@@ -182,6 +182,6 @@ def _meant(path: str) -> Path:
 @takes("debug")
 def schema_(options: Options) -> int:
     """Print the JSON Schema of the config file, for editors."""
-    schema = import_module("search_mcp.cli.schema")  # no other command needs what it loads
+    schema = import_module("search_mcp.cli.schema")  # no other command needs it
     options.screen.json(schema.of_file())
     return FINE

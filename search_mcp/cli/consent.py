@@ -1,7 +1,7 @@
-"""The user's consent to programs: shown in full, and remembered.
+"""The user's consent to the commands of servers, which are shown in full before.
 
-Decides how a program is written for a person, and which programs count as accepted by a command: those that the user
-accepts by name, and those that the command itself writes into a file.
+Decides which commands count as accepted: those that the user accepts by name, and those that a command of search-mcp
+writes into a file.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ _PROGRAM = ("command", "args", "env", "cwd", *URLS, "headers", "inheritEnv")
 
 
 def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[str], None] | None = None) -> None:
-    """Write a server's name, its command and what else decides what is run."""
+    """Show a server's name and its full command."""
     # "Show the exact command that will be executed, without truncation (include arguments and parameters)":
     # security best practices of the specification, "Local MCP Server Compromise".
     say = say or screen.text
@@ -41,7 +41,7 @@ def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[s
 
 
 def show_added(before: Document, after: Document, screen: Terminal, *, with_switched_on: bool = True) -> None:
-    """Write every program that an edit adds, changes or switches on, and an empty line behind them."""
+    """Show every command that an edit adds, changes or enables, and an empty line after them."""
     present = before.members((ROOT,))
     shown = {
         name: entry
@@ -64,15 +64,15 @@ def _is_new_program(before: object, entry: object) -> bool:
 def accept(
     names: Sequence[str], config: Config, path: Path, options: Options, *, is_sure: bool
 ) -> tuple[Config, list[str]]:
-    """Accept the programs of these servers, where there was a doubt; return the names that mean something else.
+    """Accept the commands of those of these servers that are held; returns the other names as well.
 
-    A person at a terminal is asked; a server whose program is refused is held, and nothing else of it is accepted.
+    A person at a terminal is asked. A server whose command is refused is held, and nothing else of it is accepted.
 
     Raises:
-        Problem: it cannot be remembered.
+        Problem: the decision cannot be recorded.
     """
     chosen = [each for each in config.servers if each.name in names]
-    record = location.approvals().read(path)  # another process may hold what this one does not
+    record = location.approvals().read(path)  # another process may hold a server that this one does not
     doubtful = [each for each in chosen if each.held is not None or record.holds(each)]
     if not doubtful:
         return config, [*names]
@@ -93,7 +93,7 @@ def accept(
 
 
 def _refused(config: Config, names: Collection[str]) -> Config:
-    """Hold the servers of these names."""
+    """Return the configuration with these servers held."""
     held = [
         altered(each, held=each.held or "you did not accept its command") if each.name in names else each
         for each in config.servers
@@ -107,7 +107,7 @@ def _question(servers: Sequence[ServerConfig]) -> str:
 
 
 def accept_written(file: File, changed: Document, options: Options) -> None:
-    """Accept the programs that an edit by a command writes: the user has asked for it, so that nothing holds them."""
+    """Accept the commands that an edit writes, so that they are not held: the user has asked for the edit."""
     after = _read(changed.data, file.path)
     origin = location.origin(file.path, options.config, os.environ)
     confirms = after.settings.confirm_commands is True or location.approvals().read(file.path).confirms
@@ -135,10 +135,10 @@ def _read(text: bytes, path: Path) -> Config:
 
 @contextlib.contextmanager
 def remembering(path: Path) -> Iterator[None]:
-    """Say which folder cannot be written to, where what is accepted of a file cannot be remembered.
+    """Report an error of the block, which records the commands accepted in a file.
 
     Raises:
-        Problem: it cannot.
+        Problem: the record cannot be written.
     """
     try:
         yield

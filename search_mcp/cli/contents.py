@@ -1,6 +1,6 @@
 """`list`: the tools, prompts and resources of the servers.
 
-Decides how they are grouped and counted on the screen, and what a program gets of them.
+Decides how they are grouped and counted on the screen, and their JSON form.
 """
 
 import re
@@ -23,7 +23,7 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 
 Row = Mapping[str, str]
-"""One of them: `name`, `uri` or `uriTemplate`, `server`, `description` and, where a tool declares it, `hint`."""
+"""Members: `name`, `uri` or `uriTemplate`; `server`; `description`; and `hint` if a tool declares it."""
 
 TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
 NOUNS: Final = (TOOLS, PROMPTS, RESOURCES)
@@ -62,7 +62,7 @@ def list_(
 
 @dataclass(frozen=True)
 class Contents:
-    """All that the servers have, and the servers of which it is not known."""
+    """The lists of all servers, and the servers whose lists are missing."""
 
     rows: Mapping[str, Sequence[Row]]
     failures: Sequence[Status]
@@ -75,7 +75,7 @@ class Contents:
 
 
 def contents(session: Session) -> Contents:
-    """Give all that the servers have."""
+    """Collect the lists of all servers."""
     length = session.config.settings.description_length
     shown = session.shown_names()
 
@@ -94,13 +94,13 @@ def contents(session: Session) -> Contents:
 
 
 def tool_row(item: Item, name: str, length: int) -> Row:
-    """Give what is shown of a tool under this name."""
+    """Return the row of a tool under a name."""
     hint = {"hint": item.hint} if item.hint else {}
     return {"name": name, "server": item.server, "description": brief(item.description, length), **hint}
 
 
 def with_hint(row: Row) -> str:
-    """Write a description behind what the server declares that the tool does; it may not begin like a declaration."""
+    """Write the description behind the hint, without an imitation of a hint at its own beginning."""
     description = re.sub(r"(?i)^(\s*\[\s*(read-?only|destructive)\s*\])+\s*", "", row["description"])
     return f"[{row['hint']}] {description}".rstrip() if "hint" in row else description
 
@@ -115,7 +115,7 @@ def _about(fields: Fields, length: int) -> str:
 
 
 def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
-    """Show the chosen ones by server, and how many there are."""
+    """Show some of the lists, grouped by server, and their counts."""
     groups = [(server, noun, rows) for noun in nouns for server, rows in _by_server(found.rows[noun]).items()]
     lines: list[Sequence[str]] = []
     for server, noun, rows in groups:
@@ -129,7 +129,7 @@ def show(found: Contents, nouns: Sequence[str], terminal: Terminal) -> None:
 
 
 def _footer(found: Contents, nouns: Sequence[str]) -> str:
-    """Count what is shown, and name the options that show the rest."""
+    """Count the rows shown, and name the options that show the others."""
     shown = [counted(len(found.rows[noun]), noun[:-1]) for noun in nouns]
     servers = {row["server"] for noun in nouns for row in found.rows[noun]}
     others = [noun for noun in NOUNS if noun not in nouns and found.rows[noun]]

@@ -1,7 +1,7 @@
-"""What a catalogue costs in a model's context, in each mode and over a session.
+"""Tokens that the tools cost in a model's context, in each mode and over a session.
 
-Decides what is counted: of a tool its name, description and parameters, which is what clients give to a model;
-the instructions; of a search the call and the text of its answer.
+Decides what is counted: the name, description and parameters of each tool, which clients give to a model; the
+instructions; and for a search its call and the text of its answer.
 """
 
 import statistics
@@ -23,9 +23,9 @@ from search_mcp.wire.structs import Fields
 MODES: Final[Sequence[Listing]] = ("full", "light", "search")
 assert {*MODES} == {*get_args(Listing)}
 SESSIONS: Final = (0, 1, 3, 10, 30)
-"""Searches in a session, as the table has them."""
+"""Numbers of searches in a session, one per row of the table."""
 SAMPLES: Final = 50
-"""How many searches are made to see what one costs."""
+"""Number of searches made to find the median cost of one."""
 _READ_BY_MODELS = ("name", "description", "inputSchema")
 
 ByMode = Mapping[Listing, int]
@@ -33,7 +33,7 @@ ByMode = Mapping[Listing, int]
 
 @dataclass(frozen=True)
 class ServerCost:
-    """What one server's tools cost, in tokens."""
+    """Tokens that one server's tools cost."""
 
     server: str
     tools: int
@@ -42,30 +42,30 @@ class ServerCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """What all of it costs, in tokens."""
+    """Tokens that all servers cost."""
 
     servers: Sequence[ServerCost]
     own_tools: ByMode
     instructions: int
     directly: int
-    """What the servers cost without search-mcp: all definitions, and their own instructions."""
+    """Cost without search-mcp: all definitions, and the servers' own instructions."""
     search: int
-    """One search: the model's call and our answer, in the median."""
+    """Median cost of a search: the model's call and our answer."""
     tokenizer: Tokenizer
     age_seconds: float | None
     listing: Listing = "light"
-    """The mode that the client is shown."""
+    """Mode of the client's list."""
 
     def of_mode(self, mode: Listing) -> int:
-        """What a session in this mode begins with."""
+        """Return the tokens at the start of a session in this mode."""
         return sum(each.by_mode[mode] for each in self.servers) + self.own_tools[mode] + self.instructions
 
     def of_session(self, mode: Listing, searches: int) -> int:
-        """What a session costs; where all is listed in full, nothing need be searched for."""
+        """Return the tokens of a session; with the full list, no searches are needed."""
         return self.of_mode(mode) + (0 if mode == "full" else searches * self.search)
 
     def break_even(self, mode: Listing) -> int:
-        """Up to how many searches a session costs no more than with everything listed in full."""
+        """Return the number of searches up to which a session costs no more than with the full list."""
         return max(0, (self.of_mode("full") - self.of_mode(mode)) // self.search)
 
     def as_json(self) -> dict[str, Any]:
@@ -86,7 +86,7 @@ class Cost:
 
 
 def count(session: Session, tokenizer: Tokenizer) -> Cost:
-    """Count what a session's catalogue costs the client it is for."""
+    """Count the tokens that the tools of a session cost its client."""
     shown = session.shown_names()
     length = session.config.settings.description_length
 
@@ -127,7 +127,7 @@ def _text(given: object) -> str:
 
 
 def _of_search(session: Session, tokenizer: Tokenizer) -> int:
-    """Search for some of the tools, evenly spread, each by the words of its name."""
+    """Return the median cost of searches for a sample of the tools, by the words of their names."""
     items = session.tools[:: max(1, len(session.tools) // SAMPLES)]
     queries = [" ".join(words(item.own)) for item in items] or [""]
     return round(statistics.median(_of_query(session, tokenizer, query) for query in queries))

@@ -7,7 +7,7 @@ from search_mcp.model.names import State
 
 _STATES = (State.READY, State.REMEMBERED, State.UNKNOWN, State.HELD, State.FAILED, "off")
 MOST_NAMED = 4
-"""Names in a sentence, before the rest is only counted."""
+"""Number of names in a sentence; further ones are counted."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -23,7 +23,7 @@ def summary(states: Sequence[str], tools: int) -> str:
 
 
 def enumerated(names: Sequence[str]) -> str:
-    """Name the first few, and count the rest."""
+    """Write the first few names, and the number of the others."""
     if len(names) <= MOST_NAMED:
         return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"

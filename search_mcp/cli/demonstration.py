@@ -1,7 +1,7 @@
-"""`demo`: what an AI client sees, told by the official client over real pipes.
+"""`demo`: the steps of an AI client, done by the official client over real pipes.
 
-Decides what each step must show to count. Nothing is faked: `search-mcp serve` runs as a client would
-run it, with the servers of a configuration behind it. Needs the extra `demo`.
+Decides which result makes a step successful. Nothing is simulated: `search-mcp serve` runs as under a client, with the
+servers of a configuration. Needs the extra `demo`.
 """
 
 import json
@@ -37,17 +37,18 @@ from search_mcp.wire.messages import INVALID_PARAMS
 TIME: Final = "time.get_current_time"
 ZONE: Final = {"timezone": "Asia/Tokyo"}
 ANSWER_SECONDS = 60.0
-"""How long one answer may take; the first waits for the servers to start."""
+"""Time limit for one answer; the first one includes the start of the servers."""
 LISTS = 12
-"""How often the list is asked for while servers still start; each answer waits for them a few seconds."""
+"""Number of requests for the list while servers start; each answer waits a few seconds for them."""
 NAMES_SHOWN = 5
 
 
 def run(explicit: str | None, terminal: Terminal) -> int:
-    """Play the demonstration; return the exit code, which is 0 if every step did what it should.
+    """Run the demonstration; returns the exit code.
 
     Raises:
-        ConfigError, Problem: it cannot begin, or a step failed.
+        ConfigError: the configuration cannot be read.
+        Problem: a step failed.
     """
     if explicit is None and find_spec("mcp_server_time") is None:
         raise Misuse("the demo's servers are not installed", installer.add("demo"))
@@ -86,16 +87,16 @@ async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
 
 @dataclass
 class _Tour:
-    """The steps, in order; each leaves behind what the next one needs."""
+    """The steps in their order; each records what the next one needs."""
 
     client: Client
     terminal: Terminal
     names: list[str] = field(default_factory=list)
-    """The servers' tools, ours left out."""
+    """Names of the servers' tools, without our own."""
 
     @property
     def target(self) -> str:
-        """The tool that is shown from all sides."""
+        """The tool that most steps are about."""
         return TIME if TIME in self.names else self.names[0]
 
     async def take(self) -> None:
@@ -125,13 +126,13 @@ class _Tour:
         self._tell("tools/list", summary, [*rows[:NAMES_SHOWN], *rest, *failed])
 
     async def _unlisted_names(self) -> list[str]:
-        """What there is where the configuration says that nothing is listed."""
+        """Return the names of tools for a configuration whose list holds none."""
         found = await self._ask(SEARCH, {"query": "", "limit": MOST_RESULTS, "detail": "name"})
         names: list[str] = found["results"]
         return names
 
     async def _settled_list(self) -> tuple[list[Tool], dict[str, str]]:
-        """Ask for the list until the tool that is to be shown is in it, or no server is starting any more."""
+        """Ask for the list until the target is in it, or no server is starting."""
         for _ in range(LISTS):
             listed = (await self.client.list_tools()).tools
             answer = await self._ask(LIST_SERVERS, {})
@@ -158,7 +159,7 @@ class _Tour:
         self._tell(DESCRIBE, signature(self.target, described[0]["inputSchema"]), lines)
 
     async def _call(self) -> None:
-        # Of somebody's own servers nothing is called: who knows what it does.
+        # Of the user's own servers no tool is called, because its effect is not known.
         name, arguments = (TIME, ZONE) if self.target == TIME else (LIST_SERVERS, {})
         with self.terminal.progress(lambda: name):
             result = await self.client.call_tool(name, arguments)
@@ -198,5 +199,5 @@ def _about(schema: Any) -> str:
 
 
 def _mistyped(name: str) -> str:
-    """Leave out a letter near the end, as people do."""
+    """Leave out a letter near the end, a common mistake."""
     return name[:-3] + name[-2:] if len(name) > 5 else f"{name}x"

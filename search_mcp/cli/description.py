@@ -1,6 +1,6 @@
-"""`describe`: what a tool does, and what it takes.
+"""`describe`: the definitions of tools, for a person.
 
-Decides what of a definition a person is shown, and in which order: every text in it that a model may be shown.
+Decides the order of the parts. Every text that a model may be given is shown.
 """
 
 import shlex
@@ -26,9 +26,9 @@ from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields
 
 _MOST_OTHERS = 1000
-"""Other texts of one tool that are shown."""
+"""Number of other texts shown of one tool."""
 _UNLIMITED = 1_000_000
-"""Characters: a signature that is not cut."""
+"""Length in characters that no signature reaches."""
 
 
 @takes("config", "client", "refresh", "no_pager", "as_json", "debug")
@@ -59,19 +59,19 @@ def describe(
 
 @dataclass(frozen=True)
 class Described:
-    """One tool: its definition as a client gets it."""
+    """A tool with its definition as a client gets it."""
 
     name: str
     server: str | None
     definition: Fields
     input_schema: Mapping[str, Any]
     withheld: str = ""
-    """Why it is withheld, if it is."""
+    """Reason why it is withheld; empty if it is not."""
 
 
 @dataclass(frozen=True)
 class Descriptions:
-    """The tools that were asked for, and what there is instead of those that do not exist."""
+    """The requested tools, and suggestions for names that do not exist."""
 
     tools: tuple[Described, ...]
     age_seconds: float | None
@@ -84,7 +84,7 @@ class Descriptions:
 
 
 def described(session: Session, name: str) -> Described | None:
-    """Find a tool by any of its names, ours included."""
+    """Find a tool, including our own, by any spelling of its name."""
     item = session.find(name)
     if item is not None:
         shown = session.shown_names()[item]
@@ -95,7 +95,7 @@ def described(session: Session, name: str) -> Described | None:
         definition = ours[name]
         return Described(name, None, definition, payload.value(definition["inputSchema"]))
     withheld = session.catalog.withheld_tools().find(name)
-    if withheld is not None:  # nobody else is shown it, but whoever is to accept it has to see it
+    if withheld is not None:  # clients do not get it, but the user has to see it to accept it
         definition = full_definition(withheld, withheld.name, session.audience)
         is_new = withheld.key in session.catalog.new(withheld.server)
         why = "new since the server was first seen" if is_new else "its definition is not accepted"
@@ -104,7 +104,7 @@ def described(session: Session, name: str) -> Described | None:
 
 
 def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
-    """Find tools by any of their names."""
+    """Find tools by any spelling of their names."""
     found = {name: described(session, name) for name in names}
     unknown = [name for name, tool in found.items() if tool is None]
     shown = session.shown_names()
@@ -118,7 +118,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 
 
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
-    """Say why there is no such tool: its server may have failed."""
+    """Return why a tool was not found; its server may have failed."""
     for status in session.needed_for(name):
         if status.state in (State.FAILED, State.HELD, State.STARTING, State.DISABLED):
             return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
@@ -135,14 +135,14 @@ def show_definitions(found: Descriptions, terminal: Terminal) -> None:
 
 
 def report_unknown(found: Descriptions, terminal: Terminal) -> int:
-    """Say which names mean nothing; return the exit code."""
+    """Report the names that were not found; returns the exit code."""
     for problem in found.unknown.values():
         terminal.error(str(problem))
     return WRONG if found.unknown else FINE
 
 
 def show_definition(tool: Described, terminal: Terminal) -> None:
-    """Show a tool to a person: what it is for and takes, then every other text that a model may be shown."""
+    """Show a tool: its description, parameters and result, then every other text that a model may be given."""
     heading = signature(tool.name, tool.input_schema)
     terminal.heading(heading)
     hints = _hints(tool)
@@ -165,7 +165,7 @@ def show_definition(tool: Described, terminal: Terminal) -> None:
 
 
 def _show_fields(heading: str, fields: Sequence[tuple[str, str, bool, str]], terminal: Terminal) -> None:
-    """Show parameters or fields of a result: name and type, and the description below."""
+    """Show parameters, or fields of a result: name and type, with the description below."""
     if not fields:
         return
     terminal.text("")
@@ -177,7 +177,7 @@ def _show_fields(heading: str, fields: Sequence[tuple[str, str, bool, str]], ter
 
 
 def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
-    """Show texts by the path of the member that holds them."""
+    """Show texts below the paths of their members."""
     if not texts:
         return
     terminal.text("")
@@ -190,7 +190,7 @@ def _show_others(texts: Sequence[tuple[str, str]], terminal: Terminal) -> None:
 
 
 def example(tool: Described) -> str:
-    """Write the command that calls a tool, with its required arguments left to fill in."""
+    """Write the command that calls a tool, with placeholders for its required arguments."""
     required = [f"{key}=..." for key, _, is_required, _ in _parameters(tool.input_schema) if is_required]
     return " ".join(["search-mcp call", tool.name, *map(shlex.quote, required)])
 
@@ -211,7 +211,7 @@ def _hints(tool: Described) -> str:
 
 
 def _parameters(schema: Any) -> list[tuple[str, str, bool, str]]:
-    """Give name, type, whether it is required, and description; the required ones first."""
+    """Return name, type, whether it is required, and description of each parameter; required ones first."""
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return []
@@ -224,7 +224,7 @@ def _parameters(schema: Any) -> list[tuple[str, str, bool, str]]:
 
 
 def _type(key: str, schema: Any, root: Mapping[str, Any]) -> str:
-    """Write one parameter's type as a signature does."""
+    """Write the type of one parameter as in a signature."""
     alone = signature("", {**root, "properties": {key: schema}, "required": [key]}, _UNLIMITED)
     return alone.removeprefix(f"({key}: ").removesuffix(")")
 

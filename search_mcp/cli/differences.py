@@ -1,7 +1,7 @@
-"""What of a server's definitions is not as it was accepted, as a person reads it.
+"""Differences between a server's definitions and the accepted ones, written for a person.
 
-Decides which members are shown, in which order and how long: of a changed definition what was and what is, by path, of
-a new one all of its text. Every control and invisible character is written as `\\u{...}`.
+Decides which members are shown, in which order, and how much of each: of a changed definition the former and the
+present value of each path, of a new one every text. Control and invisible characters are written as `\\u{...}`.
 """
 
 import json
@@ -17,18 +17,18 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw
 
 MOST_CHARACTERS = 4000
-"""Characters of one text that are shown."""
+"""Number of characters shown of one text."""
 MOST_COMPARED = 500
-"""Lines of a text that are compared line by line; of a longer one all is shown."""
+"""Number of lines up to which texts are compared line by line; of longer ones, both are shown."""
 _PLAIN_KEY = re.compile(r"[\w$/-]+")
 _FIRST = ("title", "description", "instructions")
 
 Line = tuple[str, str]
-"""A mark (`-`, `+`, or nothing for a path) and a text."""
+"""A sign (`-`, `+`, or none for a path) and a text."""
 
 
 def title(server: str, each: Open) -> str:
-    """Name a difference: what it is, and whether it is changed, new or gone."""
+    """Write the heading of a difference: the definition, and whether it is changed, new or gone."""
     state = "gone" if each.now is None else "new" if each.before is None else "changed"
     other = ", as another client was given it" if each.is_of_another_client else ""
     if each.section == ABOUT:
@@ -37,7 +37,7 @@ def title(server: str, each: Open) -> str:
 
 
 def show(server: str, differences: Sequence[Open], terminal: Terminal) -> None:
-    """Show all differences of one server."""
+    """Show the differences of one server."""
     for each in differences:
         if each.now is None:
             continue
@@ -54,7 +54,7 @@ def show(server: str, differences: Sequence[Open], terminal: Terminal) -> None:
 
 
 def lines(each: Open) -> Iterator[Line]:
-    """Write one difference: the path of each member that differs, what was there and what is."""
+    """Yield the lines of one difference: the path of each member that differs, its former and its present value."""
     before, now = _members(each.before), _members(each.now)
     for path in sorted(before.keys() | now.keys(), key=_order):
         was, becomes = before.get(path), now.get(path)
@@ -65,12 +65,12 @@ def lines(each: Open) -> Iterator[Line]:
 
 
 def _says_nothing(path: str, value: str | None) -> bool:
-    """Whether a member of a new definition is there because nearly every definition has it."""
+    """Return whether a member of a new definition is left out, because nearly every definition has it."""
     return value in ("{}", "[]") or (path, value) == ("inputSchema.type", "object")
 
 
 def as_json(each: Open) -> dict[str, Any]:
-    """Give a difference whole, for programs."""
+    """Write a whole difference for scripts."""
     return {
         "kind": each.section,
         "name": each.name,
@@ -82,7 +82,7 @@ def as_json(each: Open) -> dict[str, Any]:
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
-    """Give every value that holds no others, with its path."""
+    """Yield the path and value of every leaf."""
     if isinstance(value, dict) and value:
         for key, member in value.items():
             yield from leaves(member, f"{path}.{_key(key)}" if path else _key(key))
@@ -94,7 +94,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def written(value: object) -> str:
-    """Write a text as it is, anything else as JSON."""
+    """Write a string as it is, and any other value as JSON."""
     return wholly_visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -102,13 +102,13 @@ def _members(definition: bytes | None) -> dict[str, str]:
     if definition is None:
         return {}
     value = payload.value(definition)
-    if value is None:  # nested too deeply to be taken apart
+    if value is None:  # nested too deeply to decode
         return {"definition": wholly_visible(definition.decode("utf-8", "replace"))}
-    return {path: _told_apart(member) for path, member in leaves(value) if path}
+    return {path: _distinct(member) for path, member in leaves(value) if path}
 
 
-def _told_apart(value: object) -> str:
-    """Write a text that could be mistaken for another JSON value in quotation marks."""
+def _distinct(value: object) -> str:
+    """Write a value; a string that could be read as another JSON value is quoted."""
     is_ambiguous = isinstance(value, str) and value in ("", "true", "false", "null")
     return json.dumps(value) if is_ambiguous else written(value)
 

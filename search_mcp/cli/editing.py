@@ -1,6 +1,6 @@
-"""`add`, `remove`, `enable`, `disable`: our own configuration, edited as carefully as a client's.
+"""`remove`, `enable`, `disable`: edits of servers in the configuration file.
 
-Decides what is done to the file and what is said of it; a running search-mcp sees the edit by itself.
+Decides which keys change. A running search-mcp notices the edit by itself.
 """
 
 import os
@@ -49,7 +49,7 @@ def disable(options: Options, names: _Names) -> int:
 
 _Entry = Mapping[str, object]
 _Change = Callable[[Document, str, _Entry, _Entry], Document]
-"""Changes a server, given its entry and what that was before the last edit."""
+"""Changes a server, given its name, its entry, and its entry before the last edit."""
 
 
 @in_turn()
@@ -93,7 +93,7 @@ def _enabled(own: Document, name: str, entry: _Entry, before: _Entry) -> Documen
 
 
 def _as_before(own: Document, name: str, entry: _Entry, before: _Entry) -> Document | None:
-    """Take out a switch that `disable` put in, if nothing else goes with it."""
+    """Remove a key that `disable` added, if nothing else changes with it."""
     if {**before, "enabled": False} != entry or "enabled" in before:
         return None
     without = own.drop((ROOT, name, "enabled"))
@@ -106,7 +106,7 @@ def _disabled(own: Document, name: str, entry: _Entry, _before: _Entry) -> Docum
 
 
 def _warn_of_problems(path: Path, names: Sequence[str], screen: Terminal) -> None:
-    """Say what keeps the edit from having the effect it should have."""
+    """Warn about problems that prevent edited servers from starting."""
     try:
         config = location.read(path, os.environ)
     except ConfigError as exc:

@@ -1,6 +1,6 @@
-"""Whether AI clients can live with what there is: how long they wait, how long names may be, how many tools.
+"""Remarks on limits of AI clients: their waiting time, the length of names, and the number of tools.
 
-Knows what `profiles` says of the clients, and nothing else of them.
+Knows nothing about clients besides their profiles.
 """
 
 import re
@@ -15,27 +15,27 @@ from search_mcp.gateway.own_tool_definitions import definitions
 from search_mcp.model.servers import Status
 
 SLOW_SECONDS = 5.0
-"""Longer than this is a slow start."""
+"""Duration above which a start is slow."""
 EXAMPLES = 3
-"""How many names a remark shows of those it is about."""
+"""Number of names in a remark."""
 
 
 @dataclass(frozen=True)
 class Remark:
-    """What a client makes of something, and what to do about it."""
+    """A consequence for a client, with a remedy."""
 
     text: str
     is_fatal: bool = False
 
 
 def of_start(status: Status) -> float | None:
-    """Give the seconds that a server took to start, if that is long for a person who waits for a call."""
+    """Return the duration of a server's start in seconds, if it was slow."""
     seconds = status.start_seconds
     return seconds if seconds is not None and seconds > SLOW_SECONDS else None
 
 
 def of_prefix(server: ServerConfig) -> str | None:
-    """Report a prefix without a readable character."""
+    """Return a remark on a prefix without a character that names may have."""
     if not server.effective_prefix or re.search("[A-Za-z0-9_.-]", server.effective_prefix):
         return None
     return (
@@ -45,9 +45,9 @@ def of_prefix(server: ServerConfig) -> str | None:
 
 
 def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterator[Remark]:
-    """Say what a client will not take of the list it is shown, and what is done to its names.
+    """Yield remarks on tools and names that a client refuses, and on names that are shortened for it.
 
-    `audience` has the user's settings over the client's own, which `client` has as they are.
+    The profile of `audience` includes the user's settings; `client` is the plain profile.
     """
     shown = ShownNames(catalog.tools(), audience.profile)
     spelt = {item.name: shown[item] for item in catalog.tools()}

@@ -1,7 +1,7 @@
 """The text of `--help`: usage, arguments, options, examples.
 
-Decides the layout, so that it stays the same whatever release of the command line library is installed: of that
-library's objects only names, metavars and help texts are read.
+Decides the layout, which is therefore the same with every release of typer: only the names, metavars and help texts
+in typer's objects are read.
 """
 
 import textwrap
@@ -15,17 +15,17 @@ from search_mcp.cli.places import default_config
 
 WIDTH: Final = 80
 _LABEL_WIDTH: Final = 24
-"""Columns of the longest label that has its text beside it; the text of a longer one begins on the next line."""
+"""Width in columns of the longest label with its text beside it; after a longer one, the text is on the next line."""
 _HELP: Final = ("-h, --help", "Show this help.")
 _COMPLETION: Final = {
     "--install-completion": "Install completion for the current shell.",
     "--show-completion": "Print the completion script for the current shell.",
 }
-"""Help texts of the options that the library adds."""
+"""Help texts of the options that typer adds."""
 
 
 class Command(TyperCommand):
-    """A command whose help this module writes; its epilog holds the examples, one a line."""
+    """A command with the help text of this module; its epilog holds the examples, one per line."""
 
     def get_help(self, ctx: Any) -> str:
         """Write the help text."""
@@ -33,7 +33,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """A command with commands of its own."""
+    """A command that has subcommands."""
 
     def get_help(self, ctx: Any) -> str:
         """Write the help text."""
@@ -41,7 +41,7 @@ class Group(TyperGroup):
 
 
 def of_command(command: Any, path: str) -> str:
-    """Write the help of one command."""
+    """Write the help text of one command."""
     arguments = [each for each in command.params if each.param_type_name == "argument"]
     usage = " ".join([path, "[OPTIONS]", *(each.metavar for each in arguments)])
     return _joined(
@@ -56,7 +56,7 @@ def of_command(command: Any, path: str) -> str:
 
 
 def of_group(group: Any, path: str) -> str:
-    """Write the help of a command that has commands, in their groups."""
+    """Write the help text of a command with subcommands, which are shown in groups."""
     by_heading: dict[str, list[tuple[str, str]]] = {}
     for name, command in group.commands.items():
         heading = command.rich_help_panel or "Commands"
@@ -79,12 +79,12 @@ def _of_serve() -> str:
 
 
 def options_of(command: Any) -> list[Any]:
-    """Give the options of a command, in the order they are declared."""
+    """Return the options of a command, in the order of their declaration."""
     return [each for each in command.params if each.param_type_name == "option" and "--help" not in each.opts]
 
 
 def label_of(option: Any) -> tuple[str, str]:
-    """Write an option as it is typed, with its help."""
+    """Return the spellings of an option, and its help text."""
     spellings = ", ".join(sorted(option.opts, key=len))
     written = f"{spellings} {option.metavar}" if option.metavar else spellings
     return written, _COMPLETION.get(written, option.help)

@@ -1,6 +1,6 @@
-"""`import`: the servers that AI clients have become ours.
+"""`import`: copies of the servers of AI clients in our configuration.
 
-Decides which files are read and what is reported of each server; the clients' files are not changed.
+Decides which files are read, and what is reported about each server. The clients' files are not changed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ def import_(
 ) -> int:
     """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp."""
     code, path, names, is_changed = _import(options, sources or [])
-    # A file that a person names may be a stranger's: its programs are started by `check`, once they were looked at.
+    # A named file may be a stranger's: its servers are started by `check`, after the user has seen their commands.
     is_from_clients = all(source in BY_NAME for source in sources or ())
     if names and is_from_clients and not options.dry_run and not options.no_start:
         warming.warm(path, options.screen, names)
@@ -46,7 +46,7 @@ def import_(
 
 @in_turn()
 def _import(options: Options, sources: Sequence[str]) -> tuple[int, Path, Sequence[str], bool]:
-    """Copy the servers; return the exit code, the configuration, the names of the servers in it, and if it changed."""
+    """Copy the servers; returns exit code, path of the file, names of the servers in it, and whether it changed."""
     screen, own = options.screen, own_file(options)
     servers: list[Server] = []
     troubles: list[ConfigError] = []
@@ -76,7 +76,7 @@ def _import(options: Options, sources: Sequence[str]) -> tuple[int, Path, Sequen
 
 
 def _tell(merged: Sequence[Merged], troubles: Sequence[ConfigError], options: Options) -> None:
-    """Show what becomes of each server."""
+    """Show the result for each server."""
     screen = options.screen
     if merged:
         rows = [(each.server.name, _where(each.server), _result(each, options.dry_run)) for each in merged]
@@ -89,7 +89,7 @@ def _tell(merged: Sequence[Merged], troubles: Sequence[ConfigError], options: Op
 
 
 def _files(sources: Sequence[str], own: Path, machine: Machine) -> Iterator[tuple[Path, Client]]:
-    """Find the files to import from; our own is none."""
+    """Find the files to import from, without our own."""
     for source in sources or [client.name for client in CLIENTS]:
         if source in BY_NAME:
             files = found.files(BY_NAME[source], machine)

@@ -1,6 +1,6 @@
-"""How this search-mcp was installed, and the command that adds optional packages to it. Pure but for `add`.
+"""How this search-mcp was installed, and the command that adds optional packages to it. Pure, except for `add`.
 
-No command fetches search-mcp itself by its name: an index may have another project's package under it.
+No command installs search-mcp itself by its name: a package index may have another project under that name.
 """
 
 import re
@@ -17,12 +17,12 @@ _PIPX_RUN = re.compile(r"/pipx/(?:\.cache/|Cache/)?[0-9a-f]{10,}$")
 
 
 def add(extra: str) -> str:
-    """Write the command that adds the packages of an extra to the environment this process runs in."""
+    """Write the command that adds the packages of an extra to the environment of this process."""
     return command(extra, _packages(extra), sys.prefix, sys.executable)
 
 
 def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) -> str:
-    """Write that command for an environment: `prefix` is `sys.prefix`, `packages` are those of the extra."""
+    """Write the command for an environment with this `sys.prefix`; `packages` are those of the extra."""
     place = prefix.replace("\\", "/").rstrip("/")
     quoted = [f'"{each}"' if re.search(r"[^\w.-]", each) else each for each in packages]
     if match := _PIPX.search(place):
@@ -39,7 +39,7 @@ def command(extra: str, packages: Sequence[str], prefix: str, interpreter: str) 
 def _packages(extra: str) -> list[str]:
     try:
         required = requires(NAME) or []
-    except PackageNotFoundError:  # it runs from its source
+    except PackageNotFoundError:  # it runs from its source without an installation
         required = []
     marker = re.compile(rf"""\s*;.*\bextra == ['"]{extra}['"].*""")
     return [marker.sub("", each) for each in required if marker.search(each)] or [f".[{extra}]"]

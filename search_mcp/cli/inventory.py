@@ -1,7 +1,7 @@
 """The tools of all servers, as `list`, `search`, `describe` and `tokens` show them.
 
-These commands read what earlier commands and clients learnt. Decides when servers are started all the same, and what
-is printed about the age of the lists and about the servers that are missing.
+These commands read cached lists. Decides when servers are started all the same, and what is printed about the age of
+the lists and about missing servers.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import anyio
 
-from search_mcp.cli.memory import Remembered, Renewed
+from search_mcp.cli.command_cache import CachedLists, FreshLists
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, disabled, short_reason
-from search_mcp.cli.session import Session, recall, run
+from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.model.errors import for_shell
@@ -22,31 +22,31 @@ from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 
 REMEMBERING_SECONDS = 10.0
-"""How long a command waits for lists it does not need, so that the next one need not start the server."""
+"""Time that a command waits for lists it does not need, so that the server is cached for the next one."""
 
 _Answer = TypeVar("_Answer")
 
 
 def look(options: Options, config: Config, at: Callable[[Session], _Answer]) -> _Answer:
-    """Look at what is remembered of the servers; none is started unless nothing is remembered, or `--refresh` is given.
+    """Run a function with the cached servers; start those that are needed if none is cached, or with `--refresh`.
 
-    A server whose last start failed is not started again either.
+    A server whose last start failed counts as cached.
     """
     if options.refresh:
-        return run(config, options.profile, Renewed, partial(_settled, options.screen, at))
+        return run(config, options.profile, FreshLists, partial(_settled, options.screen, at))
 
     def remembered(session: Session) -> tuple[list[Status], _Answer | None]:
         standings = session.statuses()
         states = {status.state for status in standings}
         return standings, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
 
-    standings, found = recall(config, options.profile, remembered)
+    standings, found = read_cache(config, options.profile, remembered)
     if found is not None:
         return found
     unknown = {status.server for status in standings if status.state is State.UNKNOWN}
     others = {status.server: status for status in standings if status.server not in unknown}
     work = partial(_settled, options.screen, at)
-    return run(only(config, unknown), options.profile, Remembered, work, left_alone=others)
+    return run(only(config, unknown), options.profile, CachedLists, work, left_alone=others)
 
 
 async def _settled(screen: Terminal, at: Callable[[Session], _Answer], session: Session) -> _Answer:
@@ -55,7 +55,7 @@ async def _settled(screen: Terminal, at: Callable[[Session], _Answer], session: 
 
 
 def known_server(config: Config, name: str) -> ServerConfig:
-    """Find a server.
+    """Return the server of a name.
 
     Raises:
         Misuse: there is no such server.
@@ -68,7 +68,7 @@ def known_server(config: Config, name: str) -> ServerConfig:
 
 
 def narrow(config: Config, name: str) -> Config:
-    """Leave all servers alone but one.
+    """Disable all servers but one.
 
     Raises:
         Misuse: there is no such server.
@@ -81,7 +81,7 @@ def narrow(config: Config, name: str) -> Config:
 
 
 async def _settle(session: Session, terminal: Terminal) -> None:
-    """Wait for the tools of every server, and a little for the rest: a server is remembered when all is known of it."""
+    """Wait for the tools of every server, and briefly for its other lists: a server is cached with all its lists."""
     with terminal.progress(session.awaited):
         await session.settle([Kind.TOOLS])
         with anyio.move_on_after(REMEMBERING_SECONDS):
@@ -89,7 +89,7 @@ async def _settle(session: Session, terminal: Terminal) -> None:
 
 
 def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
-    """Say how old it is what is shown, if it is not of this minute."""
+    """Print the age of cached lists, if they are older than a minute."""
     for name, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if age_seconds is not None and age_seconds >= length:
             count = round(age_seconds / length)
@@ -99,7 +99,7 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
 
 
 def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
-    """Name the servers whose tools are missing, and what to do; return the exit code."""
+    """Print the servers whose tools are missing, with remedies; returns the exit code."""
     unknown = [status.server for status in failures if status.state is State.UNKNOWN]
     held = [status for status in failures if status.state is State.HELD]
     failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD)]

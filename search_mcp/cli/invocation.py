@@ -1,6 +1,6 @@
-"""`call`: what a tool answered, for a person or a file.
+"""`call`: the result of a tool, for a person or a file.
 
-Decides how each kind of content is shown, and what is saved. Bytes are never written to a terminal.
+Decides how each kind of content is shown, and what is saved. Binary data is never written to a terminal.
 """
 
 import base64
@@ -17,8 +17,8 @@ from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, output
 from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
 from search_mcp.cli.cleaning import one_line
+from search_mcp.cli.command_cache import CachedEras
 from search_mcp.cli.description import described
-from search_mcp.cli.memory import Eras
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
 from search_mcp.cli.session import Session, owners, run
@@ -61,7 +61,7 @@ def call(
     async def work(running: Session) -> Outcome:
         return await _invoke(running, name, given, words, screen)
 
-    outcome = run(owners(loaded, options.profile, [name]), options.profile, Eras, work)
+    outcome = run(owners(loaded, options.profile, [name]), options.profile, CachedEras, work)
     if isinstance(outcome, WireError):
         if options.as_json:
             screen.json({"error": outcome.error_object()})
@@ -78,10 +78,10 @@ def call(
 
 
 async def _invoke(session: Session, name: str, given: Fields, words: Sequence[Word], terminal: Terminal) -> Outcome:
-    """Call a tool, and show its progress meanwhile.
+    """Call a tool and show its progress.
 
     Raises:
-        Misuse: an argument is not what the tool wants.
+        Misuse: an argument does not fit the tool's schema.
     """
     with terminal.progress(session.awaited):
         await session.settle([Kind.TOOLS])
@@ -108,14 +108,14 @@ def _progress(fields: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Content:
-    """One part of a result: text to be shown, or bytes and what they are."""
+    """One part of a result: a text, or binary data with a text about it."""
 
     text: str
     data: bytes | None = None
 
 
 def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
-    """Show a result to a person, or save what it holds; return the exit code."""
+    """Show a result to a person, or save it; returns the exit code."""
     fields = payload.object_or_empty(body)
     parts = _contents(fields)
     if is_error(body):
@@ -139,7 +139,7 @@ def is_error(body: Raw) -> bool:
 
 
 def save(body: Raw, target: Path, terminal: Terminal) -> None:
-    """Write what a result holds into files: its images and other bytes, or else its text.
+    """Write the images and other binary data of a result into files; without any, its text.
 
     Raises:
         Problem: a file cannot be written.

@@ -1,6 +1,6 @@
-"""`search`: the tools that fit a request, found and ranked as for a model.
+"""`search`: tools for a request, found and ranked as for a model.
 
-Decides what of them a person is shown.
+Decides what a person is shown.
 """
 
 from collections.abc import Sequence
@@ -61,16 +61,16 @@ def search(
 
 @dataclass(frozen=True)
 class Listing:
-    """Some tools, and which servers' are missing among them."""
+    """The tools found, and the servers whose tools are missing."""
 
     tools: tuple[Row, ...]
     failures: tuple[Status, ...]
     age_seconds: float | None
     nearest: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
-    """Why each tool is where it is, if it was searched for."""
+    """How each tool was ranked."""
     fits: bool = True
-    """Whether the first tool clearly does what was searched for."""
+    """Whether the first tool clearly fits the request."""
 
     def as_json(self) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
@@ -78,14 +78,14 @@ class Listing:
         return {"tools": self.tools, "fits": self.fits, "failed": failed, "ageSeconds": age}
 
     def explained_as_json(self) -> dict[str, Any]:
-        """The same, with why each tool is where it is."""
+        """Return the JSON form with the ranking of each tool."""
         explained = zip(self.tools, self.explanations, strict=True)
         tools = [{**tool, "explanation": _explanation(why)} for tool, why in explained]
         return {**self.as_json(), "tools": tools}
 
 
 def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
-    """The best tools for a query, best first, and why."""
+    """Search for tools, best first."""
     found, fits = session.own_tools.explained(query, limit, server)
     close = () if found else tuple(nearest(query, session.tools.names()))
     rows = _rows(session, [item for item, _ in found])
@@ -118,7 +118,7 @@ def _rows(session: Session, items: Sequence[Item]) -> tuple[Row, ...]:
 
 
 def show_tools(listing: Listing, terminal: Terminal) -> None:
-    """Show the tools in a table; those that were searched for with what was found in them."""
+    """Show the tools in a table, with the found words highlighted."""
     if listing.tools:
         rows = [(tool["name"], with_hint(tool)) for tool in listing.tools]
         terms = frozenset(part.term for why in listing.explanations for part in why.contributions)
@@ -126,7 +126,7 @@ def show_tools(listing: Listing, terminal: Terminal) -> None:
 
 
 def show_explanations(listing: Listing, terminal: Terminal) -> None:
-    """Show what puts each tool where it is."""
+    """Show how each tool was ranked."""
     for position, (tool, why) in enumerate(zip(listing.tools, listing.explanations, strict=True), 1):
         terminal.heading(f"{position}. {tool['name']}: {why.score:.3f}")
         terminal.paragraph("\n".join(str(why).splitlines()[1:]))

@@ -1,8 +1,7 @@
-"""`logs`: what servers wrote to their stderr, from the files in the log folder, and what they write now.
+"""`logs`: the stderr logs of the servers, and new lines as they are written.
 
-The lines of several servers are merged in order of time. Lines of earlier versions have no time: each stays
-behind the line before it. Files are opened only to be read: on Windows one that is open cannot be renamed
-by whoever writes it.
+The lines of several servers are merged in order of time. A line without a time, from an earlier version, stays behind
+the line before it. A file is open only while it is read: on Windows, its writer could not rename it otherwise.
 """
 
 import heapq
@@ -32,7 +31,7 @@ class Line:
     text: str
     time: str | None
     order: str
-    """Its time, or that of the line before it; empty if neither has one."""
+    """Time of the line or, without one, of the line before it; empty if neither has a time."""
 
 
 Show = Callable[[ServerConfig, Line], None]
@@ -73,7 +72,7 @@ def logs(
 
 
 class LogFile:
-    """One server's log file, read on from where it was left; it may be replaced by a new one at any time."""
+    """One server's log file, read in parts; its writer may replace it with a new file at any time."""
 
     def __init__(self, server: ServerConfig, folder: Path) -> None:
         self.server = server
@@ -84,11 +83,11 @@ class LogFile:
         self._order = ""
 
     def written_at(self) -> float:
-        """When it was last written to; zero if never."""
+        """Return the time of the last write, in seconds since the epoch; zero if there is no file."""
         return self.path.stat().st_mtime if self.path.exists() else 0.0
 
     def last_lines(self, count: int) -> list[Line]:
-        """Read to the end of the file; give the last lines, of the older file too where need be."""
+        """Read to the end of the file; returns the last lines, with lines of the older file if necessary."""
         older = _read(self._older, _Position(None, 0))[0]
         data, self._position = _read(self.path, self._position)
         *whole, self._unfinished = (older + data).split(b"\n")
@@ -98,7 +97,7 @@ class LogFile:
         return self._decoded(whole[shown_from:])
 
     def new_lines(self) -> list[Line]:
-        """Read what was written since; a line is given once it is whole."""
+        """Read the whole lines written since the last read."""
         data = b""
         if self._position.file not in (None, _identity(self.path)):
             if self._position.file == _identity(self._older):
@@ -109,7 +108,7 @@ class LogFile:
         return self._decoded(whole)
 
     def rest(self) -> list[Line]:
-        """Give the last line, if it is not whole."""
+        """Return the last line, if it is incomplete."""
         return self._decoded([self._unfinished] if self._unfinished else [])
 
     def _decoded(self, lines: Iterable[bytes]) -> list[Line]:
@@ -128,7 +127,7 @@ def _text(line: bytes) -> str:
 @dataclass(frozen=True, slots=True)
 class _Position:
     file: int | None
-    """The file's identity, whatever it is called now; None before it was first read."""
+    """Inode of the file, whose name may have changed; None before the first read."""
     offset: int
 
 
@@ -140,7 +139,7 @@ def _identity(path: Path) -> int | None:
 
 
 def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
-    """Read a file from a position to its end; nothing where there is none."""
+    """Read a file from a position to its end; nothing if there is no file."""
     identity = _identity(path)
     if identity is None:
         return b"", position
@@ -151,12 +150,12 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
 
 
 def show_last(files: Sequence[LogFile], count: int, show: Show) -> None:
-    """Show the last lines of each."""
+    """Show the last lines of each file."""
     _show_merged([(log, [*log.last_lines(count), *log.rest()]) for log in _last_written_last(files)], show)
 
 
 async def follow(files: Sequence[LogFile], folder: Path, count: int, show: Show, terminal: Terminal) -> None:
-    """Show the last lines, then every line as it is written, until nobody reads them any more."""
+    """Show the last lines, then new lines as they are written, until the reader of stdout has closed it."""
     _make(folder)
     _show_merged([(log, log.last_lines(count)) for log in _last_written_last(files)], show)
     with watching.noticed(folder) as edited:
@@ -171,21 +170,21 @@ def _last_written_last(files: Iterable[LogFile]) -> list[LogFile]:
 
 
 def _show_merged(lines_of: Iterable[tuple[LogFile, list[Line]]], show: Show) -> None:
-    """Show the lines of several files in order of time; those of one file stay in their order."""
+    """Show the lines of several files in order of time, keeping the order within each file."""
     streams = [[(log.server, line) for line in lines] for log, lines in lines_of]
     for server, line in heapq.merge(*streams, key=lambda entry: entry[1].order):
         show(server, line)
 
 
 def _make(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # where nothing is, nothing can be watched
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # only an existing folder can be watched
 
 
 def check(files: Sequence[LogFile], folder: Path) -> None:
-    """Refuse to show logs where there are none.
+    """Check that there are logs to show.
 
     Raises:
-        Problem: no server has written any.
+        Problem: no server has written to its log.
     """
     if not any(log.written_at() for log in files):
         raise Problem(f"there are no logs in {folder}", "servers write them there while an AI client uses search-mcp")

@@ -1,4 +1,4 @@
-"""What `check` and `servers` say beside the table, in a line each: no fault, but worth knowing."""
+"""Notes of `check` and `servers` below the table, one line each; they report no faults."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,14 +9,14 @@ from search_mcp.config.schema import ServerConfig
 
 
 def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
-    """Give the notes on all enabled servers, or on those of these names."""
+    """Return the notes on all enabled servers, or on those of these names."""
     servers = [each for each in session.config.servers if each.enabled and (not names or each.name in names)]
     left_out = {each.name: len(session.catalog.hidden_by_read_only(each.name)) for each in servers if each.read_only}
     return [*of_read_only(left_out), *of_versions(servers)]
 
 
 def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
-    """Name the servers of which only the read-only tools are used, with the number of the others."""
+    """List the servers with `readOnly`, with the number of tools that are left out."""
     if left_out:
         said = [
             f"{name} ({count} other{'s' if count > 1 else ''} left out)" if count else name
@@ -26,7 +26,7 @@ def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
 
 
 def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:
-    """Name the servers whose package has no exact version, with an example of one that has."""
+    """List the servers whose package has no exact version, with an example of an exact one."""
     found = {server.name: pinned for server in servers if (pinned := unpinned(server)) is not None}
     if found:
         example = min(found.values(), key=len)

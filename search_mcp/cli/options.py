@@ -1,4 +1,4 @@
-"""The options that commands have in common, and what every command starts from."""
+"""The options that several commands have, and the arguments that every command gets."""
 
 import inspect
 import os
@@ -28,7 +28,7 @@ def _known_client(name: str | None) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the options say that several commands have; a command is given those that it `takes`."""
+    """Values of the shared options; a command gets those that it `takes`."""
 
     screen: Terminal
     config: Annotated[
@@ -59,10 +59,10 @@ class Options:
     debug: Annotated[bool, typer.Option("--debug", help="Print the debug log and tracebacks.")] = False
 
     def configuration(self) -> tuple[Config, Path]:
-        """Read the configuration; say where it is.
+        """Read the configuration; returns its path as well.
 
         Raises:
-            ConfigError: there is none, or it is wrong.
+            ConfigError: there is no file, or it is invalid.
         """
         config, path = configuration(self.config)
         if (skipped := location.untrusted(self.config, os.environ, path)) is not None:
@@ -76,7 +76,7 @@ class Options:
 
 
 def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command these of the shared options, behind its own, and what they say as its first argument."""
+    """Add some of the shared options to a command, after its own; their values are its first argument."""
     shared = [each for each in inspect.signature(Options).parameters.values() if each.name in names]
 
     def with_options(command: Callable[..., int]) -> Callable[..., int]:
@@ -89,7 +89,7 @@ def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
                 screen.debug()
             return command(options, **given)
 
-        # It is from the signature that typer knows what there is on the command line.
+        # typer derives the command line from the signature.
         _, *own = inspect.signature(command).parameters.values()
         context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (context, *own, *shared)]
@@ -100,9 +100,9 @@ def takes(*names: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
 
 
 def configuration(path: str | None) -> tuple[Config, Path]:
-    """Read the configuration; say where it is.
+    """Read the configuration; returns its path as well.
 
     Raises:
-        ConfigError: there is none, or it is wrong.
+        ConfigError: there is no file, or it is invalid.
     """
     return location.load(path, os.environ)

@@ -14,7 +14,7 @@ from search_mcp.wire.structs import Fields
 _PLAIN_TEXTS = frozenset(
     {"", "string", "number", "integer", "boolean", "object", "array", "null", "required", "optional", "forbidden"}
 )
-"""Texts that say nothing but a type."""
+"""Texts that only name a type or a requirement."""
 _DIALECTS = ("http://json-schema.org/", "https://json-schema.org/")
 _KEYWORDS = frozenset(
     {
@@ -92,17 +92,17 @@ _KEYWORDS = frozenset(
         "$anchor",
     }
 )
-"""Names of members that MCP and JSON Schema give."""
+"""Names of members defined by MCP and JSON Schema."""
 
 
 def other_texts(definition: Fields, shown: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Give every text of a definition that is not among those shown, by path; names of members are texts, too."""
-    # A text with control characters is shown without them first, and here with all that it holds.
+    """Yield path and text of everything in a definition that is not in `shown`, including names of members."""
+    # A text with control characters was shown without them, so it counts as not shown.
     seen = {" ".join(text.split()) for text in shown if wholly_visible(text) == visible(text)}
     everything = "\n".join(seen)
     for member, raw in definition.items():
         value = payload.value(raw)
-        if value is None and bytes(raw) != b"null":  # nested too deeply to be taken apart
+        if value is None and bytes(raw) != b"null":  # nested too deeply to decode
             yield member, wholly_visible(bytes(raw).decode("utf-8", "replace"))
             continue
         for path, leaf in leaves(value, member):
@@ -111,7 +111,7 @@ def other_texts(definition: Fields, shown: Sequence[str]) -> Iterator[tuple[str,
 
 
 def _is_shown(path: str, leaf: object, everything: str) -> bool:
-    """Whether a value is among what is shown, or no text."""
+    """Return whether a value is shown already, or is not a text."""
     if isinstance(leaf, list):
         return all(_is_shown(path, each, everything) for each in leaf)
     text = " ".join(leaf.split()) if isinstance(leaf, str) else ""
@@ -120,7 +120,7 @@ def _is_shown(path: str, leaf: object, everything: str) -> bool:
 
 
 def _has_known_names(path: str, everything: str) -> bool:
-    """Whether every name in a path is one of JSON Schema or MCP, or shown."""
+    """Return whether every name in a path is defined by JSON Schema or MCP, or shown already."""
     names = re.findall(r'"[^"]*"|[^.\[\]]+', path)
     return all(
         name in _KEYWORDS or name.isdecimal() or name.strip('"') in everything or f'"{name}"' in everything

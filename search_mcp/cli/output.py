@@ -1,4 +1,4 @@
-"""Files that a person asked for: refused before any work is done, written afterwards."""
+"""Output files, checked before any work is done, and written afterwards."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ from search_mcp.cli.problem import Misuse, Problem
 
 
 def check(path: Path) -> None:
-    """Refuse a file that could not be written.
+    """Check that a file can be written.
 
     Raises:
-        Misuse: there is no such folder, it is one, or nobody may write there.
+        Misuse: its folder does not exist, it is a folder itself, or the user may not write there.
     """
     if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise Misuse(
@@ -22,7 +22,7 @@ def write(path: Path, data: bytes) -> None:
     """Write a file.
 
     Raises:
-        Problem: it cannot be written.
+        Problem: the file cannot be written.
     """
     try:
         path.write_bytes(data)

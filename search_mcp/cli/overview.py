@@ -10,7 +10,7 @@ from search_mcp.cli.counting import summary
 from search_mcp.cli.notes import of_read_only
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, short_reason
-from search_mcp.cli.session import Session, recall
+from search_mcp.cli.session import Session, read_cache
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind, State
@@ -21,7 +21,7 @@ _HEADINGS = ("Server", "State", "Tools", "Runs")
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of one server without starting it."""
+    """What the configuration and the cache tell about one server."""
 
     name: str
     state: str
@@ -29,10 +29,10 @@ class Known:
     tools: int | None
     runs: str
     left_out: int | None = None
-    """How many tools `readOnly` leaves out, as far as is remembered; None without it."""
+    """Number of cached tools that `readOnly` leaves out; None without `readOnly`."""
 
     def row(self) -> Sequence[str]:
-        """The server as a row of the table; a failure shows its reason instead of its command."""
+        """Return the row of the table; a failure has its reason in the place of the command."""
         count = f"{self.tools:,}" if self.tools is not None else ""
         return (self.name, self.state, count, self.runs if self.state == "held" else self.reason or self.runs)
 
@@ -52,7 +52,7 @@ def servers(options: Options) -> int:
     """Show all servers at a glance, without starting any."""
     screen = options.screen
     loaded, path = options.configuration()
-    found = recall(loaded, None, known_servers)
+    found = read_cache(loaded, None, known_servers)
     if options.as_json:
         screen.json({"config": str(path), "servers": [each.as_json() for each in found]})
     else:
@@ -61,7 +61,7 @@ def servers(options: Options) -> int:
 
 
 def known_servers(session: Session) -> list[Known]:
-    """Give what is remembered of each server."""
+    """Return what is known of each server."""
     statuses = {status.server: status for status in session.statuses()}
     return [_known(server, session, statuses[server.name]) for server in session.config.servers]
 
@@ -78,7 +78,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
 
 
 def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
-    """Show the servers to a person."""
+    """Show the servers in a table."""
     if not found:
         terminal.note(f"There are no servers in {path}; search-mcp add or search-mcp import puts some there.")
         return

@@ -22,15 +22,15 @@ from search_mcp.folders import state_folder
 from search_mcp.model.errors import for_shell
 
 PATIENCE_SECONDS = 10.0
-"""How long another command may be at its edit, which takes milliseconds: it was stopped in the midst of it."""
+"""Time limit for another command's edit, which takes milliseconds unless it was stopped before its end."""
 
 
 @contextlib.contextmanager
 def in_turn() -> Iterator[None]:
-    """Edit when no other command does: of two that read the same, one edit would be lost.
+    """Wait until no other command edits: if both had read the same file, one edit would be lost.
 
     Raises:
-        Problem: another goes on and on.
+        Problem: another command does not finish its edit.
     """
     with contextlib.ExitStack() as turn:
         try:
@@ -41,12 +41,12 @@ def in_turn() -> Iterator[None]:
 
 
 def own_file(options: Options) -> File:
-    """Read the configuration for editing: the one that is named, else the user's own, which may not be there yet.
+    """Read the configuration to edit: the one that is named, else the user's own, which need not exist yet.
 
-    Skips a file in the current folder, with a note: it may be shared, and edits may hold secrets.
+    A file in the current folder is not edited, which a note reports: it may be shared, and edits may hold secrets.
 
     Raises:
-        ConfigError: it cannot be read, or it is no JSON.
+        ConfigError: the file cannot be read, or is not JSON.
     """
     path = location.places(options.config, os.environ)[-1]
     if (other := location.unused(options.config, os.environ, path)) is not None:
@@ -55,7 +55,7 @@ def own_file(options: Options) -> File:
 
 
 def command_to_check(options: Options, path: Path) -> str:
-    """Write the command that checks the edited file, with `--config` where commands would read another file."""
+    """Write the command that checks the edited file, with `--config` if commands would read another file."""
     read = next((place for place in location.places(options.config, os.environ) if place.is_file()), path)
     if read == path and options.config is None:
         return "search-mcp check"
@@ -63,10 +63,10 @@ def command_to_check(options: Options, path: Path) -> str:
 
 
 def save(file: File, changed: Document, options: Options) -> None:
-    """Write an edited file, or show what would be written.
+    """Write an edited file, or show the difference in a dry run.
 
     Raises:
-        ConfigError: it is not as it was read any more, or it cannot be written.
+        ConfigError: the file has changed since it was read, or cannot be written.
     """
     if changed == file.document:
         return
@@ -78,7 +78,7 @@ def save(file: File, changed: Document, options: Options) -> None:
 
 
 def bridged(before: Document, after: Document) -> list[str]:
-    """Name the servers that an edit lets run through mcp-remote."""
+    """List the servers that an edit makes run through mcp-remote."""
     present = before.members((ROOT,))
     return [
         name

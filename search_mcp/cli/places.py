@@ -1,4 +1,4 @@
-"""File paths as a person reads them."""
+"""File paths, shortened for people."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from search_mcp.config import location
 
 
 def default_config() -> str:
-    """Name the config file of the user's own folder."""
+    """Return the path of the config file in the user's own folder."""
     return tilde(location.places(None, {})[-1])
 
 

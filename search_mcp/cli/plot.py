@@ -1,4 +1,4 @@
-"""A picture of what a catalogue costs: each mode by server, and sessions with more and more searches."""
+"""A chart of the tokens that the tools cost: each mode by server, and sessions by number of searches."""
 
 import io
 import warnings
@@ -12,15 +12,15 @@ from search_mcp.cli.problem import Misuse, Problem
 
 FORMATS = (".png", ".svg")
 MOST_SERVERS = 9
-"""How many servers have a colour of their own; the rest share one."""
+"""Number of servers with a colour of their own; the others share one."""
 
 
 def check(path: Path) -> None:
-    """Refuse, before anything is done, what could not be drawn or written afterwards.
+    """Check, before any work, that a chart can be drawn into a file.
 
     Raises:
-        Misuse: it is of another kind, or in no folder.
-        Problem: there is nothing to draw with.
+        Misuse: the file is neither PNG nor SVG, or cannot be written.
+        Problem: matplotlib is not installed.
     """
     if path.suffix.lower() not in FORMATS:
         raise Misuse(f"{path} is neither PNG nor SVG", "end its name with .png or .svg")
@@ -32,7 +32,7 @@ def check(path: Path) -> None:
 
 
 def draw(cost: Cost, path: Path) -> None:
-    """Draw and write it.
+    """Draw a chart into a file.
 
     Raises:
         Problem: the file cannot be written.
@@ -43,7 +43,7 @@ def draw(cost: Cost, path: Path) -> None:
     _draw_sessions(sessions, cost)
     picture = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names in scripts its fonts do not have
+        warnings.simplefilter("ignore")  # about names in scripts that its fonts lack
         figure.savefig(picture, format=path.suffix[1:].lower(), dpi=150)
     output.write(path, picture.getvalue())
 
@@ -56,7 +56,7 @@ def _draw_modes(axes: Any, cost: Cost) -> None:
     parts.append(("search-mcp itself", [cost.own_tools[mode] + cost.instructions for mode in MODES]))
     below = [0] * len(MODES)
     for label, heights in parts:
-        axes.bar(MODES, heights, bottom=below, label=label.replace("$", r"\$"))  # else it is a formula
+        axes.bar(MODES, heights, bottom=below, label=label.replace("$", r"\$"))  # a plain $ would begin a formula
         below = [low + height for low, height in zip(below, heights, strict=True)]
     axes.bar_label(axes.containers[-1], labels=[f"{total:,}" for total in below], padding=2)
     axes.margins(y=0.1)

@@ -1,6 +1,6 @@
-"""What a command cannot do, in a sentence a person can act on, and the exit code for scripts.
+"""Errors of commands: a sentence with a remedy, and an exit code for scripts.
 
-Decides the exit codes: 1 is something that is wrong, 2 is a wrong command line or configuration.
+Decides the exit codes: 1 for a problem, 2 for a wrong command line or configuration.
 """
 
 import difflib
@@ -16,21 +16,21 @@ from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2
 LONGEST_REASON = 200
-"""Characters of a server's last words that go into a sentence."""
+"""Length in characters up to which a reason is shown in a sentence."""
 
 
 _LONGEST_LINE = 70
-"""Characters of a server's stderr that are quoted where several servers are reported."""
+"""Length in characters up to which a line of stderr is quoted in a table."""
 _STACK_FRAME = re.compile(r"at .*[:(]|File \".*line \d|[\^~]+$|[})\]]+,?$")
 _ERROR = re.compile(r"\b\w*(error|exception):", re.IGNORECASE)
 _TELLING = re.compile(
     r"error|exception|cannot|can't|fail|denied|refused|invalid|missing|not found|unable|no such", re.IGNORECASE
 )
-"""Found in the line of a server's stderr that says what is wrong."""
+"""Matches a line of stderr that probably names the error."""
 
 
 class Problem(SearchMcpError):
-    """Something is wrong: what, and what to do about it."""
+    """A problem, with a remedy."""
 
     code = WRONG
 
@@ -43,13 +43,13 @@ class Problem(SearchMcpError):
 
 
 class Misuse(Problem):
-    """The command line asks for something that cannot be."""
+    """A wrong command line."""
 
     code = MISUSED
 
 
 class InterruptionError(Exception):
-    """A signal came; everything has been stopped."""
+    """A signal ended the command, and every server is stopped."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -65,13 +65,13 @@ def did_you_mean(suggestions: Sequence[str], otherwise: str) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> list[str]:
-    """Give the name that was most likely meant, or else those that are similar."""
+    """Return the name that was most likely meant, else similar ones."""
     known = list(names)
     return difflib.get_close_matches(name, known, n=1, cutoff=0.7) or nearest(name, known)
 
 
 def short_reason(reason: str) -> str:
-    """Put a failure's reason on one line: what happened, and the most telling line the server wrote."""
+    """Shorten the reason of a failure to one line: the event, and the line of stderr that probably names the error."""
     what, _, written = reason.partition("; its last words: ")
     lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
     lines = [line for line in lines if not _STACK_FRAME.match(line)]
@@ -86,13 +86,13 @@ def short_reason(reason: str) -> str:
 
 
 def cut(text: str) -> str:
-    """Put a reason on one line of a sensible length; `check` has the whole of it."""
+    """Shorten a reason to one line; `check` shows all of it."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1].rstrip() + "…"
 
 
 def disabled(server: ServerConfig) -> Problem:
-    """Say that a server is switched off, and what else keeps it from being started."""
+    """Build the error about a disabled server, with any other problem that prevents its start."""
     what = f"MCP server {server.name!r} is disabled"
     if server.problem is not None:
         return Problem(f"{what}, and cannot be started: {server.problem}")
@@ -100,7 +100,7 @@ def disabled(server: ServerConfig) -> Problem:
 
 
 def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Problem:
-    """Say to a person what went wrong with a call."""
+    """Build the error about a failed call."""
     match error:
         case NotFound():
             return Problem(error.what, did_you_mean(error.suggestions, "search-mcp list shows what there is"))

@@ -1,7 +1,7 @@
-"""`install`, `uninstall`: search-mcp in the AI clients' own files.
+"""`install`, `uninstall`: search-mcp in the files of AI clients.
 
-Decides the order of writing, so that nothing is lost wherever it breaks off: our configuration first, then
-what is remembered, the client's file last.
+Decides the order of writing, so that nothing is lost if it is interrupted: our configuration first, then the record of
+moved servers, the client's file last.
 """
 
 import shutil
@@ -22,10 +22,10 @@ from search_mcp.cli.selection import beginning, noting, report, this_machine, un
 from search_mcp.clients import command, difference, found, installation, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
-from search_mcp.clients.installation import Result
+from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
-from search_mcp.clients.moved import Memory, Moved, digest
+from search_mcp.clients.moved import Moved, MovedServers, digest
 from search_mcp.clients.storage import File
 from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError
@@ -37,30 +37,30 @@ _Clients = Annotated[
 _AllFound = Annotated[bool, typer.Option("--all-found", help="All clients found on this machine.")]
 
 
-_RESULTS: Mapping[Result, str] = {
+_RESULTS: Mapping[InstallResult, str] = {
     "added": "added",
     "updated": "updated",
     "present": "already installed",
     "removed": "removed",
     "absent": "not installed",
 }
-_PLANNED: Mapping[Result, str] = {"added": "would add", "updated": "would update", "removed": "would remove"}
+_PLANNED: Mapping[InstallResult, str] = {"added": "would add", "updated": "would update", "removed": "would remove"}
 
 
 @dataclass(frozen=True)
 class _Done:
-    """What became of one client's file."""
+    """The result for one client's file."""
 
     client: Client
     file: File
     changed: Document
-    result: Result
+    result: InstallResult
     backup: Path | None
     moved: tuple[str, ...]
     """Servers that were moved to search-mcp, or restored."""
     warnings: tuple[str, ...]
     is_safer: bool = False
-    """Whether its entry imported modules from the folder the client is in, and does not any more."""
+    """Whether its former entry imported modules from the client's current folder."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -103,7 +103,7 @@ def install(
 
 @in_turn()
 def _register(options: Options, clients: Sequence[str], *, all_found: bool, replace: bool) -> tuple[int, Path | None]:
-    """Write search-mcp into the clients' files; return the exit code, and the configuration if any was written."""
+    """Write search-mcp into the clients' files; returns the exit code, and the configuration's path if it is in use."""
     words = _own_command()
     own = own_file(options)
     behind = own.document.put((ROOT,), own.document.members((ROOT,)))
@@ -141,7 +141,7 @@ def _register(options: Options, clients: Sequence[str], *, all_found: bool, repl
 
 @dataclass(frozen=True)
 class _Plan:
-    """A client's file, and the servers that are to be moved out of it."""
+    """A client's file, and the servers to move out of it."""
 
     client: Client
     file: File
@@ -151,7 +151,7 @@ class _Plan:
 
 @dataclass(frozen=True)
 class _Startup:
-    """What starts us, with which configuration, and the variables that refers to."""
+    """The command that starts search-mcp, its configuration, and the variables that it refers to."""
 
     command: Sequence[str]
     config: str
@@ -159,8 +159,8 @@ class _Startup:
 
 
 def _started_twice(plan: _Plan, own: Document) -> list[str]:
-    """Name the client's servers that search-mcp starts as well."""
-    movable, _ = installation.behind(plan.file.document, plan.client)
+    """List the client's servers that search-mcp starts as well."""
+    movable, _ = installation.other_servers(plan.file.document, plan.client)
     _, merged = merging.merge(own, movable)
     return [each.server.name for each in merged if each.result == "present"]
 
@@ -177,8 +177,8 @@ def _own_command() -> Sequence[str]:
 
 
 def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
-    """Plan to move servers into our configuration; what would not run there as it is stays where it is."""
-    movable, others = installation.behind(plan.file.document, plan.client)
+    """Plan to move servers into our configuration; those that would need changes stay where they are."""
+    movable, others = installation.other_servers(plan.file.document, plan.client)
     own, merged = merging.merge(own, movable)
     moved = tuple(each.server for each in merged if each.result != "skipped")
     reasons = {each.server.name: each.notes[0] for each in merged if each.result == "skipped"}
@@ -191,7 +191,7 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
 def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
     file = plan.file
     changed, texts = installation.without(file.document, plan.moved)
-    changed, result = installation.put_in(changed, plan.client, startup.command, startup.config, startup.variables)
+    changed, result = installation.add(changed, plan.client, startup.command, startup.config, startup.variables)
     backup = None
     if changed != file.document and not dry_run:
         _remember(file, plan.moved, texts, changed)
@@ -202,20 +202,20 @@ def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
 
 
 def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], changed: Document) -> None:
-    memory = _memory()
-    earlier = memory.recall(file.path)
+    record = _moved_servers()
+    earlier = record.find(file.path)
     if not moved and earlier is None:
         return
     servers = {server.name: server.raw for server in moved}
     if earlier is not None:
         servers, texts = {**earlier.servers, **servers}, {**earlier.texts, **texts}
-    is_untouched = earlier is not None and earlier.left_it_like(file.document)
+    is_untouched = earlier is not None and earlier.matches(file.document)
     before = earlier.before if earlier is not None and is_untouched else file.document.text
-    memory.keep(file.path, Moved(servers, before, digest(changed), texts))
+    record.keep(file.path, Moved(servers, before, digest(changed), texts))
 
 
-def _memory() -> Memory:
-    return Memory(state_folder())
+def _moved_servers() -> MovedServers:
+    return MovedServers(state_folder())
 
 
 @takes("dry_run", "as_json", "debug")
@@ -234,14 +234,16 @@ def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound =
 
 
 def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
-    memory = _memory()
-    moved = memory.recall(file.path)
-    changed, result, kept_out = installation.take_out(file.document, client, moved)
+    record = _moved_servers()
+    moved = record.find(file.path)
+    changed, result, kept_out = installation.remove(file.document, client, moved)
     backup = None
     if not dry_run:
         backup = file.save(changed) if changed != file.document else None
-        memory.forget(file.path)
-        if not kept_out and storage.forget_backups(file.path):  # else they have the only copy of what was kept out
+        record.forget(file.path)
+        if not kept_out and storage.forget_backups(
+            file.path
+        ):  # otherwise the backups have the only copy of these servers
             backup = None
     names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
     warnings = tuple(f"{name} is not restored: another server is called {name} now" for name in kept_out)
@@ -258,7 +260,7 @@ def _named(names: Sequence[str], all_found: bool) -> list[Client]:
 
 
 def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Path, bool]]:
-    """Yield what to write into, and whether the client seems to be on this machine; one that is named counts anyway."""
+    """Yield client, file, and whether the client seems to be installed; a named client need not be."""
     machine = this_machine()
     for client in _named(names, all_found):
         paths = found.targets(client, machine)
@@ -268,12 +270,12 @@ def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Pa
 
 
 def _conclude(troubles: Sequence[ConfigError], options: Options) -> int:
-    """Say what went wrong; return the exit code."""
+    """Print the errors; returns the exit code."""
     return report(() if options.as_json else troubles, options.screen) or (WRONG if troubles else FINE)
 
 
 def _show(done: Sequence[_Done], troubles: Sequence[ConfigError], own_changes: str, options: Options) -> None:
-    """Say what was done, and what is left to do."""
+    """Report what was done, and the next steps."""
     screen = options.screen
     if options.as_json:
         errors = [str(each) for each in troubles]

@@ -1,7 +1,7 @@
-"""The JSON Schema of mcp-servers.json, for editors: what may be written, and what it means.
+"""The JSON Schema of mcp-servers.json, for editors.
 
-What may be written comes from the models that read the file; what it means stands here, because only
-people need it. A key that is null counts as absent, as in other clients.
+The types come from the models that read the file; the descriptions are here, because only people need them. A key that
+is null counts as absent, as in other clients.
 """
 
 import sys
@@ -22,7 +22,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "$schema": "Where this schema is, for editors.",
     "mcpServers": "The servers, by name. Their tools are shown as name.tool, in the order of this file.",
     "settings": "How tools are shown, and defaults for all servers.",
-    # of a server
+    # of servers
     "command": f"The program that starts the server. {_PLACEHOLDERS}",
     "args": f"What the program is started with. {_PLACEHOLDERS}",
     "env": f"Environment variables for the server; it gets these and a minimal environment. {_PLACEHOLDERS}",
@@ -43,7 +43,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "url": "The address of an HTTP server, which this version does not run.",
     "serverUrl": "The address of an HTTP server, which this version does not run.",
     "httpUrl": "The address of an HTTP server, which this version does not run.",
-    # of a server, and of all
+    # of servers and of settings
     "startup": '"eager": start with the client. "lazy": start with the first call, stop when idle. "auto": lazy if its '
     "lists are remembered, none of its tools was called in the last three days and they are not pinned, else eager.",
     "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked "
@@ -76,7 +76,7 @@ ABOUT: Final[Mapping[str, str]] = {
 
 
 def of_file() -> JsonSchema:
-    """Write the schema of a whole file."""
+    """Return the schema of the file."""
     generated = validation.json_schema()
     definitions = {name: _object(schema) for name, schema in generated["$defs"].items()}
     tools = definitions["Entry"]["properties"]["tools"]
@@ -92,7 +92,7 @@ def of_file() -> JsonSchema:
             "mcpServers": described["mcpServers"],
             "settings": _nullable(described["settings"]),
         },
-        "allowComments": True,  # this and the next are known to VS Code
+        "allowComments": True,  # this and the next key are VS Code's
         "allowTrailingCommas": True,
         "$defs": definitions,
     }
@@ -104,25 +104,25 @@ def _object(schema: JsonSchema) -> JsonSchema:
 
 
 def _described(key: str, schema: JsonSchema) -> JsonSchema:
-    """Say what a key means."""
+    """Add the description of a key."""
     kept = {word: value for word, value in schema.items() if word != "title"}
     if not kept.get("default") or isinstance(kept["default"], dict):
-        kept.pop("default", None)  # nothing, or something that is made of the others
+        kept.pop("default", None)  # empty, or made of other defaults
     return {"description": ABOUT[key], **kept}
 
 
 def _nullable(schema: JsonSchema) -> JsonSchema:
-    """Let null stand for any key."""
+    """Allow null for a key."""
     about: JsonSchema = {word: schema[word] for word in ("description", "default") if word in schema}
     rest = {word: value for word, value in schema.items() if word not in about}
     if not rest:
-        return about  # anything goes
+        return about  # any value
     choices = [_without_infinity(each) for each in rest.get("anyOf", [rest]) if each != _NULL]
     return {**about, "anyOf": [*choices, _NULL]}
 
 
 def _without_infinity(schema: JsonSchema) -> JsonSchema:
-    """Leave out that a number must be finite: JSON has no other."""
+    """Remove the limit that makes numbers finite: JSON has no others."""
     return {word: value for word, value in schema.items() if value != sys.float_info.max}
 
 

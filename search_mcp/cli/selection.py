@@ -1,4 +1,4 @@
-"""Several clients on one command line: which are meant, and what goes wrong with one of them."""
+"""Clients named on a command line, and errors with some of them."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from search_mcp.model.errors import ConfigError
 
 
 def this_machine() -> Machine:
-    """The platform we are on, and the user's environment."""
+    """Return this platform, and the user's environment."""
     return Machine(sys.platform, str(Path.home()), os.environ)
 
 
@@ -24,13 +24,13 @@ def beginning(incomplete: str) -> list[str]:
 
 
 def unknown(what: str, name: str) -> Misuse:
-    """Build the error about a name that no client has."""
+    """Build the error about an unknown client."""
     return Misuse(f"there is {what}", did_you_mean(nearest(name, BY_NAME), f"the clients are {', '.join(BY_NAME)}"))
 
 
 @contextlib.contextmanager
 def noting(troubles: list[ConfigError]) -> Iterator[None]:
-    """Go on with the next client's file when one cannot be read or edited."""
+    """Collect the error of a file that cannot be read or edited, and continue."""
     try:
         yield
     except ConfigError as exc:
@@ -38,7 +38,7 @@ def noting(troubles: list[ConfigError]) -> Iterator[None]:
 
 
 def report(troubles: Sequence[ConfigError], screen: Terminal) -> int:
-    """Say what went wrong; return the exit code."""
+    """Print the errors; returns the exit code."""
     for trouble in troubles:
         screen.error(str(trouble))
     return WRONG if troubles else FINE

@@ -23,8 +23,8 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile
 from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.cli.command_cache import CachedLists, CommandCache
 from search_mcp.cli.interruption import interruptible, unwrapped
-from search_mcp.cli.memory import Memory, Remembered
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.dialects import names
@@ -73,12 +73,12 @@ class Session:
     """
 
     def __init__(
-        self, config: Config, aggregate: Aggregate, memory: Memory, left_alone: Mapping[str, Status], *, runs: bool
+        self, config: Config, aggregate: Aggregate, cache: CommandCache, left_alone: Mapping[str, Status], *, runs: bool
     ) -> None:
         self.config = config
         self._left_alone, self._runs = left_alone, runs
         self._aggregate, self._router = aggregate, aggregate.router
-        self._memory = memory
+        self._cache = cache
         self.audience = aggregate.router.audience(_PERSON.viewer)
         facts = {
             server.name: ServerFacts(server.description or "", server.tags, server.read_only)
@@ -111,7 +111,7 @@ class Session:
     @property
     def age_seconds(self) -> float | None:
         """Age of the oldest cached list in use; None if none is."""
-        return self._memory.age_seconds_used
+        return self._cache.age_seconds_used
 
     def shown_names(self) -> ShownNames:
         return self._spellings.of(Kind.TOOLS, self.audience.profile)
@@ -205,13 +205,13 @@ async def _answer(ask: Callable[[Callable[[_Answer], None]], Cancel]) -> _Answer
 def run(
     config: Config,
     profile: Profile | None,
-    believe: Callable[[Path], Memory],
+    open_cache: Callable[[Path], CommandCache],
     work: Callable[[Session], Awaitable[_Answer]],
     left_alone: Mapping[str, Status] = MappingProxyType({}),
 ) -> _Answer:
     """Run a function with the servers of a configuration, and stop them afterwards.
 
-    `believe` opens the cache; which servers are started follows from it.
+    `open_cache` opens the cache; which servers are started follows from it.
 
     Raises:
         InterruptionError: a signal stopped the command.
@@ -220,7 +220,7 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        session, aggregate = _assemble(config, profile, believe, left_alone)
+        session, aggregate = _assemble(config, profile, open_cache, left_alone)
 
         async def with_backends() -> _Answer:
             async with aggregate.running():
@@ -242,11 +242,11 @@ def run_alone(work: Callable[[], Awaitable[_Answer]]) -> _Answer:
     return unwrapped(lambda: anyio.run(interruptible, work, lambda _signal: None))
 
 
-def recall(config: Config, profile: Profile | None, look: Callable[[Session], _Answer]) -> _Answer:
+def read_cache(config: Config, profile: Profile | None, look: Callable[[Session], _Answer]) -> _Answer:
     """Run a function with the cached servers; none is started."""
 
     async def main() -> _Answer:
-        session, aggregate = _assemble(config, profile, Remembered, {}, runs=False)
+        session, aggregate = _assemble(config, profile, CachedLists, {}, runs=False)
         aggregate.router.recall(_OPENING)
         await aggregate.compare_recalled()
         return look(session)
@@ -257,26 +257,26 @@ def recall(config: Config, profile: Profile | None, look: Callable[[Session], _A
 def _assemble(
     config: Config,
     profile: Profile | None,
-    believe: Callable[[Path], Memory],
+    open_cache: Callable[[Path], CommandCache],
     left_alone: Mapping[str, Status],
     *,
     runs: bool = True,
 ) -> tuple[Session, Aggregate]:
-    memory = believe(cache_folder())
+    cache = open_cache(cache_folder())
     adapted = altered(
         config,
         settings=altered(config.settings, first_list_seconds=_patience(config)),
-        servers=tuple(altered(server, startup=memory.startup) for server in config.servers),
+        servers=tuple(altered(server, startup=cache.startup) for server in config.servers),
     )
     patient = altered(profile or profiles.CANONICAL, patience_seconds=float("inf"))
     dependencies = Dependencies(
         max_message_bytes=config.settings.max_message_bytes,
-        cache=memory,
+        cache=cache,
         trust=TrustStore(trust_folder()),
         aside=in_thread if runs else _in_place,
     )
     aggregate = Aggregate(adapted, patient, dependencies)
-    return Session(config, aggregate, memory, left_alone, runs=runs), aggregate
+    return Session(config, aggregate, cache, left_alone, runs=runs), aggregate
 
 
 async def _in_place(act: Callable[[], _Answer], /) -> _Answer:
@@ -291,7 +291,7 @@ def _patience(config: Config) -> float:
 def owners(config: Config, profile: Profile | None, tools: Sequence[str]) -> Config:
     """Disable the servers that do not have these tools, going by the cache, else by the tools' names."""
     within = needed(config, tools)
-    found = recall(within, profile, lambda session: [session.find(tool) for tool in tools])
+    found = read_cache(within, profile, lambda session: [session.find(tool) for tool in tools])
     owning = {item.server for item in found if item is not None}
     return only(config, owning) if all(found) else within
 

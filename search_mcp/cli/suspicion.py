@@ -1,7 +1,7 @@
 """Texts of definitions that a person should look at: hidden characters, and the names of other servers' tools.
 
-Decides what is reported, with few false alarms: a full name of another server's tool, or a name that only another
-server has behind words such as "before using". Nothing here proves a bad intention, and nothing is withheld for it.
+Decides what is reported, with few false alarms: the full name of another server's tool, or a name that only another
+server has, after words such as "before using". A report proves no bad intention, and nothing is withheld because of it.
 """
 
 import re
@@ -18,9 +18,9 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 
 Text = tuple[str, str, str]
-"""A server, whose text it is (`time.get_time: its description`), and the text."""
+"""A server, the place of the text (`time.get_time: its description`), and the text."""
 MOST_READ = 100_000
-"""Characters of one text that are looked at."""
+"""Number of characters examined of one text."""
 _WORD = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
 _ASKED = re.compile(
     r"\b(?:use|uses|using|call|calls|calling|invoke|invoking|run|running|instead of|before|after|replaces)\s+"
@@ -28,11 +28,11 @@ _ASKED = re.compile(
     re.IGNORECASE,
 )
 _TELLING_NAME = re.compile(r"[A-Za-z0-9]+[_-][A-Za-z0-9_-]+|[a-z]+[A-Z][A-Za-z0-9]*")
-"""A name that is no word of a sentence: in snake_case, kebab-case or camelCase."""
+"""A name that is not an ordinary word: in snake_case, kebab-case or camelCase."""
 
 
 def remarks(catalog: Catalog, statuses: Sequence[Status]) -> Iterator[tuple[str, str]]:
-    """Give what is remarkable of each server's texts."""
+    """Yield server and text of each remark."""
     full, bare = _names(catalog)
     for server, whose, text in _texts(catalog, statuses):
         if found := list(islice(hidden(text[:MOST_READ]), 5)):
@@ -66,7 +66,7 @@ def _members(definition: Fields) -> Iterator[tuple[str, str]]:
 
 
 def _names(catalog: Catalog) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Give the full names of all tools, and the bare ones that only one server has and that are no words."""
+    """Return the full names of all tools, and the bare names of one server only that are not ordinary words."""
     full = {item.name: item.server for item in catalog.tools()}
     having: dict[str, set[str]] = {}
     for server, entry in catalog.everything(Kind.TOOLS):

@@ -1,7 +1,7 @@
-"""Tables in the width there is.
+"""Tables that fit the width of the terminal.
 
-Decides which columns are left out, which cells are wrapped, and when a table is written as one block a row instead.
-Cells are clean, single lines. Pure but for the console that measures and wraps.
+Decides which columns are left out, which cells are wrapped, and when each row becomes a block of lines instead.
+Cells are cleaned, single lines. Pure, except for the console that measures and wraps.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,33 +13,33 @@ from rich.console import Console
 from rich.text import Text
 
 READABLE_COLUMN: Final = 24
-"""Columns below which running text is put under the other cells instead of beside them."""
+"""Width in columns below which running text is placed under the other cells instead of beside them."""
 _GAP: Final = 2
 _NARROWEST_NAMES: Final = 16
 
 Styled = Callable[[int, str], Text]
-"""Gives a cell its style, by its position in the row."""
+"""Returns a styled cell, given its position in the row and its text."""
 
 
 @dataclass(frozen=True)
 class Table:
     """A table.
 
-    A row with fewer cells than headings ends with a cell that spans the rest; one cell alone heads the rows below it.
+    If a row has fewer cells than headings, its last cell spans the rest; a single cell is a heading of the rows below.
     """
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
     numbers: Sequence[str] = ()
-    """Headings of the columns that are aligned to the right."""
+    """Headings of the right-aligned columns."""
     dispensable: Sequence[str] = ()
-    """Headings of the columns to leave out where the width does not suffice, the first to go first."""
+    """Headings of the columns to leave out if the table is too wide, in this order."""
     is_cut: bool = False
     """Whether the last cell is cut to one line instead of wrapped."""
 
 
 def laid_out(table: Table, styled: Styled, console: Console) -> Iterable[Text]:
-    """Write a table as lines that fit the console."""
+    """Return a table as lines that fit the console."""
     positions = [*range(len(table.headings))]
     for left_out in (None, *table.dispensable):
         positions = [each for each in positions if table.headings[each] != left_out]
@@ -50,7 +50,7 @@ def laid_out(table: Table, styled: Styled, console: Console) -> Iterable[Text]:
 
 
 class _Grid:
-    """A table with its cells beside each other, in some of its columns."""
+    """A table with some of its columns, and the cells of a row side by side."""
 
     def __init__(self, table: Table, positions: Sequence[int], styled: Styled, console: Console) -> None:
         self._table, self._positions, self._styled, self._console = table, positions, styled, console
@@ -63,7 +63,7 @@ class _Grid:
         return max(map(cell_len, [self._table.headings[position], *cells]))
 
     def _limit_names(self) -> None:
-        """Keep a few long names from taking the room of all texts: they get a line of their own."""
+        """Put a few long names on lines of their own, so that they do not narrow the texts of all rows."""
         if len(self._positions) != 2:
             return
         limit = max(_NARROWEST_NAMES, self._console.width * 2 // 5)
@@ -119,7 +119,7 @@ class _Grid:
 
 
 def _stacked(table: Table, positions: Sequence[int], styled: Styled, console: Console) -> Iterator[Text]:
-    """Write one block a row: its first cell, and the others under it."""
+    """Yield a block of lines per row: the first cell, and the others below it."""
     has_labels = len(table.headings) > 2
     if has_labels and table.headings[0]:
         yield from _wrapped(Text(table.headings[0], "bold"), 0, console)

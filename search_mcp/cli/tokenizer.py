@@ -1,6 +1,6 @@
-"""How many tokens a text has: counted where a tokenizer is installed, estimated elsewhere.
+"""Number of tokens in a text: counted if a tokenizer is installed, else estimated.
 
-Models differ, and not all of their tokenizers are public: what is counted is counted as one of them does.
+Models have different tokenizers, and not all are public; one that is public stands for all of them.
 """
 
 import re
@@ -14,7 +14,7 @@ from search_mcp.cli import installer
 
 ENCODING = "o200k_base"
 DOWNLOAD_SECONDS = 15.0
-"""How long tiktoken may take to fetch its encoding, which it does once; it has no limit of its own."""
+"""Time limit for tiktoken's download of its encoding, which happens once; tiktoken itself has no limit."""
 
 _PIECE = re.compile(r"[^\W\d_]+|\d+|[^\w\s]+|\s+")
 _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -22,17 +22,17 @@ _SPACELESS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A way to count."""
+    """A function that counts tokens, and its description."""
 
     name: str
     count: Callable[[str], int]
     is_estimate: bool
     remark: str
-    """What is to be said of its numbers."""
+    """Sentence about the accuracy of its numbers."""
 
 
 def find() -> Tokenizer:
-    """Give the tokenizer that is installed and can be had, or else the estimate."""
+    """Return the installed tokenizer if it can be loaded, else the estimate."""
     try:
         tiktoken = import_module("tiktoken")
     except ImportError:
@@ -49,13 +49,13 @@ def find() -> Tokenizer:
 
 
 def _loaded(tiktoken: Any) -> Any:
-    """Load the encoding from tiktoken's cache or from the network; None if it cannot be had in time."""
+    """Load the encoding from tiktoken's cache or from the network; None if that fails or takes too long."""
     loaded: list[Any] = []
 
     def load() -> None:
         try:
             loaded.append(tiktoken.get_encoding(ENCODING))
-        except (OSError, ValueError):  # no network; a file that is not what it should be
+        except (OSError, ValueError):  # no network, or a damaged file
             return
 
     loading = threading.Thread(target=load, name="encoding", daemon=True)
@@ -71,14 +71,14 @@ def _estimating(remedy: str) -> Tokenizer:
 
 
 def estimate(text: str) -> int:
-    """Estimate how many tokens a text of definitions has."""
+    """Estimate the number of tokens in a text of definitions."""
     return round(sum(_tokens(piece) for piece in _PIECE.findall(text)))
 
 
 def _tokens(piece: str) -> float:
-    """How many tokens a piece of one kind of characters is: so that the sums over real servers' tools come out."""
+    """Estimate the tokens in a piece of one kind of characters; fitted to the definitions of real servers."""
     if piece.isspace():
-        return 0.0 if piece == " " else 1.0  # one space belongs to the word behind it
+        return 0.0 if piece == " " else 1.0  # one space is part of the token of the next word
     if piece.isdigit():
         return _parts(piece, 3)
     if spaceless := len(_SPACELESS.findall(piece)):

@@ -1,4 +1,4 @@
-"""`tokens`: what the tools cost, and what searching for them saves, shown to a person."""
+"""`tokens`: the screen with the cost of the tools, and the savings by search."""
 
 from pathlib import Path
 from typing import Annotated
@@ -72,7 +72,7 @@ def _show(cost: Cost, terminal: Terminal) -> None:
 
 
 def _headline(cost: Cost) -> str:
-    """Say what the client's listing costs, and what it saves."""
+    """Write the cost of the client's list, and its savings."""
     tokens = cost.of_mode(cost.listing)
     line = f"{cost.listing.capitalize()} list: {counted(tokens, 'token')}"
     if not cost.directly or tokens == cost.directly:

@@ -1,7 +1,8 @@
 """Packages that are started without an exact version, so that each start may run newer code.
 
-Reads the command lines of `npx`, `uvx` and their like. A package is named by the first word that is neither an option
-nor an option's value, or by an option such as `--package`. Paths are never reported: they change only with the disk.
+Reads the command lines of `npx`, `uvx` and similar programs. A package is named by the first word that is neither an
+option nor an option's value, or by an option such as `--package`. Paths are never reported, because only the user
+changes them.
 """
 
 import re
@@ -13,7 +14,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 
 _Judge = Callable[[str], str | None]
-"""Gives the pinned form of a package without an exact version; None for any other."""
+"""Returns the pinned form of a package without an exact version; None for any other."""
 
 VERSION = "VERSION"
 COMMIT = "COMMIT"
@@ -36,24 +37,24 @@ _DOCKER_LONG_SWITCHES = {
 
 @dataclass(frozen=True)
 class _Runner:
-    """One way to run a package: the words that begin it, and how its options are read."""
+    """A command that runs packages, and the meaning of its options."""
 
     words: tuple[str, ...]
     judge: _Judge
     values: Collection[str]
-    """Options that take the next word."""
+    """Options whose value is the next word."""
     packages: Collection[str]
-    """Options that take the next word, which is the package."""
+    """Options whose value is a package."""
     shown: str
-    """How it is written before the pinned package."""
+    """Words before the pinned package in an example."""
     pinning: Collection[str] = ()
-    """Options that pin whatever is run."""
+    """Options that pin every package."""
     joined: str = "=="
-    """What stands before a version where no option names the package."""
+    """Text between package and version, if no option names the package."""
 
 
 def unpinned(server: ServerConfig) -> str | None:
-    """Give the command with its package pinned as an example, if it has no exact version; else None."""
+    """Return the command with its package pinned, as an example; None if it has an exact version."""
     words = _words(server)
     for runner in _RUNNERS:
         if words[: len(runner.words)] == [*runner.words]:
@@ -63,12 +64,12 @@ def unpinned(server: ServerConfig) -> str | None:
 
 
 def _words(server: ServerConfig) -> list[str]:
-    """The command line from the program that runs packages on: without its folder, ending, `cmd /c` and `env`."""
+    """Return the command line from the program that runs packages on, without its folder, extension and `cmd /c`."""
     words = [server.command, *server.args]
     if _stem(words[0]) == "cmd" and len(words) > 2 and words[1].lower() == "/c":
         words = words[2:]
     words = [_stem(words[0]), *words[1:]]
-    if words[0] in ("pnpm", "yarn", "npm", "uv", "docker", "podman", "bun"):  # options may stand before the command
+    if words[0] in ("pnpm", "yarn", "npm", "uv", "docker", "podman", "bun"):  # there may be options before the command
         words[1:] = words[next((n for n, word in enumerate(words) if n and not word.startswith("-")), len(words)) :]
     return words
 
@@ -79,7 +80,7 @@ def _stem(program: str) -> str:
 
 
 def _pinned(runner: _Runner, words: Sequence[str]) -> str | None:
-    """The first package that is not pinned, pinned, with the option that names it."""
+    """Return the first package without an exact version, pinned, behind the option that names it."""
     found = _docker_image(words) if runner.judge is _image else _packages(runner, words)
     for option, package in found:
         if (pinned := runner.judge(package)) is not None:
@@ -88,7 +89,7 @@ def _pinned(runner: _Runner, words: Sequence[str]) -> str | None:
 
 
 def _packages(runner: _Runner, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The packages a command line names: those of its options, else its first word that is no option."""
+    """Yield option and package for each package: those that options name, else the first word that is not an option."""
     rest = iter(words)
     named = False
     for word in rest:
@@ -109,7 +110,7 @@ def _packages(runner: _Runner, words: Sequence[str]) -> Iterator[tuple[str, str]
 
 
 def _docker_image(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """The image: the first word behind the options, most of which take a value."""
+    """Yield the image: the first word after the options, most of which have a value."""
     rest = iter(words)
     for word in rest:
         if not word.startswith("-"):
@@ -121,7 +122,7 @@ def _docker_image(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             if "=" not in word and word not in _DOCKER_LONG_SWITCHES and word != "--pull":
                 next(rest, "")
         elif word[1:].lstrip(_DOCKER_SWITCHES) and len(word[1:].lstrip(_DOCKER_SWITCHES)) == 1:
-            next(rest, "")  # as in -e NAME; -eNAME has its value already
+            next(rest, "")  # as in -e NAME; -eNAME includes its value
 
 
 def _npm(package: str) -> str | None:
@@ -155,7 +156,7 @@ def _git(address: str) -> str | None:
 
 
 def _place(address: str) -> str:
-    """An address without the user and password it may hold."""
+    """Return an address without its user and password."""
     return re.sub(r"(?<=://)[^/@]*@", "", address)
 
 

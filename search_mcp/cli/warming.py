@@ -1,7 +1,7 @@
-"""Start servers once after `install` and `import`, so that a client's first list of tools is complete.
+"""The first start of servers after `install` and `import`, so that a client's first list of tools is complete.
 
-A client may read its list only once, seconds after it starts; a server that is started for the first time may need
-longer, to download its package for example.
+Some clients read the list only once, seconds after they start; the first start of a server may take longer, for
+example to download its package.
 """
 
 import os
@@ -9,10 +9,10 @@ from collections.abc import Collection
 from pathlib import Path
 
 from search_mcp.cli import inventory
+from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.counting import counted
-from search_mcp.cli.memory import Renewed
 from search_mcp.cli.needed_servers import only
-from search_mcp.cli.session import Session, recall, run
+from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import bridge
 from search_mcp.config import location
@@ -23,9 +23,9 @@ NO_SERVERS = "There are no servers yet: run `search-mcp import`, or `search-mcp 
 
 
 def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> None:
-    """Start the servers of a configuration that were never listed, of these if some are named, and print the outcome.
+    """Start the servers that are not cached, among those named if any are, and report the result.
 
-    `check` starts the others: those whose last start failed, and bridges to remote servers, which may open a browser.
+    Servers whose last start failed, and bridges to remote servers, which may open a browser, are left to `check`.
     """
     if not path.exists():
         screen.note(NO_SERVERS)
@@ -33,11 +33,11 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
     try:
         config, _ = location.load(str(path), os.environ)
     except ConfigError:
-        return  # it was written before, so a fault in it is of the user's making: `check` and `validate` print it
+        return  # the fault was there before; `check` and `validate` report it
     if not config.servers:
         screen.note(NO_SERVERS)
     screen.conceal(config.secrets)
-    unknown = recall(
+    unknown = read_cache(
         config, None, lambda session: {each.server for each in session.statuses() if each.state == State.UNKNOWN}
     )
     bridges = {each.name for each in config.servers if bridge.is_bridge(each.args)}
@@ -45,8 +45,8 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
     if remote := sorted(unknown & bridges):
         screen.note(f"Not started, because it may open a browser to log in: {', '.join(remote)}.")
     if new:
-        run(only(config, new), None, Renewed, lambda session: _settle(session, screen))
-    recall(config, None, lambda session: _report(session, screen))
+        run(only(config, new), None, FreshLists, lambda session: _settle(session, screen))
+    read_cache(config, None, lambda session: _report(session, screen))
 
 
 async def _settle(session: Session, screen: Terminal) -> None:

@@ -47,7 +47,7 @@ def entry(url: str, kind: str, headers: Mapping[str, str]) -> dict[str, Any]:
     return {**made, "env": env} if env else made
 
 
-def lacks(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> list[str]:
+def omissions(theirs: Mapping[str, Any], url: str, headers: Mapping[str, str]) -> list[str]:
     """Describe each part of a remote entry that mcp-remote cannot be given."""
     missing = [
         f'its "{key}" is not passed on: mcp-remote logs in by itself' for key in _UNKNOWN_TO_IT if theirs.get(key)

@@ -22,7 +22,7 @@ _PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")
 _VARIABLE = re.compile(r"[A-Za-z_][\w()]*(:-[^}]*)?")
 _HOME, _SEPARATOR = {"userHome", "env:HOME"}, {"/", "pathSeparator"}
 _FILE = re.compile(r"\{file:[^{}]*\}")
-_OF_A_WINDOW = ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd", "fileDirname")
+_WINDOW_SCHEMES = ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd", "fileDirname")
 
 _URLS = ("url", "serverUrl", "httpUrl", "uri")
 _ENVIRONMENTS = ("env", "envs", "environment")
@@ -132,10 +132,10 @@ def translate(
     ours |= _choices(entry, client)
     ours |= {key: value for key, value in entry.items() if key in _CARRIED and value not in ("", None)}
     if entry.get("envFile"):
-        reading.lack("search-mcp does not read its envFile; copy the variables into env")
+        reading.needs_change("search-mcp does not read its envFile; copy the variables into env")
     if "url" in ours or is_disabled(entry):
         ours["enabled"] = False
-    return Translation(ours, tuple(reading.notes), reading.lacks_nothing)
+    return Translation(ours, tuple(reading.notes), reading.needs_no_change)
 
 
 def address(entry: Mapping[str, Any]) -> str | None:
@@ -165,12 +165,12 @@ def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str) -> dict[str
     kind = said.lower() if isinstance(said, str) else ""
     url, headers = reading.text(url), _headers(entry, reading)
     if bridge.is_websocket(kind, url):
-        reading.lack("it uses a WebSocket, which neither search-mcp nor mcp-remote supports")
+        reading.needs_change("it uses a WebSocket, which neither search-mcp nor mcp-remote supports")
         return {"type": "ws", "url": url, **({"headers": headers} if headers else {})}
-    for each in bridge.lacks(entry, url, headers):
-        reading.lack(each)
+    for each in bridge.omissions(entry, url, headers):
+        reading.needs_change(each)
     if (words := program(entry)) and words[1:]:
-        reading.lack("its command is a URL; its arguments are left out")
+        reading.needs_change("its command is a URL; its arguments are left out")
     return bridge.entry(url, kind, headers)
 
 
@@ -196,7 +196,7 @@ def _environment(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str
     environment = {key: reading.text(_plain(value)) for key, value in given.items() if _is_scalar(value)}
     for name in _strings(entry.get("env_keys")):
         environment[name] = f"${{{name}}}"
-        reading.lack(f"goose keeps {name} in the system's keyring; set the environment variable {name}")
+        reading.needs_change(f"goose keeps {name} in the system's keyring; set the environment variable {name}")
     return environment
 
 
@@ -228,12 +228,12 @@ class _Reading:
 
     def __init__(self, client: Client, inputs: Mapping[str, Mapping[str, Any]], separator: str) -> None:
         self.notes: list[str] = []
-        self.lacks_nothing = True
+        self.needs_no_change = True
         self._client, self._inputs, self._separator = client, inputs, separator
 
-    def lack(self, note: str) -> None:
+    def needs_change(self, note: str) -> None:
         """Add a reason why the entry will not run without changes, once."""
-        self.lacks_nothing = False
+        self.needs_no_change = False
         if note not in self.notes:
             self.notes.append(note)
 
@@ -241,7 +241,7 @@ class _Reading:
         if self._client.variables:
             text = re.sub(self._client.variables, r"${\1}", text)
         if self._client.shape == "opencode" and _FILE.search(text):
-            self.lack("search-mcp does not support {file:...}; set an environment variable and write ${VAR}")
+            self.needs_change("search-mcp does not support {file:...}; set an environment variable and write ${VAR}")
         return _PLACEHOLDER.sub(self._placeholder, text)
 
     def _placeholder(self, match: re.Match[str]) -> str:
@@ -255,10 +255,10 @@ class _Reading:
             return self._input(rest)
         if scheme == "env" and _VARIABLE.fullmatch(rest):
             return f"${{{rest}}}"
-        if scheme in _OF_A_WINDOW:
-            self.lack(f"{match[0]} depends on the client's open window; write a path instead")
+        if scheme in _WINDOW_SCHEMES:
+            self.needs_change(f"{match[0]} depends on the client's open window; write a path instead")
         elif not _VARIABLE.fullmatch(name) and scheme in ("config", "command", "file"):
-            self.lack(f"only {self._client.title} supports {match[0]}; write the value instead")
+            self.needs_change(f"only {self._client.title} supports {match[0]}; write the value instead")
         return match[0]
 
     def _input(self, identifier: str) -> str:
@@ -269,7 +269,9 @@ class _Reading:
             return f"${{{variable}:-{default}}}"
         about = asked.get("description")
         described = f" ({about})" if isinstance(about, str) and about else ""
-        self.lack(f"only VS Code asks for ${{input:{identifier}}}{described}; set the environment variable {variable}")
+        self.needs_change(
+            f"only VS Code asks for ${{input:{identifier}}}{described}; set the environment variable {variable}"
+        )
         return f"${{{variable}}}"
 
 

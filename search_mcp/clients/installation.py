@@ -17,12 +17,12 @@ from search_mcp.clients.moved import Moved
 from search_mcp.config.placeholders import references
 from search_mcp.model.errors import ConfigError
 
-Result: TypeAlias = Literal["added", "updated", "present", "removed", "absent"]
+InstallResult: TypeAlias = Literal["added", "updated", "present", "removed", "absent"]
 
 
-def put_in(
+def add(
     file: Document, client: Client, command: Sequence[str], config: str, variables: Sequence[str]
-) -> tuple[Document, Result]:
+) -> tuple[Document, InstallResult]:
     """Add search-mcp to a client's file, or update its entry.
 
     Raises:
@@ -44,7 +44,7 @@ def imports_from_folder(file: Document, client: Client) -> bool:
     return any(entries.imports_from_folder(present[name]) for name in _ours(file, client))
 
 
-def behind(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
+def other_servers(file: Document, client: Client) -> tuple[list[Server], list[Server]]:
     """List the client's other servers: those that search-mcp can run without changes, then the rest."""
     others = [server for server in servers(file, client) if server.path[:-1] == (client.root,) and not server.is_ours]
     movable = [server for server in others if server.translation is not None and server.translation.runs]
@@ -61,7 +61,7 @@ def without(file: Document, moved: Sequence[Server]) -> tuple[Document, dict[str
     return file, texts
 
 
-def take_out(file: Document, client: Client, moved: Moved | None) -> tuple[Document, Result, list[str]]:
+def remove(file: Document, client: Client, moved: Moved | None) -> tuple[Document, InstallResult, list[str]]:
     """Remove search-mcp from a client's file, and restore the servers that were moved out of it.
 
     Returns as well the names that could not be restored, because another server has them now.
@@ -70,7 +70,7 @@ def take_out(file: Document, client: Client, moved: Moved | None) -> tuple[Docum
         ConfigError: the file cannot be edited.
     """
     changed = file
-    if moved is not None and moved.left_it_like(file):
+    if moved is not None and moved.matches(file):
         changed = replace(document.read(moved.before.encode(), file.format, file.source), has_mark=file.has_mark)
     taken = _ours(changed, client)
     for name in taken:

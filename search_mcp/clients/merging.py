@@ -13,7 +13,7 @@ from search_mcp.config import parsing
 from search_mcp.model.errors import ConfigError
 
 ROOT = "mcpServers"
-Result: TypeAlias = Literal["added", "present", "enabled", "skipped"]
+MergeResult: TypeAlias = Literal["added", "present", "enabled", "skipped"]
 """`present` is a server that we had already; `enabled` is one that we had, disabled, and that is enabled now."""
 
 _STARTED_BY = ("command", "args", "env", "inheritEnv", "cwd", "url", "headers")
@@ -24,7 +24,7 @@ class Merged:
     """The result for one server."""
 
     server: Server
-    result: Result
+    result: MergeResult
     name: str
     """Its name in our configuration."""
     notes: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ class Moved:
     texts: Mapping[str, str] = field(default_factory=dict)
     """Text of the servers' entries in the file, with their comments; absent in records of older versions."""
 
-    def left_it_like(self, document: Document) -> bool:
+    def matches(self, document: Document) -> bool:
         return self.after == digest(document)
 
 
@@ -38,13 +38,13 @@ def digest(document: Document) -> str:
     return hashlib.sha256(document.text.encode()).hexdigest()
 
 
-class Memory:
+class MovedServers:
     """The record of all files, in a JSON file."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE_NAME
 
-    def recall(self, file: Path) -> Moved | None:
+    def find(self, file: Path) -> Moved | None:
         """Return the record of one file, if there is one.
 
         Raises:

@@ -9,7 +9,7 @@ import pytest
 from first_list import visit
 
 from cli.conftest import COMMAND, Place, server
-from cli.test_memory import Counted
+from cli.test_command_cache import Counted
 
 WANTED = {"box__echo", "box__measure"}
 

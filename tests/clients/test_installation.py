@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from search_mcp.clients import document
 from search_mcp.clients.document import Document
-from search_mcp.clients.installation import Result, behind, put_in, take_out, variables, without
+from search_mcp.clients.installation import InstallResult, add, other_servers, remove, variables, without
 from search_mcp.clients.known import BY_NAME, Client
 from search_mcp.clients.moved import Moved, digest
 from search_mcp.model.errors import ConfigError
@@ -25,8 +25,8 @@ def file(text: str, client: Client = CLAUDE) -> Document:
     return document.read(text.encode(), client.format, "f")
 
 
-def put(before: Document, command: Sequence[str] = ("/a/search-mcp",)) -> tuple[Document, Result]:
-    return put_in(before, CLAUDE, command, "/c.json", [])
+def put(before: Document, command: Sequence[str] = ("/a/search-mcp",)) -> tuple[Document, InstallResult]:
+    return add(before, CLAUDE, command, "/c.json", [])
 
 
 def test_put_in_twice() -> None:
@@ -56,15 +56,15 @@ def test_a_round_through_every_format(client: Client) -> None:
         client.name, X
     )
     before = file("", client).put((client.root, "a"), entry)
-    inside, _ = put_in(before, client, ("/search-mcp",), "/c.json", ["A"])
-    outside, result, kept_out = take_out(inside, client, None)
+    inside, _ = add(before, client, ("/search-mcp",), "/c.json", ["A"])
+    outside, result, kept_out = remove(inside, client, None)
     assert (outside.text, result, kept_out) == (before.text, "removed", [])
-    assert take_out(outside, client, None) == (outside, "absent", [])
+    assert remove(outside, client, None) == (outside, "absent", [])
 
 
 def test_behind_are_only_those_that_run_here() -> None:
     servers = {"a": X, "b": REMOTE, "c": {"command": "x", "disabled": True}, "me": {"command": "search-mcp"}, "d": 3}
-    movable, others = behind(file(json.dumps({"mcpServers": servers})), CLAUDE)
+    movable, others = other_servers(file(json.dumps({"mcpServers": servers})), CLAUDE)
     assert [server.name for server in movable] == ["a", "c"]
     assert [server.name for server in others] == ["b"]
 
@@ -81,7 +81,7 @@ BEFORE = """{
 
 def replaced() -> tuple[Document, Moved]:
     before = file(BEFORE)
-    movable, _ = behind(before, CLAUDE)
+    movable, _ = other_servers(before, CLAUDE)
     rest, texts = without(before, movable)
     after, _ = put(rest)
     assert after.members(("mcpServers",)).keys() == {"b", "search-mcp"}
@@ -90,20 +90,20 @@ def replaced() -> tuple[Document, Moved]:
 
 def test_what_was_moved_comes_back_to_the_character() -> None:
     after, moved = replaced()
-    assert take_out(after, CLAUDE, moved)[0].text == BEFORE
+    assert remove(after, CLAUDE, moved)[0].text == BEFORE
 
 
 def test_what_was_moved_comes_back_into_a_file_that_was_edited() -> None:
     after, moved = replaced()
     edited = after.put(("theme",), "dark").put(("mcpServers", "c"), {"command": "another"})
-    back, result, kept_out = take_out(edited, CLAUDE, moved)
+    back, result, kept_out = remove(edited, CLAUDE, moved)
     assert (result, kept_out) == ("removed", ["c"])
     assert back.value == {"mcpServers": {"b": REMOTE, "c": {"command": "another"}, "a": X}, "theme": "dark"}
 
 
 def test_what_an_older_version_moved_comes_back_by_its_value() -> None:
     after, moved = replaced()
-    back, _, _ = take_out(after.put(("theme",), "dark"), CLAUDE, replace(moved, texts={}))
+    back, _, _ = remove(after.put(("theme",), "dark"), CLAUDE, replace(moved, texts={}))
     assert back.value == {**file(BEFORE).value, "theme": "dark"}
 
 
@@ -160,13 +160,13 @@ def test_a_moved_entry_comes_back_as_it_was_written(
 ) -> None:
     client, text, texts = written
     before = file(text, client)
-    movable, _ = behind(before, client)
+    movable, _ = other_servers(before, client)
     assert {server.name for server in movable} == {*texts}
     rest, taken = without(before, movable)
-    inside, _ = put_in(rest, client, ("/search-mcp",), "/c.json", [])
+    inside, _ = add(rest, client, ("/search-mcp",), "/c.json", [])
     assert "needs node 20" not in inside.text
     moved = Moved({server.name: server.raw for server in movable}, text, digest(inside), taken)
-    assert take_out(inside, client, moved)[0].text == text
+    assert remove(inside, client, moved)[0].text == text
 
     entry = {"cmd": "/other"} if client.shape == "goose" else {"command": "/other"}
     edited = {
@@ -175,7 +175,7 @@ def test_a_moved_entry_comes_back_as_it_was_written(
         "server": lambda: inside.put((client.root, "other"), entry),
         "search-mcp": lambda: inside.drop((client.root, "search-mcp")),
     }[what_is_edited]()
-    back, _, kept_out = take_out(edited, client, moved)
+    back, _, kept_out = remove(edited, client, moved)
     assert kept_out == []
     for each in texts.values():
         assert each in back.text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from search_mcp.clients import document
-from search_mcp.clients.moved import FILE_NAME, Memory, Moved, digest
+from search_mcp.clients.moved import FILE_NAME, Moved, MovedServers, digest
 from search_mcp.model.errors import ConfigError
 
 DOCUMENT = document.read(b'{"a": 1}', "json", "f")
@@ -17,37 +17,37 @@ MOVED = Moved({"a": {"command": "x"}}, "before", digest(DOCUMENT))
 
 def test_keep_recall_and_forget(tmp_path: Path) -> None:
     one, other = tmp_path / "one.json", tmp_path / "other.json"
-    memory = Memory(tmp_path / "state")
-    assert memory.recall(one) is None
-    memory.keep(one, MOVED)
-    memory.keep(other, Moved({}, "", ""))
-    assert Memory(tmp_path / "state").recall(one) == MOVED
-    memory.forget(one)
-    assert memory.recall(one) is None
-    assert memory.recall(other) == Moved({}, "", "")
+    record = MovedServers(tmp_path / "state")
+    assert record.find(one) is None
+    record.keep(one, MOVED)
+    record.keep(other, Moved({}, "", ""))
+    assert MovedServers(tmp_path / "state").find(one) == MOVED
+    record.forget(one)
+    assert record.find(one) is None
+    assert record.find(other) == Moved({}, "", "")
 
 
 def test_what_an_older_version_kept_is_read(tmp_path: Path) -> None:
-    Memory(tmp_path).keep(tmp_path / "one.json", MOVED)
+    MovedServers(tmp_path).keep(tmp_path / "one.json", MOVED)
     kept = json.loads((tmp_path / FILE_NAME).read_text())
     for each in kept.values():
         del each["texts"]
     (tmp_path / FILE_NAME).write_text(json.dumps(kept))
-    assert Memory(tmp_path).recall(tmp_path / "one.json") == MOVED
+    assert MovedServers(tmp_path).find(tmp_path / "one.json") == MOVED
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
 def test_it_is_private(tmp_path: Path) -> None:
-    Memory(tmp_path).keep(tmp_path / "one.json", MOVED)
+    MovedServers(tmp_path).keep(tmp_path / "one.json", MOVED)
     assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
 
 
 def test_left_it_like() -> None:
-    assert MOVED.left_it_like(DOCUMENT)
-    assert not MOVED.left_it_like(DOCUMENT.put(("a",), 2))
+    assert MOVED.matches(DOCUMENT)
+    assert not MOVED.matches(DOCUMENT.put(("a",), 2))
 
 
 def test_says_what_is_damaged(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{")
     with pytest.raises(ConfigError, match="is damaged; repair it"):
-        Memory(tmp_path).recall(tmp_path / "one.json")
+        MovedServers(tmp_path).find(tmp_path / "one.json")

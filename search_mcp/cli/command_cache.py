@@ -1,6 +1,6 @@
-"""What a command believes of the catalogue cache: all of it, the eras only, or nothing.
+"""The catalog cache as commands use it: all of it is read, or only the eras, or nothing.
 
-All of them write what they find, so that the next command need not wait.
+In each case the lists of started servers are written, so that the next command need not wait.
 """
 
 import contextlib
@@ -20,20 +20,20 @@ from search_mcp.wire.structs import altered
 _NO_PAGES: Mapping[Kind, ServerList] = MappingProxyType({})
 
 
-class Memory(CatalogCache):
-    """The catalogue cache, as a command uses it."""
+class CommandCache(CatalogCache):
+    """The catalog cache, as commands use it."""
 
     startup: ClassVar[Literal["eager", "lazy"]] = "eager"
-    """Whether a server is started of which everything is known."""
+    """Whether a server with a complete record is started: `lazy` if not."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.age_seconds_used: float | None = None
-        """How old the oldest catalogue is that was believed; None if none was."""
+        """Age of the oldest record in use; None if none is."""
 
 
-class Remembered(Memory):
-    """Believe what is remembered: only servers without a record are started."""
+class CachedLists(CommandCache):
+    """Uses all records: only servers without one are started."""
 
     startup = "lazy"
 
@@ -52,12 +52,12 @@ class Remembered(Memory):
         return record
 
     def _note_age(self, path: Path) -> None:
-        with contextlib.suppress(OSError):  # it was deleted since it was read
+        with contextlib.suppress(OSError):  # deleted after it was read
             self.age_seconds_used = max(self.age_seconds_used or 0.0, time.time() - path.stat().st_mtime)
 
 
-class Eras(Memory):
-    """Believe how servers are opened, and read their lists anew."""
+class CachedEras(CommandCache):
+    """Uses the eras in the records, and lists every server again."""
 
     def load(self, key: Key) -> Record | None:
         record = super().load(key)
@@ -70,8 +70,8 @@ class Eras(Memory):
         return None
 
 
-class Renewed(Memory):
-    """Believe nothing: what is remembered afterwards is as old as this command."""
+class FreshLists(CommandCache):
+    """Uses no record; what is written is as old as this command."""
 
     def load(self, key: Key) -> Record | None:
         return None
@@ -84,5 +84,5 @@ class Renewed(Memory):
 
     def store(self, key: Key, record: Record) -> None:
         super().store(key, record)
-        with contextlib.suppress(OSError):  # it could not be written, and a warning was logged
+        with contextlib.suppress(OSError):  # writing failed, which was logged
             os.utime(self._path(key))
