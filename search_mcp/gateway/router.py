@@ -20,13 +20,14 @@ from search_mcp.catalog.suggest import nearest
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, MergedCapabilities
-from search_mcp.dialects.asking import elicitation_id, renamed, renamed_in_error
+from search_mcp.dialects.asking import elicitation_id, renamed
 from search_mcp.gateway import own_tool_definitions, own_tools
 from search_mcp.gateway.listings import LINE_LENGTH, Presentation, instructions
+from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps, Step
 from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
 from search_mcp.gateway.tasks import IdMap, TaskLists, TaskMap
-from search_mcp.gateway.waiting import AwaitedLists
-from search_mcp.model.calls import Call, Later, Outcome, Result, Viewer
+from search_mcp.gateway.waiting import AwaitedLists, SlicedWork, WaitingCall, guarded
+from search_mcp.model.calls import Call, Later, Result, Viewer
 from search_mcp.model.errors import (
     HiddenByReadOnly,
     NotReadOnly,
@@ -36,7 +37,6 @@ from search_mcp.model.errors import (
     SwitchedOff,
     TaskNotFound,
     ToolNotFound,
-    short_reason,
 )
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import (
@@ -53,9 +53,9 @@ from search_mcp.model.servers import (
     Status,
 )
 from search_mcp.wire import payload, structs
-from search_mcp.wire.errors import BackendAnswered, InternalError, WireError, invalid_params, method_not_found
-from search_mcp.wire.inflight import NOTHING, Cancel, Reason
-from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw
+from search_mcp.wire.errors import InternalError, WireError, invalid_params, method_not_found
+from search_mcp.wire.inflight import NOTHING, Cancel
+from search_mcp.wire.structs import EMPTY, Fields, Raw
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +89,7 @@ class Router:
         self._coalescing = False
         self._tasks = TaskMap()
         self._elicitations = IdMap()
+        self._steps = OutcomeSteps(self._resources, self._tasks, self._elicitations)
         self._subscribed: dict[str, str] = {}  # the server that the client subscribed to each URI at
         self._problems: dict[tuple[str, str], None] = {}
         # The catalogue's version when its problems were last looked for, and the servers with changed instructions
@@ -213,7 +214,7 @@ class Router:
 
         profile = self.audience(viewer).profile
         patience = first_list_patience(profile, self._settings.first_list_seconds, hears_news=hears_news)
-        sliced = _Sliced(partial(self._presentation.advance, kind, viewer), give, self._later)
+        sliced = SlicedWork(partial(self._presentation.advance, kind, viewer), give, self._later)
         return sliced.cancel_with(self._lists.when_settled(frozenset({kind}), self._enabled, sliced.run, patience))
 
     def set_log_level(self, level: str) -> None:
@@ -240,7 +241,9 @@ class Router:
 
     def _call_tool(self, call: Call) -> Cancel:
         call = self._unprefixed(Kind.TOOLS, call)
-        call.params = arguments.with_object(call)
+        params = arguments.with_object(call)
+        if params is not call.params:
+            call = structs.altered(call, params=params)
         if call.target in NAMES:
             return self._call_own(call)
         item = self._find(Kind.TOOLS, call)
@@ -255,61 +258,27 @@ class Router:
         return self._call_listed(call, item)
 
     def _call_listed(self, call: Call, item: Item) -> Cancel:
-        """Give a tool call to its server, and make of its error what a model can act on."""
-        server, secrets = item.server, self._configs[item.server].secrets
-        if "task" in call.params:
-            call = self._tasks.translate_call(server, call)
-        reply = call.reply
+        """Give a tool call to its server."""
         added = self._presentation.audience(call.caller.viewer).profile.added_arguments
-        if added:
-            call.params = arguments.without_added(added, call, item)
-        name, params = call.target, call.params  # and not the call, which leads to what is made of its outcome
+        params = arguments.without_added(added, call, item) if added else call.params
+        is_task = "task" in params
+        forwarded = Forwarded(
+            server=item.server,
+            steps=self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call,
+            reply=call.reply,
+            secrets=self._configs[item.server].secrets,
+            name=call.target,
+            params=params,
+            item=item,
+        )
+        report = self._tasks.translated_report(item.server, call.report) if is_task else call.report
+        call = structs.altered(call, params=params, reply=forwarded.settle, report=report)
+        return self._backends[item.server].submit(call, item.key)
 
-        def on_outcome(outcome: Outcome) -> None:
-            try:
-                if isinstance(outcome, Result):
-                    self._note_mentions(item, outcome)
-                    if outcome.type == "complete":
-                        outcome = arguments.tool_result(name, params, item, outcome)
-                    elif "task" not in params:  # a task made unasked
-                        outcome = self._tasks.translate_outcome(server, outcome)
-                elif isinstance(outcome, BackendAnswered):
-                    error = arguments.redacted(outcome.error, secrets)
-                    outcome = arguments.tool_error(name, params, item, self._with_known_ids(server, error))
-            except Exception:  # whatever is wrong with what we make of it, the client gets an answer
-                log.exception("! bug while reading the answer of %s", item.name)
-                outcome = InternalError()
-            reply(outcome)
-
-        call.reply = on_outcome
-        return self._backends[server].submit(call, item.key)
-
-    def _note_mentions(self, item: Item, result: Result) -> None:
-        """Remember the URIs in a tool's result; say once of a server that it mentions what another did before."""
-        known = len(self._resources.contested)
-        self._resources.note(item.server, result.body)
-        if item.is_of_app:
-            self._resources.note_app(item.server, result.body)
-        if len(self._resources.contested) > known:
-            uri, first = self._resources.contested[item.server]
-            mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
-            log.warning("! %s: %s; that server is asked for it", item.server, mentioned)
-
-    def _submit_to(self, server: str, call: Call, target: str) -> Cancel:
-        """Give a call to a server whose errors pass as they are, but for the user's secrets."""
-        reply, secrets = call.reply, self._configs[server].secrets
-
-        def on_outcome(outcome: Outcome) -> None:
-            if isinstance(outcome, BackendAnswered):
-                error = arguments.redacted(outcome.error, secrets)
-                outcome = BackendAnswered(self._with_known_ids(server, error))
-            reply(outcome)
-
-        call.reply = on_outcome
-        return self._backends[server].submit(call, target)
-
-    def _with_known_ids(self, server: str, error: ErrorObject) -> ErrorObject:
-        return renamed_in_error(error, partial(self.elicitation_id_for_client, server))
+    def _submit_to(self, server: str, call: Call, target: str, steps: Sequence[Step] | None = None) -> Cancel:
+        """Give a call to a server whose results pass as they are."""
+        forwarded = Forwarded(server, steps or self._steps.of_call, call.reply, self._configs[server].secrets)
+        return self._backends[server].submit(structs.altered(call, reply=forwarded.settle), target)
 
     def _call_own(self, call: Call) -> Cancel:
         if call.target in (CALL, CALL_READ_ONLY):
@@ -326,8 +295,8 @@ class Router:
             return NOTHING
         patience = self._call_patience()
         if call.target != SEARCH:
-            return self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, _guarded(call, run), patience)
-        return self._search_when_settled(call, _guarded(call, run), patience)
+            return self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, guarded(call, run), patience)
+        return self._search_when_settled(call, guarded(call, run), patience)
 
     def _call_patience(self) -> Patience:
         """How long a call waits for the lists of several servers."""
@@ -341,8 +310,8 @@ class Router:
         The index is not made before: a client whose model never searches is spared it, and it is as large as all lists.
         The first slice loads the search, so messages that came together with this call are handled before it.
         """
-        sliced = _Sliced(self._own.advance, run, self._later)
-        search = _guarded(call, sliced.run_later)
+        sliced = SlicedWork(self._own.advance, run, self._later)
+        search = guarded(call, sliced.run_later)
         return sliced.cancel_with(self._lists.when_settled(frozenset({Kind.TOOLS}), self._enabled, search, patience))
 
     def _call_by_name(self, call: Call) -> Cancel:
@@ -444,32 +413,18 @@ class Router:
                 yield server, name
 
     def _submit_when_settled(self, call: Call, kinds: frozenset[Kind], servers: Sequence[str]) -> Cancel:
-        cancel: Cancel = NOTHING
+        """Wait for lists of some servers, then submit the call again."""
+        is_one = len(servers) == 1
 
-        def submit() -> None:
-            nonlocal cancel
-            cancel = self.submit(call)
-
-        def give_up() -> None:
-            cancel(None)
+        def too_late() -> WireError:
             status = self._status(servers[0])
-            call.reply(NotRunning(status.server, status.state, status.reason or "it did not list what it has in time"))
+            return NotRunning(status.server, status.state, status.reason or "it did not list what it has in time")
 
-        limit = self._limit_seconds(servers[0]) if len(servers) == 1 else None
-        stop_timer = self._later(limit, give_up) if limit is not None else lambda: None
+        def when_settled(act: Callable[[], None]) -> Cancel:
+            return self._lists.when_settled(kinds, servers, act, None if is_one else self._call_patience())
 
-        def submit_in_time() -> None:
-            stop_timer()
-            submit()
-
-        patience = None if len(servers) == 1 else self._call_patience()
-        cancel = self._lists.when_settled(kinds, servers, _guarded(call, submit_in_time), patience)
-
-        def give_it_up(reason: Reason) -> None:
-            stop_timer()
-            cancel(reason)  # it is another one once the call was submitted
-
-        return give_it_up
+        limit = self._limit_seconds(servers[0]) if is_one else None
+        return WaitingCall(call, self.submit, too_late).wait(when_settled, self._later, limit)
 
     def _limit_seconds(self, server: str) -> float | None:
         """How long a call to a server may wait before it is there."""
@@ -522,7 +477,8 @@ class Router:
         if server not in self._backends:
             status = self._status(server)
             raise NotRunning(server, status.state, status.reason)
-        return self._submit_to(server, self._tasks.translate_call(server, call), task)
+        call = structs.altered(call, report=self._tasks.translated_report(server, call.report))
+        return self._submit_to(server, call, task, self._steps.of_task_call)
 
     def task_id_for_client(self, server: str, task: str) -> str:
         return self._tasks.id_for_client(server, task)
@@ -667,55 +623,6 @@ class Router:
                 )
 
 
-class _Sliced:
-    """Something that is prepared in slices, between which others have their turn, and then done."""
-
-    def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: Later) -> None:
-        self._advance, self._act, self._later = advance, act, later
-        self._stop: Callable[[], None] | None = None
-
-    def cancel_with(self, forget: Cancel) -> Cancel:
-        """Give what gives it up, and what it waits for; nothing to do where it is done already."""
-        if forget is NOTHING and self._stop is None:
-            return NOTHING
-
-        def cancel(reason: Reason) -> None:
-            forget(reason)
-            if self._stop is not None:
-                self._stop()
-
-        return cancel
-
-    def run_later(self) -> None:
-        """Begin in a step of the event loop of its own."""
-        self._stop = self._later(0, self.run)
-
-    def run(self) -> None:
-        self._stop = None  # else what is over leads back to itself
-        try:
-            is_unfinished = self._advance()
-        except Exception:  # a bug must cost its own request only, which is answered by what comes next
-            log.exception("! bug while something was prepared")
-            is_unfinished = False
-        if is_unfinished:
-            self._stop = self._later(0, self.run)
-        else:
-            self._act()
-
-
 def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:
     remedy = f"{CALL_READ_ONLY} calls read-only tools" if allowed == "read-only" else "call the tool by its name"
     return SwitchedOff(name, f'"callTool": "{allowed}"', remedy)
-
-
-def _guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:
-    """Make what happens later, outside of any request, answer its call even where it has a bug."""
-
-    def guarded() -> None:
-        try:
-            act()
-        except Exception:  # a bug must cost its own call only
-            log.exception("! bug while carrying out %s", call.target)
-            call.reply(InternalError())
-
-    return guarded

@@ -84,14 +84,11 @@ class TaskMap(IdMap):
         translated = self.translate(server, body)
         return outcome if translated is body else structs.altered(outcome, body=translated)
 
-    def translate_call(self, server: str, call: Call) -> Call:
-        """Have all that comes of a call name the server's tasks as the client knows them."""
-        reply, report = call.reply, call.report
-        return structs.altered(
-            call,
-            reply=lambda outcome: reply(self.translate_outcome(server, outcome)),
-            report=None if report is None else lambda progress: report(self.translate(server, progress)),
-        )
+    def translated_report(
+        self, server: str, report: Callable[[Fields], None] | None
+    ) -> Callable[[Fields], None] | None:
+        """Have a server's progress name its tasks as the client knows them."""
+        return None if report is None else lambda progress: report(self.translate(server, progress))
 
 
 class TaskLists:

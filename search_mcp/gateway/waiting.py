@@ -1,15 +1,17 @@
-"""What waits until lists are known: a client's first list, a search, a call to a tool not listed yet.
+"""Waiting for lists: of a client's first list, a search, a call to a tool that is not listed yet.
 
-Decides how long; it does not know what the lists are for. When a server's list was waited for in vain, none
-of its lists is waited for again until there is news of it.
+Decides how long to wait; it does not know what the lists are for. After a list was waited for in vain, no list of that
+server is waited for again until there is news of it.
 """
 
+import enum
 import logging
 from collections.abc import Callable, Sequence
 
 from search_mcp.catalog.profiles import Patience
-from search_mcp.model.calls import Later
+from search_mcp.model.calls import Call, Later
 from search_mcp.model.names import Kind
+from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
 from search_mcp.wire.structs import Struct
 
@@ -112,3 +114,112 @@ class AwaitedLists:
             waiting.act()
         except Exception:  # it happens in a timer or in a backend's news, which must go on
             log.exception("! bug in what waited for lists")
+
+
+class _Stage(enum.Enum):
+    WAITING = enum.auto()
+    SUBMITTED = enum.auto()
+    OVER = enum.auto()
+
+
+class WaitingCall:
+    """A call that waits for lists and is then submitted again.
+
+    `cancel` ends whichever of the two is under way: the waiting, or the call where it was submitted.
+    """
+
+    def __init__(self, call: Call, submit: Callable[[Call], Cancel], too_late: Callable[[], WireError]) -> None:
+        self._call, self._submit_call, self._too_late = call, submit, too_late
+        self._stage = _Stage.WAITING
+        self._stop_waiting: Cancel = NOTHING
+        self._stop_timer: Callable[[], None] = lambda: None
+        self._cancel_submitted: Cancel = NOTHING
+
+    def wait(
+        self,
+        when_settled: Callable[[Callable[[], None]], Cancel],
+        later: Later,
+        limit_seconds: float | None,
+    ) -> Cancel:
+        """Wait for the lists, or until the time limit; return what cancels the call."""
+        if limit_seconds is not None:
+            self._stop_timer = later(limit_seconds, self._give_up)
+        stop_waiting = when_settled(self._submit)
+        if self._stage is _Stage.WAITING:  # else the lists were there, and the call is on its way
+            self._stop_waiting = stop_waiting
+        return self.cancel
+
+    def _submit(self) -> None:
+        self._stage, self._stop_waiting = _Stage.SUBMITTED, NOTHING  # which would refer back to this object
+        self._stop_timer()
+        try:
+            self._cancel_submitted = self._submit_call(self._call)
+        except Exception:  # a bug must cost its own call only
+            log.exception("! bug while carrying out %s", self._call.target)
+            self._call.reply(InternalError())
+
+    def _give_up(self) -> None:
+        self._end_waiting(None)
+        self._call.reply(self._too_late())
+
+    def cancel(self, reason: Reason) -> None:
+        """Give the call up, wherever it is."""
+        if self._stage is _Stage.WAITING:
+            self._stop_timer()
+            self._end_waiting(reason)
+        elif self._stage is _Stage.SUBMITTED:
+            self._cancel_submitted(reason)
+
+    def _end_waiting(self, reason: Reason) -> None:
+        stop_waiting, self._stop_waiting, self._stage = self._stop_waiting, NOTHING, _Stage.OVER
+        stop_waiting(reason)
+
+
+class SlicedWork:
+    """Work that is prepared in slices, between which other messages are handled, and then done."""
+
+    def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: Later) -> None:
+        self._advance, self._act, self._later = advance, act, later
+        self._stop: Callable[[], None] | None = None
+
+    def cancel_with(self, stop_waiting: Cancel) -> Cancel:
+        """Return what cancels this work and the waiting before it; `NOTHING` if both are done."""
+        if stop_waiting is NOTHING and self._stop is None:
+            return NOTHING
+
+        def cancel(reason: Reason) -> None:
+            stop_waiting(reason)
+            if self._stop is not None:
+                self._stop()
+
+        return cancel
+
+    def run_later(self) -> None:
+        """Begin in a step of the event loop of its own."""
+        self._stop = self._later(0, self.run)
+
+    def run(self) -> None:
+        """Prepare one slice; go on in a later step, or do the work if that was the last slice."""
+        self._stop = None  # a timer that has fired would refer back to this object
+        try:
+            is_unfinished = self._advance()
+        except Exception:  # a bug must cost its own request only, which is answered by the work itself
+            log.exception("! bug while something was prepared")
+            is_unfinished = False
+        if is_unfinished:
+            self._stop = self._later(0, self.run)
+        else:
+            self._act()
+
+
+def guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:
+    """Wrap what runs later, outside of any request, so that a bug in it answers the call."""
+
+    def run() -> None:
+        try:
+            act()
+        except Exception:  # a bug must cost its own call only
+            log.exception("! bug while carrying out %s", call.target)
+            call.reply(InternalError())
+
+    return run

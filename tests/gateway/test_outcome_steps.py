@@ -1,0 +1,100 @@
+"""The steps that an outcome passes through on its way to the client."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.uris import ResourceMap
+from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps
+from search_mcp.gateway.tasks import IdMap, TaskMap
+from search_mcp.model.calls import Outcome, Result
+from search_mcp.wire import payload
+from search_mcp.wire.errors import BackendAnswered, InternalError, WireError
+from search_mcp.wire.structs import ErrorObject
+
+SCHEMA = {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}
+TOOL = Item("a", "b", "a", "b", payload.fields(payload.encode({"name": "b", "inputSchema": SCHEMA})))
+MENTION = {"content": [{"type": "resource_link", "uri": "x:y", "name": "y"}]}
+
+
+class Client:
+    """One client's steps, and what it gets."""
+
+    def __init__(self) -> None:
+        self.resources, self.tasks = ResourceMap(Catalog([ServerConfig(name="a", command="x")])), TaskMap()
+        self.steps = OutcomeSteps(self.resources, self.tasks, IdMap())
+        self.outcomes: list[Outcome] = []
+
+    def gets(self, kind: str, outcome: Outcome) -> Outcome:
+        steps = getattr(self.steps, kind)
+        Forwarded("a", steps, self.outcomes.append, frozenset({"secret"}), "a.b", {}, TOOL).settle(outcome)
+        return self.outcomes.pop()
+
+
+@pytest.fixture
+def client() -> Client:
+    return Client()
+
+
+KINDS = ["of_call", "of_task_call", "of_tool_call", "of_tool_call_as_task"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_error_shows_a_secret(client: Client, kind: str) -> None:
+    error = client.gets(kind, BackendAnswered(ErrorObject(-1, "the secret is out")))
+    assert isinstance(error, WireError)
+    assert "secret" not in str(error)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_result_passes_as_it_is(client: Client, kind: str) -> None:
+    result = Result(payload.encode({"content": [], "text": "secret"}))
+    assert client.gets(kind, result) is result
+
+
+@pytest.mark.parametrize(("kind", "is_noted"), [("of_call", False), ("of_tool_call", True)])
+def test_the_uris_in_a_tools_result_lead_to_its_server(client: Client, kind: str, is_noted: bool) -> None:
+    client.gets(kind, Result(payload.encode(MENTION)))
+    assert client.resources.owner("x:y") == ("a" if is_noted else None)
+
+
+@pytest.mark.parametrize(("kind", "is_explained"), [("of_call", False), ("of_tool_call", True)])
+def test_arguments_that_do_not_fit_are_explained(client: Client, kind: str, is_explained: bool) -> None:
+    error = client.gets(kind, BackendAnswered(ErrorObject(-32602, "wrong")))
+    result = client.gets(kind, Result(payload.encode({"isError": True, "content": []})))
+    assert isinstance(result, Result)
+    for text in (str(error), bytes(result.raw()).decode()):
+        assert ("a.b(path: string)" in text) is is_explained
+
+
+@pytest.mark.parametrize(
+    ("kind", "type_", "is_translated"),
+    [
+        ("of_call", "task", False),
+        ("of_task_call", "complete", True),
+        ("of_tool_call", "complete", False),
+        ("of_tool_call", "task", True),
+        ("of_tool_call_as_task", "complete", True),
+    ],
+)
+def test_tasks_have_the_ids_that_the_client_knows(client: Client, kind: str, type_: str, is_translated: bool) -> None:
+    client.tasks.id_for_client("another", "t")
+    result = client.gets(kind, Result(payload.encode({"taskId": "t"}), type_))
+    assert isinstance(result, Result)
+    given = payload.value(result.fields()["taskId"])
+    assert (given != "t") is is_translated
+    assert client.tasks.find(given) == (("a", "t") if is_translated else ("another", "t"))
+
+
+def test_a_bug_in_a_step_costs_its_own_call_only(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+    def breaks(_forwarded: Forwarded, _outcome: Outcome) -> Outcome:
+        raise RuntimeError
+
+    steps: Any = (breaks,)
+    Forwarded("a", steps, client.outcomes.append).settle(Result({}))
+    assert isinstance(client.outcomes.pop(), InternalError)
+    assert caplog.record_tuples[-1][1:] == (logging.ERROR, "! bug while reading the answer of a")
