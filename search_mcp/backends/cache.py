@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import write_whole
 from search_mcp.model.names import Era, Kind
@@ -90,7 +91,7 @@ def fingerprint(config: ServerConfig, program: str, opening: Opening) -> Key:
 
     `program` stands for the executable and its state. Values of `env` may be secrets and are left out.
     """
-    started = [VERSION, config.command, config.args, config.cwd, sorted(config.env), config.protocol, program]
+    started = [VERSION, *identity.cached(config), program]
     capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
     return Key(_digest(started)[:32], _digest([opening.era is Era.MODERN, capabilities])[:16])
 
@@ -103,11 +104,7 @@ def failure(config: ServerConfig, reason: str, now: float) -> Failure:
 
 def _entry_digest(config: ServerConfig, salt: str) -> str:
     """Digest a whole entry, values of `env` included; salted, so that equal values cannot be told across files."""
-    entry = {name: getattr(config, name) for name in config.__struct_fields__ if name not in _NOT_OF_THE_START}
-    return _digest([salt, entry])[:16]
-
-
-_NOT_OF_THE_START = frozenset({"enabled", "startup", "secrets", "program", "held"})
+    return _digest([salt, identity.last_failure(config)])[:16]
 
 
 def _digest(value: object) -> str:

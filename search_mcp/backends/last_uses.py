@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from search_mcp.background import at_once
+from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)
 
@@ -55,5 +55,4 @@ class LastUses:
         return False
 
     def _path(self, config: ServerConfig) -> Path:
-        started = payload.encode_bytes([config.command, config.args, config.cwd])
-        return self._folder / hashlib.sha256(started).hexdigest()[:32]
+        return self._folder / hashlib.sha256(identity.last_use(config)).hexdigest()[:32]

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from search_mcp.catalog.items import fold
+from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked, write_whole
-from search_mcp.wire import payload
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
@@ -109,8 +109,8 @@ class TrustStore:
         self._revise(config, lambda record: rules.with_all_accepted(record, accepted), is_damage_final=False)
 
     def _path(self, config: ServerConfig, suffix: str = "jsonl") -> Path:
-        identity = payload.encode_bytes([config.name, config.command, config.args, config.cwd])
-        return self.folder / f"{fold(config.name)[:40]}-{hashlib.sha256(identity).hexdigest()[:16]}.{suffix}"
+        digest = hashlib.sha256(identity.definitions(config)).hexdigest()[:16]
+        return self.folder / f"{fold(config.name)[:40]}-{digest}.{suffix}"
 
     def _load(self, config: ServerConfig) -> "Record":
         """Read a record; where there is none, that of the format before, which stays.

@@ -23,6 +23,7 @@ from search_mcp.backends.process.launching import Command, is_program
 from search_mcp.backends.process.stderr_log import file_name
 from search_mcp.backends.process.variables import child_environment, find_program, missing_program
 from search_mcp.backends.time_limit import Limited
+from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
@@ -115,8 +116,8 @@ class Supervisor:
     # From the configuration
 
     def is_started_like(self, config: ServerConfig) -> bool:
-        """Whether an edited entry still means this very process."""
-        return all(getattr(self._config, name) == getattr(config, name) for name in _STARTED_BY)
+        """Return whether an edited entry is served by the same process or connection."""
+        return identity.is_started_alike(self._config, config)
 
     def adopt(self, config: ServerConfig) -> None:
         """Go over to an entry that is started alike."""
@@ -539,9 +540,6 @@ _COMPARED = {
 """What a pinned server is given only after this list of its was compared with what was accepted."""
 _UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
 _SUBSCRIBING = frozenset(_UNDOES.values())
-
-_STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
-"""What of an entry needs a new process when it changes."""
 
 
 class _ExitedOnOpeningError(EndedError):

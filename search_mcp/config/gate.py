@@ -19,8 +19,9 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+from search_mcp.config import identity
 from search_mcp.config.schema import Config, ServerConfig, command_line
-from search_mcp.config.trust import Approvals, Record, printable, real_path, texts
+from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
 from search_mcp.wire.structs import altered
 
@@ -96,7 +97,7 @@ class Gate:
         return config
 
     def _key(self, real: str, server: ServerConfig) -> tuple[str, str, bytes, bytes]:
-        return real, server.name, server.program, texts(server) if self.origin is Origin.FOUND else b""
+        return real, server.name, server.program, identity.texts(server) if self.origin is Origin.FOUND else b""
 
     def report(self) -> None:
         """Log once of each held program why it is held; of one that is switched off when it is switched on."""

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import PurePath
 from typing import Any
 
-from search_mcp.config import jsonc
+from search_mcp.config import identity, jsonc
 from search_mcp.config.jsonc import Document, KeyPath
 from search_mcp.config.placeholders import Complaint, Expansion, Places
 from search_mcp.config.schema import (
@@ -24,7 +24,6 @@ from search_mcp.config.schema import (
     ServerConfig,
     ServerDefaults,
     Settings,
-    Strings,
     ToolFilter,
     keys,
 )
@@ -203,26 +202,10 @@ def _resolve(
         rename=entry.rename,
         describe=entry.describe,
         secrets=_secrets((*expansion.secrets, *find_secrets(written)), places, name),
-        program=_program(entry, defaults["inherit_env"]),
+        program=identity.program(entry, defaults["inherit_env"]),
         **defaults,
     )
     return server, complaints
-
-
-def _program(entry: Entry, inherit_env: bool | Strings) -> bytes:
-    """Write down how a server is started or reached; the order of its variables and headers does not matter."""
-    program = {
-        "command": entry.command,
-        "args": entry.args,
-        "env": dict(sorted(entry.env.items())),
-        "cwd": entry.cwd,
-        "url": entry.url,
-        "serverUrl": entry.server_url,
-        "httpUrl": entry.http_url,
-        "headers": dict(sorted(entry.headers.items())),
-        "inheritEnv": inherit_env,
-    }
-    return payload.encode_bytes({key: value for key, value in program.items() if value})
 
 
 def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:

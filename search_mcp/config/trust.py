@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Literal
 
+from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked, write_whole
 from search_mcp.wire import payload
@@ -188,14 +189,7 @@ def _digest(salt: str, server: ServerConfig) -> str:
 
 
 def _digest_with_texts(salt: str, server: ServerConfig) -> str:
-    return _hash(salt, server.name, server.program.decode(), texts(server).decode())
-
-
-def texts(server: ServerConfig) -> bytes:
-    """Write down the texts about a server that a model reads, which its file may set."""
-    return payload.encode_bytes(
-        [server.description, dict(sorted(server.rename.items())), dict(sorted(server.describe.items()))]
-    )
+    return _hash(salt, server.name, server.program.decode(), identity.texts(server).decode())
 
 
 def _hash(*parts: str) -> str:

@@ -1,0 +1,71 @@
+"""Which parts of an entry make it the same server, for each purpose.
+
+    purpose           question                              what counts
+    is_started_alike  does an edit need no new start?       all that the process is given, protocol, problem
+    cached            do lists of an earlier start serve?   command, args, cwd, names in env, protocol
+    last_failure      does the last start's failure count?  every field but switches and derived ones
+    last_use          was it called lately?                 command, args, cwd
+    definitions       are its definitions accepted?         name, command, args, cwd
+    program           is its command accepted?              all that decides what runs or is reached, as written
+    texts             are its texts accepted?               description, rename, describe
+
+Values in env may be secrets, so no file's name depends on them. A renamed server lists the same tools and is used as
+before. A new token changes no definition. Of a command the written file is accepted, before placeholders are filled
+in, together with the server's name. A model reads no other texts of the file. The cache adds the executable's date and
+size and the kind of client; approvals and failures are salted. Pure.
+"""
+
+from search_mcp.config.schema import Entry, ServerConfig, Strings
+from search_mcp.wire import payload
+
+_STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
+_IRRELEVANT_TO_A_FAILURE = frozenset({"enabled", "startup", "secrets", "program", "held"})
+
+
+def is_started_alike(one: ServerConfig, other: ServerConfig) -> bool:
+    """Return whether two entries are served by the same process or connection."""
+    return all(getattr(one, name) == getattr(other, name) for name in _STARTED_BY)
+
+
+def cached(config: ServerConfig) -> list[object]:
+    """Return the parts of an entry that cached capabilities and lists depend on."""
+    return [config.command, config.args, config.cwd, sorted(config.env), config.protocol]
+
+
+def last_failure(config: ServerConfig) -> dict[str, object]:
+    """Return the parts of an entry that a failed start depends on; they hold secrets."""
+    names = (name for name in config.__struct_fields__ if name not in _IRRELEVANT_TO_A_FAILURE)
+    return {name: getattr(config, name) for name in names}
+
+
+def last_use(config: ServerConfig) -> bytes:
+    """Return the parts of an entry that the date of its last call belongs to."""
+    return payload.encode_bytes([config.command, config.args, config.cwd])
+
+
+def definitions(config: ServerConfig) -> bytes:
+    """Return the parts of an entry that its accepted definitions belong to."""
+    return payload.encode_bytes([config.name, config.command, config.args, config.cwd])
+
+
+def program(entry: Entry, inherit_env: bool | Strings) -> bytes:
+    """Return how a server is started or reached; the order of its variables and headers does not matter."""
+    parts = {
+        "command": entry.command,
+        "args": entry.args,
+        "env": dict(sorted(entry.env.items())),
+        "cwd": entry.cwd,
+        "url": entry.url,
+        "serverUrl": entry.server_url,
+        "httpUrl": entry.http_url,
+        "headers": dict(sorted(entry.headers.items())),
+        "inheritEnv": inherit_env,
+    }
+    return payload.encode_bytes({key: value for key, value in parts.items() if value})
+
+
+def texts(server: ServerConfig) -> bytes:
+    """Return the texts about a server that a model reads, which its file may set."""
+    return payload.encode_bytes(
+        [server.description, dict(sorted(server.rename.items())), dict(sorted(server.describe.items()))]
+    )
