@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from search_mcp.catalog import schemas
 from search_mcp.cli.problem import Misuse
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Raw
@@ -164,7 +165,7 @@ def _types(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:
     if not isinstance(schema, dict) or depth > 5:
         return set()
     if isinstance(schema.get("$ref"), str):
-        return _types(_referenced(schema["$ref"], root), root, depth + 1)
+        return _types(schemas.referenced(schema["$ref"], root), root, depth + 1)
     named = schema.get("type")
     if named is not None:
         return {each for each in (named if isinstance(named, list) else [named]) if isinstance(each, str)}
@@ -185,13 +186,6 @@ _TYPE_NAMES = {
     list: "array",
     dict: "object",
 }
-
-
-def _referenced(path: str, root: Mapping[str, Any]) -> Any:
-    target: Any = root
-    for part in path.removeprefix("#/").split("/"):
-        target = target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, dict) else None
-    return target
 
 
 def _raw(text: str) -> Raw:
