@@ -6,8 +6,8 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import OWN_NAMES, Item, fold, stable_suffix, without_separators
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile, without_registration
-from search_mcp.catalog.suggest import nearest
 from search_mcp.model.names import Kind
+from search_mcp.model.similar import nearest
 
 MOST_SUGGESTIONS = 5
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from search_mcp.backends.pin_records import ABOUT, Open
 from search_mcp.backends.pins import TrustStore
-from search_mcp.catalog.suggest import nearest
 from search_mcp.cli.counting import counted
 from search_mcp.cli.problem import Misuse, Problem, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.model.similar import nearest
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import typer
 from search_mcp.cli import completion, consent
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
-from search_mcp.cli.problem import FINE, Misuse, closest, did_you_mean
+from search_mcp.cli.problem import FINE, Misuse, did_you_mean, similar_names
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import merging
 from search_mcp.clients.document import Document
@@ -61,7 +61,7 @@ def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) ->
     for name in dict.fromkeys(names):
         if name not in present:
             otherwise = f"there are {', '.join(present)}" if present else f"there are none in {file.path}"
-            raise Misuse(f"there is no server {name!r}", did_you_mean(closest(name, present), otherwise))
+            raise Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
         changed = change(changed, name, _object(present[name]), _object(before.get(name)))
     consent.show_added(file.document, changed, screen, with_switched_on=False)
     save(file, changed, options)

@@ -13,7 +13,7 @@ import anyio
 from search_mcp.cli.command_cache import CachedLists, FreshLists
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
-from search_mcp.cli.problem import FINE, WRONG, Misuse, closest, did_you_mean, disabled, short_reason
+from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean, disabled, short_reason, similar_names
 from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
@@ -62,7 +62,7 @@ def known_server(config: Config, name: str) -> ServerConfig:
     """
     found = {server.name: server for server in config.servers}
     if name not in found:
-        remedy = did_you_mean(closest(name, found), f"there are {', '.join(found) or 'none'}")
+        remedy = did_you_mean(similar_names(name, found), f"there are {', '.join(found) or 'none'}")
         raise Misuse(f"there is no server {name!r} in the configuration", remedy)
     return found[name]
 

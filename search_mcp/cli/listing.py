@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from search_mcp.catalog.items import Item
-from search_mcp.catalog.suggest import nearest
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.contents import Row, tool_row, with_hint
 from search_mcp.cli.options import Options, takes
@@ -19,6 +18,7 @@ from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.gateway.own_tools import NOTHING_FITS
 from search_mcp.model.servers import Status
+from search_mcp.model.similar import nearest
 from search_mcp.search import Explanation
 from search_mcp.search.highlights import spans
 

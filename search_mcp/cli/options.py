@@ -12,11 +12,11 @@ import typer
 
 from search_mcp.catalog import profiles
 from search_mcp.catalog.profiles import Profile
-from search_mcp.catalog.suggest import nearest
 from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
 from search_mcp.config.schema import Config
+from search_mcp.model.similar import nearest
 
 
 def _known_client(name: str | None) -> str | None:

@@ -3,15 +3,14 @@
 Decides the exit codes: 1 for a problem, 2 for a wrong command line or configuration.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.signature import signature
-from search_mcp.catalog.suggest import nearest
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, for_shell
 from search_mcp.model.names import State
+from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
 
 FINE, WRONG, MISUSED = 0, 1, 2
@@ -64,10 +63,11 @@ def did_you_mean(suggestions: Sequence[str], otherwise: str) -> str:
     return f"did you mean {', '.join(rest)} or {last}?" if rest else f"did you mean {last}?"
 
 
-def closest(name: str, names: Iterable[str]) -> list[str]:
+def similar_names(name: str, names: Iterable[str]) -> list[str]:
     """Return the name that was most likely meant, else similar ones."""
     known = list(names)
-    return difflib.get_close_matches(name, known, n=1, cutoff=0.7) or nearest(name, known)
+    meant = closest(name, known)
+    return nearest(name, known) if meant is None else [meant]
 
 
 def short_reason(reason: str) -> str:

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from search_mcp.catalog.suggest import nearest
 from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.known import BY_NAME, Machine
 from search_mcp.model.errors import ConfigError
+from search_mcp.model.similar import nearest
 
 
 def this_machine() -> Machine:

@@ -29,6 +29,7 @@ from search_mcp.config.schema import (
 )
 from search_mcp.config.secrets import find_secrets, redact, spellings
 from search_mcp.model.errors import ConfigError, for_shell
+from search_mcp.model.similar import closest
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Struct
 
@@ -333,10 +334,8 @@ def _meant(key: str, known: Iterable[str]) -> str | None:
     if key in _KEYS_OF_OTHER_CLIENTS:
         return None
     folded = {_fold(name): name for name in known}
-    difflib = import_module("difflib")  # for the first unknown key, not for every start
-    cutoff = 0.75 if len(key) > _SHORT_KEY else 0.65  # "evn" is "env" to two thirds
-    nearest = difflib.get_close_matches(_fold(key), folded, n=1, cutoff=cutoff)
-    return folded[nearest[0]] if nearest else None
+    meant = closest(_fold(key), folded, 0.75 if len(key) > _SHORT_KEY else 0.65)  # "evn" is "env" to two thirds
+    return None if meant is None else folded[meant]
 
 
 def _fold(key: str) -> str:

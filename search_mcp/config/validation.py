@@ -7,7 +7,6 @@ Loaded for a file that is wrong, and by commands for people: pydantic takes long
 
 import json
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from search_mcp.config.jsonc import KeyPath
 from search_mcp.config.placeholders import Complaint
 from search_mcp.config.schema import Entry, File, Settings, camel, keys
+from search_mcp.model.similar import closest
 from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
 _STRINGS = ("a list of strings", '["one", "two"]')
@@ -170,8 +170,8 @@ def _complaint(path: KeyPath, value: object = None) -> Complaint:
 def _wrong(model: type[Struct], key: str, value: object) -> tuple[str, str]:
     must_be, example = form(model, key)
     if key not in _FORMS:
-        near = get_close_matches(value.lower(), _words(model, key), n=1, cutoff=0.7) if isinstance(value, str) else []
-        example = f'"{near[0]}"' if near else "one of them" if key in _WITHOUT_EXAMPLE else example
+        near = closest(value.lower(), _words(model, key)) if isinstance(value, str) else None
+        example = f'"{near}"' if near is not None else "one of them" if key in _WITHOUT_EXAMPLE else example
     return f'"{key}" must be {must_be}', f"write {example}"
 
 

@@ -19,7 +19,6 @@ from search_mcp.catalog.profiles import Audience, without_registration
 from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.signature import signature
-from search_mcp.catalog.suggest import nearest
 from search_mcp.gateway.own_tool_definitions import (
     DEFAULT_LIMIT,
     DESCRIBE,
@@ -34,6 +33,7 @@ from search_mcp.gateway.own_tool_definitions import (
 from search_mcp.model.errors import short_reason
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
+from search_mcp.model.similar import nearest
 from search_mcp.model.visible import indented, one_line, quoted, visible_json
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields, Raw, Struct

@@ -16,7 +16,6 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.profiles import PARTIAL_SECONDS, Audience, CallTool, Patience, Profile, first_list_patience
 from search_mcp.catalog.shown_names import ShownNames, Spellings
-from search_mcp.catalog.suggest import nearest
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import CatalogChanged, Listing, MergedCapabilities
@@ -52,6 +51,7 @@ from search_mcp.model.servers import (
     StateChanged,
     Status,
 )
+from search_mcp.model.similar import nearest
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import InternalError, WireError, invalid_params, method_not_found
 from search_mcp.wire.inflight import NOTHING, Cancel

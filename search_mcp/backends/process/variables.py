@@ -7,8 +7,8 @@ import ntpath
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import Any
+
+from search_mcp.model.similar import closest
 
 # What a shell command needs to run at all; nothing that belongs to one program, such as a token.
 _POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG", "LANGUAGE", "TZ", "XDG_RUNTIME_DIR")
@@ -139,7 +139,6 @@ _LAUNCHERS: Mapping[str, str] = {
     "python3": "install it from https://www.python.org",
 }
 """The programs that most servers are started with, and where to get them."""
-_LEAST_LIKENESS = 0.7
 
 
 def missing_program(command: str, is_there: Callable[[str], bool]) -> str:
@@ -149,8 +148,7 @@ def missing_program(command: str, is_there: Callable[[str], bool]) -> str:
     what = f"program {command!r} was not found on PATH"
     if command in _LAUNCHERS:
         return f"{what}; {_LAUNCHERS[command]}. If it is installed, write its full path into the configuration"
-    difflib: Any = import_module("difflib")  # for the first wrong name, not for every start
-    for meant in difflib.get_close_matches(command.lower(), _LAUNCHERS, 1, _LEAST_LIKENESS):
+    if (meant := closest(command.lower(), _LAUNCHERS)) is not None:
         return f"{what}; did you mean {meant!r}{'' if is_there(meant) else f' ({_LAUNCHERS[meant]})'}?"
     return f"{what}; install it, or write its full path into the configuration"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.catalog.suggest import LONGEST_NAME, nearest
+from search_mcp.model.similar import LONGEST_NAME, closest, nearest
 
 NAMES = [
     "files.read_text_file",
@@ -72,3 +72,11 @@ def test_gives_some_of_the_names_each_once_and_always_the_same(name: str, names:
     assert len(found) == len(set(found)) <= limit
     assert set(found) <= set(names)
     assert nearest(name, iter(names), limit) == found
+
+
+@pytest.mark.parametrize(
+    ("word", "least", "meant"),
+    [("uvz", 0.6, "uvx"), ("nodde", 0.7, "node"), ("evn", 0.65, None), ("node", 0.7, "node"), ("", 0.7, None)],
+)
+def test_the_closest_of_a_few_words(word: str, least: float, meant: str | None) -> None:
+    assert closest(word, ["uvx", "node", "docker"], least) == meant
