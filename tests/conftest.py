@@ -6,6 +6,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fork_server import ForkServer
@@ -14,6 +15,81 @@ from hypothesis import settings
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.register_profile("repeat", parent=settings.get_profile("explore"), derandomize=True)
 settings.load_profile("repeat")
+
+# The tests start hundreds of interpreters, and each would compile what it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+TESTS = Path(__file__).parent
+
+# The tests that take longest, which start first so that the processes end together.
+LONG = (
+    "conformance",
+    "real/test_everything.py",
+    "real/test_clients.py",
+    "real/test_ai_clients.py",
+    "distribution",
+    "docs/test_snippets.py",
+    "test_readme.py",
+    "processes",
+    "cli",
+    "loop_steps",
+    "interaction",
+    "real",
+    "docs",
+    "soak",
+    "test_benchmarks.py",
+)
+# Files whose tests need nothing of each other and take long.
+INDEPENDENT = ("docs/test_snippets.py", "loop_steps/test_steps.py", "test_benchmarks.py", "test_readme.py")
+# Files with a fixture that takes long, once for each of its parameters.
+BY_PARAMETER = {
+    "conformance/test_conformance.py": "runs",
+    "real/test_ai_clients.py": "client",
+    "real/test_clients.py": "client",
+    "real/test_everything.py": "visits",
+}
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Run a single file in this process: it is shorter than the start of others, and can be debugged."""
+    alone = len(config.args) == 1 and ".py" in config.args[0]
+    return 0 if alone else os.cpu_count() or 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: _rank(_file(item)))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+        if _is_fast(item):
+            item.add_marker(pytest.mark.fast)
+    if "figures" not in config.option.markexpr:
+        figures = [item for item in items if item.get_closest_marker("figures")]
+        items[:] = [item for item in items if item not in figures]
+        config.hook.pytest_deselected(items=figures)
+
+
+def _file(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).as_posix()
+
+
+def _rank(file: str) -> int:
+    return next((rank for rank, path in enumerate(LONG) if file.startswith(path)), len(LONG))
+
+
+def _is_fast(item: pytest.Item) -> bool:
+    starts_nothing = isinstance(item, pytest.Function) and "place" not in item.fixturenames
+    return _rank(_file(item)) == len(LONG) or (_file(item).startswith("cli") and starts_nothing)
+
+
+def _group(item: pytest.Item) -> str:
+    """Name the tests that run one after the other in one process."""
+    file = _file(item)
+    if file in INDEPENDENT:
+        return item.nodeid
+    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return f"{file} {parameters.get(BY_PARAMETER.get(file, ''), '')}"
 
 
 @pytest.fixture(scope="session", autouse=True)

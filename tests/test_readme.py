@@ -110,6 +110,7 @@ def test_the_table_of_clients_has_all_of_them() -> None:
     assert rows == [(client.title, client.name) for client in CLIENTS]
 
 
+@pytest.mark.figures
 def test_the_figures_are_the_benchmarks(home: Path) -> None:
     """The row of search-mcp, to the last digit; FastMCP is not installed here, so its row is not checked."""
     done = run(BENCHMARK, home, ROOT)

@@ -33,7 +33,11 @@ def test_an_id_is_not_used_again() -> None:
     assert inflight.send(Sent(nobody)) != first
 
 
-@pytest.mark.parametrize("other", ["1", 1.0, True, 2, 0, None, Raw(b"1"), [1]], ids=repr)
+@pytest.mark.parametrize(
+    "other",
+    ["1", 1.0, True, 2, 0, None, Raw(b"1"), [1]],
+    ids=["1 in a string", "1.0", "True", "2", "0", "None", "Raw", "[1]"],
+)
 def test_an_answer_to_something_else_settles_nothing(other: object) -> None:
     inflight, sent = Inflight(), Sent(nobody)
     assert inflight.send(sent) == 1
