@@ -7,6 +7,7 @@ say. Source: docs/specification/2025-11-25/.
 import logging
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.back.common import (
@@ -18,7 +19,8 @@ from search_mcp.dialects.back.common import (
     targeted,
     tell_of_task,
 )
-from search_mcp.dialects.params import cancellation, on_cancelled, read_params, send_request
+from search_mcp.dialects.back.forwarding import ForwardedCall
+from search_mcp.dialects.params import on_cancelled, read_params
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.model.calls import Call, Caller, Newest, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
@@ -35,7 +37,7 @@ from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, method_not_found
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, altered
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +127,7 @@ class BackLegacy:
     # To the backend
 
     def submit(self, call: Call, target: str) -> Cancel:
-        method = names.METHOD.get(call.action)
-        if method is None:
+        if call.action not in names.METHOD:
             call.reply(method_not_found(call.action.value))  # the experimental tasks are told of unasked
             return NOTHING
         if call.inputs is not None and call.inputs.request_state is not None:
@@ -136,20 +137,23 @@ class BackLegacy:
         self._calls[call] = None
         if self.capabilities.logging:
             self._set_level_for(call.caller.log_level)
+        forwarded = ForwardedCall(call, self._peer, self)
+        forwarded.send(targeted(call, target), call.meta)
+        return forwarded.cancel
 
-        def settle(answer: Answer) -> None:
-            self._forget(call)
-            if "task" in call.params and call.report is not None and isinstance(answer, Raw):
-                self._report_on(task_made(payload.object_or_empty(answer)), message_id, call.report)
-            call.reply(self._lost() if answer is None else self._outcome(call.action, answer))
+    def read_answer(self, forwarded: ForwardedCall, answer: Answer) -> Outcome:
+        """Read the answer to a call; progress of a task that it made is reported on."""
+        if answer is None:
+            return self._lost()
+        call = forwarded.call
+        if "task" in call.params and call.report is not None and isinstance(answer, Raw):
+            self._report_on(task_made(payload.object_or_empty(answer)), forwarded.message_id, call.report)
+        return self._outcome(call.action, answer)
 
-        message_id = send_request(self._peer, method, targeted(call, target), call.meta, settle, call.report)
-
-        def cancel(reason: Reason) -> None:
-            if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
-                self._forget(call)
-
-        return cancel
+    def forget(self, call: Call) -> None:
+        """Stop counting a call as in flight, and its questions as open."""
+        self._calls.pop(call, None)
+        self._asking.pop(call, None)
 
     def _outcome(self, action: Action, answer: Raw | ErrorObject) -> Outcome:
         read = outcome(self._server, answer)
@@ -174,20 +178,18 @@ class BackLegacy:
                 return
         self._peer.report(token, progress)
 
-    def _start_asking(self, call: Call | None) -> None:
+    def start_asking(self, call: Call | None) -> None:
+        """Count a question as open in the call, if it belongs to one."""
         self._asking[call] += 1
         if call is not None and call.asks is not None:
             call.asks(True)
 
-    def _stop_asking(self, call: Call | None) -> None:
+    def stop_asking(self, call: Call | None) -> None:
+        """Count a question of the call as no longer open."""
         if self._asking[call] > 1:
             self._asking[call] -= 1
         elif self._asking.pop(call, 0) and call is not None and call.asks is not None:
             call.asks(False)
-
-    def _forget(self, call: Call) -> None:
-        self._calls.pop(call, None)
-        self._asking.pop(call, None)
 
     async def read_list(self, kind: Kind) -> None:
         """Read a list whole and tell of it.
@@ -239,43 +241,13 @@ class BackLegacy:
             raise invalid_params("Invalid params: no such task was made for this server")
         params = self._admitted(ask, params)
         call = None if asks_of_task else self._likely_call()
-
-        def answer(answer: Result | WireError) -> None:
-            self._stop_asking(call)
-            if isinstance(answer, Result) and "task" in params:
-                self._note_task(answer)
-            if isinstance(answer, WireError):
-                self._peer.refuse(request, answer)
-            else:
-                self._peer.answer(request, answer.raw())
-
-        def report(progress: Fields) -> None:
-            if self._peer.is_open(request):
-                self._peer.notify(names.PROGRESS, {**progress, names.PROGRESS_TOKEN: token})
-
-        def follow(change: Fields) -> None:
-            self._peer.notify(names.TASK_STATUS, change)
-
-        question = Question(
-            self._server,
-            ask,
-            params,
-            meta,
-            answer,
-            report=report if token is not None else None,
-            follow=follow if "task" in params else None,
-        )
         caller = call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
-        self._start_asking(call)
-        withdraw = caller.ask(question, call)
-
-        def cancel(reason: Reason) -> None:
-            self._stop_asking(call)
-            withdraw(reason)
-
-        request.cancel = cancel
+        relayed = _RelayedQuestion(self, self._peer, request, params, token, call)
+        self.start_asking(call)
+        withdraw = caller.ask(relayed.question(self._server, ask, meta), call)
+        request.cancel = partial(relayed.cancel, withdraw)
 
     def _admitted(self, ask: Ask, params: Fields) -> Fields:
         """Write a question as the client may be asked it.
@@ -289,7 +261,8 @@ class BackLegacy:
             log.warning("! %s: its question to the user is refused: %s", self._server, exc)
             raise invalid_params(f"Invalid params: {exc}") from exc
 
-    def _note_task(self, answer: Result) -> None:
+    def note_task(self, answer: Result) -> None:
+        """Remember the task that the client made of a question, if it made one."""
         task = task_made(answer.fields())
         if task is not None:
             self._tasks[task] = None
@@ -328,3 +301,46 @@ class BackLegacy:
                 self._tell(ElicitationComplete(self._server, fields))
             case _:
                 log.debug("= %s: notification %s ignored", self._server, method)
+
+
+class _RelayedQuestion(Struct, eq=False):
+    """A request of the backend to the client, until it is answered or cancelled."""
+
+    dialect: BackLegacy
+    peer: Peer
+    request: Request
+    params: Fields
+    token: RequestId | None
+    """The progress token that the backend gave its request."""
+    call: Call | None
+    """The call that the question is put in the course of."""
+
+    def question(self, server: str, ask: Ask, meta: Fields) -> Question:
+        """Write the request as a question to the client."""
+        report = self.report if self.token is not None else None
+        follow = self.follow if "task" in self.params else None
+        return Question(server, ask, self.params, meta, self.answer, report, follow)
+
+    def answer(self, answer: Result | WireError) -> None:
+        """Answer the backend as the client did."""
+        self.dialect.stop_asking(self.call)
+        if isinstance(answer, WireError):
+            self.peer.refuse(self.request, answer)
+            return
+        if "task" in self.params:
+            self.dialect.note_task(answer)
+        self.peer.answer(self.request, answer.raw())
+
+    def report(self, progress: Fields) -> None:
+        """Pass the client's progress on, under the backend's token."""
+        if self.peer.is_open(self.request):
+            self.peer.notify(names.PROGRESS, {**progress, names.PROGRESS_TOKEN: self.token})
+
+    def follow(self, change: Fields) -> None:
+        """Pass a change of the client's task on."""
+        self.peer.notify(names.TASK_STATUS, change)
+
+    def cancel(self, withdraw: Cancel, reason: Reason) -> None:
+        """Withdraw the question: the backend cancelled its request."""
+        self.dialect.stop_asking(self.call)
+        withdraw(reason)

@@ -19,13 +19,14 @@ from search_mcp.dialects.back.common import (
     targeted,
     tell_of_task,
 )
-from search_mcp.dialects.params import cancellation, send_request, with_meta
+from search_mcp.dialects.back.forwarding import ForwardedCall
+from search_mcp.dialects.params import cancellation, with_meta
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
 from search_mcp.wire.errors import BackendAnswered, WireError
-from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
+from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Request
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
@@ -106,25 +107,19 @@ class BackModern:
             call.reply(Result({}))
             return NOTHING
         self._calls[call] = None
-
-        def settle(answer: Answer) -> None:
-            self._calls.pop(call, None)
-            call.reply(self._outcome(answer))
-
         params = targeted(call, target)
         if call.inputs is not None:
             if call.inputs.responses is not None:
                 params[names.INPUT_RESPONSES] = call.inputs.responses
             if call.inputs.request_state is not None:
                 params[names.REQUEST_STATE] = call.inputs.request_state
-        method = names.METHOD[call.action]
-        message_id = send_request(self._peer, method, params, self._stamped(call), settle, call.report)
+        forwarded = ForwardedCall(call, self._peer, self)
+        forwarded.send(params, self._stamped(call))
+        return forwarded.cancel
 
-        def cancel(reason: Reason) -> None:
-            if self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason)):
-                self._calls.pop(call, None)
-
-        return cancel
+    def forget(self, call: Call) -> None:
+        """Stop counting a call as in flight."""
+        self._calls.pop(call, None)
 
     def _stamped(self, call: Call) -> dict[str, object]:
         meta = _meta(self.capabilities.revision, call.caller.capabilities, call.caller.info)
@@ -137,7 +132,8 @@ class BackModern:
             meta[names.LOG_LEVEL_KEY] = level
         return {**call.meta, **meta}
 
-    def _outcome(self, answer: Answer) -> Outcome:
+    def read_answer(self, _forwarded: ForwardedCall, answer: Answer) -> Outcome:
+        """Read the answer to a call."""
         if answer is None:
             return self._lost()
         read = outcome(self._server, answer)
