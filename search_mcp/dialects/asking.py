@@ -9,6 +9,7 @@ import re
 import secrets
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from search_mcp.dialects import names
 from search_mcp.model.calls import InputRequired, Later, Question, Result
@@ -18,7 +19,7 @@ from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError, WireError, invalid_request
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
-from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, UnsetType, altered
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, altered
 
 CONSENT = "search-mcp: url elicitation"
 """The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
@@ -64,9 +65,10 @@ def too_many() -> ProtocolError:
 
 
 class OpenQuestions:
-    """How many questions of each server wait for one client's user; `later` where they are not for certain."""
+    """The number of questions of each server that wait for one client's user."""
 
     def __init__(self, later: Later | None = None) -> None:
+        """Make a counter; with `later`, a question that was never answered stops counting after a while."""
         self._later = later
         self._open: Counter[str] = Counter()  # by server
 
@@ -77,34 +79,39 @@ class OpenQuestions:
         if self._open[question.server] >= MOST_OPEN:
             question.answer(too_many())
             return NOTHING
-        close = self._opened(question.server)
+        counted = _CountedQuestion(question, self._open)
+        self._open[question.server] += 1
+        if self._later is not None:
+            counted.stop_timer = self._later(FORGOTTEN_SECONDS, counted.close)
+        withdraw = put(altered(question, answer=counted.answer))
+        return partial(counted.cancel, withdraw)
 
-        def answer(answer: Result | WireError) -> None:
-            close()
-            question.answer(answer)
 
-        withdraw = put(altered(question, answer=answer))
+class _CountedQuestion(Struct, eq=False):
+    """A question that counts as open until it is answered, withdrawn or forgotten."""
 
-        def cancel(reason: Reason) -> None:
-            close()
-            withdraw(reason)
+    question: Question
+    open: Counter[str]
+    """The number of open questions, by server."""
+    is_open: bool = True
+    stop_timer: Callable[[], None] | None = None
 
-        return cancel
+    def answer(self, answer: Result | WireError) -> None:
+        self.close()
+        self.question.answer(answer)
 
-    def _opened(self, server: str) -> Callable[[], None]:
-        """Count a question as open; the answer closes it, once."""
-        is_open = True
-        self._open[server] += 1
+    def cancel(self, withdraw: Cancel, reason: Reason) -> None:
+        self.close()
+        withdraw(reason)
 
-        def close() -> None:
-            nonlocal is_open
-            if is_open:
-                is_open = False
-                self._open[server] -= 1
-            stop()
-
-        stop = self._later(FORGOTTEN_SECONDS, close) if self._later is not None else lambda: None
-        return close
+    def close(self) -> None:
+        """Stop counting the question, once."""
+        if not self.is_open:
+            return
+        self.is_open = False
+        self.open[self.question.server] -= 1
+        if self.stop_timer is not None:
+            self.stop_timer()
 
 
 def require_few_members(questions: Raw | UnsetType) -> None:

@@ -11,7 +11,7 @@ from search_mcp.dialects import names
 from search_mcp.model.calls import Question, Result
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.structs import Fields
+from search_mcp.wire.structs import Fields, Struct, field
 
 Rename: TypeAlias = Callable[[str], str]
 
@@ -50,27 +50,37 @@ def _renamed_at(place: Sequence[str], fields: Fields, rename: Rename) -> Fields:
 
 def translate_question(question: Question, rename: Rename) -> Question:
     """Have a server's question name its task as the client does, and what comes back as the server does."""
-    given: dict[str, str] = {}  # the server's id, by the client's
-
-    def note(task: str) -> str:
-        known = rename(task)
-        given[known] = task
-        return known
-
-    meta = _renamed_at((names.RELATED_TASK,), question.meta, note)
+    translation = _Translation(question, rename)
+    meta = _renamed_at((names.RELATED_TASK,), question.meta, translation.forth)
     if meta is question.meta:
         return question
+    report = None if question.report is None else translation.report
+    return structs.altered(question, meta=meta, answer=translation.answer, report=report)
 
-    def back(message: Fields) -> Fields:
-        return renamed(message, lambda task: given.get(task, task))
 
-    def answer(outcome: Result | WireError) -> None:
-        question.answer(Result(back(outcome.fields())) if isinstance(outcome, Result) else outcome)
+class _Translation(Struct, eq=False):
+    """One question with the client's ids of tasks, and its answer with the server's."""
 
-    report = question.report
-    return structs.altered(
-        question,
-        meta=meta,
-        answer=answer,
-        report=None if report is None else lambda progress: report(back(progress)),
-    )
+    question: Question
+    rename: Rename
+    servers: dict[str, str] = field(default_factory=dict)
+    """The server's ids, by the client's."""
+
+    def forth(self, task: str) -> str:
+        """Give the client's id of a task of the server."""
+        known = self.rename(task)
+        self.servers[known] = task
+        return known
+
+    def back(self, task: str) -> str:
+        """Give the server's id of a task that the client knows."""
+        return self.servers.get(task, task)
+
+    def answer(self, outcome: Result | WireError) -> None:
+        if isinstance(outcome, Result):
+            outcome = Result(renamed(outcome.fields(), self.back))
+        self.question.answer(outcome)
+
+    def report(self, progress: Fields) -> None:
+        if self.question.report is not None:
+            self.question.report(renamed(progress, self.back))

@@ -31,7 +31,7 @@ from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import BackendAnswered, ProtocolError, WireError, invalid_params, invalid_request
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, UnsetType, altered
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, altered, field
 
 log = logging.getLogger(__name__)
 
@@ -169,19 +169,14 @@ class FrontLegacy:
             self._resolve(request, rounds, outcome)
 
     def _resolve(self, request: Request, rounds: int, needed: InputRequired) -> None:
-        """Ask the client what a modern backend wants to know, then make the call again."""
-
-        def again(responses: Fields) -> None:
-            answers = payload.encode(responses) if needed.requests is not None else None
-            inputs = Inputs(answers, needed.request_state)
-            self._call(request, *read_params(request.params), inputs, rounds - 1)
-
-        def give_up(error: WireError) -> None:
-            self._peer.refuse(request, error)
-
-        round_of_questions = _Round(needed.server, again, give_up)
+        """Ask the client for the input that a modern backend needs, then make the call again."""
+        round_of_questions = _Round(self, self._peer, request, needed, rounds)
         request.cancel = round_of_questions.cancel
-        round_of_questions.put(needed.requests or {}, self)
+        round_of_questions.put(self.capabilities)
+
+    def call_again(self, request: Request, inputs: Inputs, rounds: int) -> None:
+        """Make a call again with the input that its server asked for."""
+        self._call(request, *read_params(request.params), inputs, rounds)
 
     # To the client
 
@@ -203,26 +198,11 @@ class FrontLegacy:
 
     def put(self, question: Question) -> Cancel:
         """Send a question to the client, with an id of our own."""
+        sent = _SentQuestion(self, self._peer, question)
+        sent.send()
+        return sent.cancel
 
-        def settle(answer: Answer) -> None:
-            if answer is None:
-                question.answer(invalid_request("Invalid Request: the client is gone"))
-            elif isinstance(answer, ErrorObject):
-                question.answer(BackendAnswered(answer))
-            else:
-                if question.follow is not None:
-                    self._note_task(answer, question.follow)
-                question.answer(Result(answer))
-
-        method = names.ASK_METHOD[question.ask]
-        message_id = send_request(self._peer, method, question.params, question.meta, settle, question.report)
-
-        def cancel(reason: Reason) -> None:
-            self._peer.abandon(message_id, names.CANCELLED, cancellation(message_id, reason))
-
-        return cancel
-
-    def _note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
+    def note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
         """Remember which server hears of the task that the client made of its question, if it made one."""
         task = task_made(payload.object_or_empty(answer))
         if task is not None:
@@ -248,46 +228,72 @@ class FrontLegacy:
                 pass  # a backend's state is no client's business; its lists are
 
 
-class _Round:
-    """The questions of one `input_required`: done when all are answered, over at the first refusal."""
+class _SentQuestion(Struct, eq=False):
+    """A server's question, and the request to the client that it is sent as."""
 
-    def __init__(self, server: str, done: Callable[[Fields], None], give_up: Callable[[WireError], None]) -> None:
-        self._server, self._done, self._give_up = server, done, give_up
-        self._responses: Fields = {}
-        self._cancels: dict[str, Cancel] = {}
-        self._over = False
+    front: FrontLegacy
+    peer: Peer
+    question: Question
+    message_id: int = 0
 
-    def put(self, requests: Fields, front: FrontLegacy) -> None:
-        questions = {key: self._question(key, raw) for key, raw in requests.items()}
-        self._responses = dict(requests)  # in the server's order; replaced by the answers
-        open_questions = set(questions)
+    def send(self) -> None:
+        question = self.question
+        method = names.ASK_METHOD[question.ask]
+        self.message_id = send_request(self.peer, method, question.params, question.meta, self.settle, question.report)
 
-        def answered(key: str, answer: Result | WireError) -> None:
-            if self._over:
-                return
-            if isinstance(answer, WireError):
-                self.cancel(None)
-                self._give_up(answer)
-                return
-            self._responses[key] = answer.raw()
-            self._cancels.pop(key, None)
-            open_questions.discard(key)
-            if not open_questions:
-                self._over = True
-                self._done(self._responses)
+    def settle(self, answer: Answer) -> None:
+        """Answer the question as the client did."""
+        if answer is None:
+            self.question.answer(invalid_request("Invalid Request: the client is gone"))
+        elif isinstance(answer, ErrorObject):
+            self.question.answer(BackendAnswered(answer))
+        else:
+            if self.question.follow is not None:
+                self.front.note_task(answer, self.question.follow)
+            self.question.answer(Result(answer))
 
+    def cancel(self, reason: Reason) -> None:
+        """Cancel the request at the client, unless it is answered already."""
+        self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason))
+
+
+class _Round(Struct, eq=False):
+    """The questions of one unfinished answer.
+
+    When all are answered, the call is made again with the answers; the first error ends the call.
+    """
+
+    front: FrontLegacy
+    peer: Peer
+    request: Request
+    needed: InputRequired
+    rounds: int
+    """How many rounds may follow, this one included."""
+    responses: Fields = field(default_factory=dict)
+    cancels: dict[str, Cancel] = field(default_factory=dict)
+    unanswered: set[str] = field(default_factory=set)
+    is_over: bool = False
+
+    def put(self, capabilities: Fields) -> None:
+        """Put the questions to a client with these capabilities."""
+        questions = {key: self._question(key, raw) for key, raw in (self.needed.requests or {}).items()}
+        self.responses = dict(self.needed.requests or {})  # in the server's order; replaced by the answers
+        self.unanswered = set(questions)
         if not questions:
-            self._over = True
-            self._done({})
+            self._finish()
         for key, question in questions.items():
             if isinstance(question, WireError):
-                answered(key, question)
-            elif (capability := names.ASK_CAPABILITY[question.ask]) not in front.capabilities:
-                answered(key, MisbehavedError(f"it asks for {capability}, which the client did not declare"))
-            elif not self._over:
-                self._cancels[key] = front.put_counted(
-                    altered(question, answer=lambda answer, key=key: answered(key, answer))
-                )
+                self._give_up(question)
+            elif (capability := names.ASK_CAPABILITY[question.ask]) not in capabilities:
+                self._give_up(MisbehavedError(f"it asks for {capability}, which the client did not declare"))
+            elif not self.is_over:
+                self.cancels[key] = self.front.put_counted(question)
+
+    def cancel(self, reason: Reason) -> None:
+        """Withdraw the questions that are not answered."""
+        self.is_over = True
+        while self.cancels:
+            self.cancels.popitem()[1](reason)
 
     def _question(self, key: str, raw: Raw) -> Question | WireError:
         try:
@@ -296,12 +302,29 @@ class _Round:
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
             return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
-        return Question(self._server, ask, asking.with_id(params), meta, answer=lambda _answer: None)
+        return Question(self.needed.server, ask, asking.with_id(params), meta, partial(self._on_answer, key))
 
-    def cancel(self, reason: Reason) -> None:
-        self._over = True
-        while self._cancels:
-            self._cancels.popitem()[1](reason)
+    def _on_answer(self, key: str, answer: Result | WireError) -> None:
+        if self.is_over:
+            return
+        if isinstance(answer, WireError):
+            self._give_up(answer)
+            return
+        self.responses[key] = answer.raw()
+        self.cancels.pop(key, None)
+        self.unanswered.discard(key)
+        if not self.unanswered:
+            self._finish()
+
+    def _finish(self) -> None:
+        self.is_over = True
+        answers = payload.encode(self.responses) if self.needed.requests is not None else None
+        self.front.call_again(self.request, Inputs(answers, self.needed.request_state), self.rounds - 1)
+
+    def _give_up(self, error: WireError) -> None:
+        if not self.is_over:
+            self.cancel(None)
+            self.peer.refuse(self.request, error)
 
 
 def _legacy_body(result: Result) -> Raw:

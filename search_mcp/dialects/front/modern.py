@@ -7,6 +7,7 @@ brings the answer. Source: docs/specification/2026-07-28/.
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
 from search_mcp.dialects.asking import OpenQuestions
@@ -245,16 +246,18 @@ class FrontModern:
 
     def _follow(self, action: Action, target: str, caller: Caller) -> None:
         """Subscribe at the server. The client waits for no answer: it was told that it will hear of updates."""
+        reply = partial(self._follow_later, action, target, caller)
+        self._gateway.submit(Call(action, target, {}, {}, caller, reply=reply))
 
-        def again() -> None:
-            if self._followed[action, target]:
-                self._follow(action, target, caller)
+    def _follow_later(self, action: Action, target: str, caller: Caller, outcome: Outcome) -> None:
+        """Subscribe again once the server runs, if it does not."""
+        if isinstance(outcome, NotRunning) and outcome.retry_after_seconds is not None:
+            pause = max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS)
+            self._gateway.later(pause, partial(self._follow_if_wanted, action, target, caller))
 
-        def on_outcome(outcome: Outcome) -> None:
-            if isinstance(outcome, NotRunning) and outcome.retry_after_seconds is not None:
-                self._gateway.later(max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS), again)
-
-        self._gateway.submit(Call(action, target, {}, {}, caller, reply=on_outcome))
+    def _follow_if_wanted(self, action: Action, target: str, caller: Caller) -> None:
+        if self._followed[action, target]:
+            self._follow(action, target, caller)
 
     def end_subscriptions(self) -> None:
         """End every subscription gracefully."""
