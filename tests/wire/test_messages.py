@@ -1,128 +1,18 @@
-"""Bytes to messages and back: whatever comes, in whatever pieces, and nothing is lost or rebuilt on the way."""
+"""Lines are read into JSON-RPC messages, whatever they contain, and messages are written as lines."""
 
 import json
-from collections.abc import Callable
-from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.wire import framing, messages, payload, structs
-from search_mcp.wire.framing import Line, LineDecoder, Oversize
+from search_mcp.wire import framing, messages
+from search_mcp.wire.framing import Oversize
 from search_mcp.wire.messages import Invalid, Message
-from search_mcp.wire.structs import UNSET, ErrorObject, Raw, RequestId
+from search_mcp.wire.structs import ErrorObject, Raw, RequestId
+from wire.streams import DEEP, LONG, cut
 
-LIMIT = 64
-NEXT = b'{"next":1}'
-DEEP = 100_000
-
-
-def cut(chunks: list[bytes], limit: int = LIMIT) -> list[Line]:
-    """What a decoder makes of a stream that comes in these pieces and then ends; white space at the ends aside."""
-    decoder = LineDecoder(limit)
-    lines = [line for chunk in chunks for line in decoder.feed(chunk)]
-    lines += decoder.flush()
-    return [line.strip() if isinstance(line, bytes) else line for line in lines]
-
-
-def one_by_one(data: bytes) -> list[bytes]:
-    return [data[at : at + 1] for at in range(len(data))]
-
-
-def body(text: bytes, header: bytes = b"Content-Length: %d\r\n\r\n") -> bytes:
-    return header % len(text) + text
-
-
-LONG = bytes(range(ord("0"), ord("9") + 1)) * 20  # 200 bytes
-
-LINES = [
-    # given, then
-    pytest.param(b'{"a":1}\n', [b'{"a":1}'], id="a line"),
-    pytest.param(b'{"a":1}\n[2]\n', [b'{"a":1}', b"[2]"], id="two lines"),
-    pytest.param(b'{"a":1}\r\n[2]\r\n', [b'{"a":1}', b"[2]"], id="CRLF"),
-    pytest.param(b'\n\r\n  \t\n{"a":1}\n\n', [b'{"a":1}'], id="blank lines are dropped"),
-    pytest.param(b'\xef\xbb\xbf{"a":1}\n', [b'{"a":1}'], id="a BOM is dropped"),
-    pytest.param(b"1\n\xef\xbb\xbf2\n", [b"1", b"\xef\xbb\xbf2"], id="a BOM is one only at the start"),
-    pytest.param(b"not json\n\xff\xfe\n", [b"not json", b"\xff\xfe"], id="noise is a line like any other"),
-    pytest.param("名前\u2028\x85\n".encode(), ["名前\u2028\x85".encode()], id="only a newline ends a line"),
-    pytest.param(b"1" * LIMIT + b"\n", [b"1" * LIMIT], id="at the limit"),
-    pytest.param(LONG + b"\n", [Oversize(200, LONG, LONG)], id="over the limit"),
-    pytest.param(b"1\n" + LONG + b"\n2\n", [b"1", Oversize(200, LONG, LONG), b"2"], id="around an oversize line"),
-    pytest.param(LONG * 10 + b"\n", [Oversize(2000, (LONG * 3)[:512], (LONG * 3)[-512:])], id="far over the limit"),
-    pytest.param(body(b'{"a":1}'), [b'{"a":1}'], id="LSP"),
-    pytest.param(body(b"1") + body(b"2") + body(b"3"), [b"1", b"2", b"3"], id="LSP: body behind body"),
-    pytest.param(body(b'{"a":1}') + b"\r\n" + body(b"2"), [b'{"a":1}', b"2"], id="LSP: a line end behind the body"),
-    pytest.param(body(b'{"a":1}', b"content-LENGTH:%d\n\n"), [b'{"a":1}'], id="LSP: case, spaces and CR"),
-    pytest.param(
-        body(b'{"a":1}', b"Content-Length: %d\r\nContent-Type: application/vscode-jsonrpc; charset=utf-8\r\n\r\n"),
-        [b'{"a":1}'],
-        id="LSP: another header",
-    ),
-    pytest.param(body(b'{\r\n  "a":\n1}'), [b'{    "a": 1}'], id="LSP: pretty-printed"),
-    pytest.param(body(b"1") + b"2\n" + body(b"3"), [b"1", b"2", b"3"], id="LSP: a bare line between bodies"),
-    pytest.param(body(b""), [], id="LSP: an empty body"),
-    pytest.param(body(LONG), [Oversize(200, LONG, LONG)], id="LSP: over the limit"),
-    # A server that prints headers of its own as log lines must not cost the messages behind them.
-    pytest.param(b"Content-Length: 5\n[1]\n[2]\n", [b"[1]", b"[2]"], id="a header with a message right behind it"),
-    pytest.param(b"Content-Length: x\n[1]\n[2]\n", [b"[1]", b"[2]"], id="a header without a number"),
-]
-
-
-@pytest.mark.parametrize("trailing", [b"", NEXT + b"\n"], ids=["alone", "with trailing data"])
-@pytest.mark.parametrize("pieces", [lambda data: [data], one_by_one], ids=["whole", "byte by byte"])
-@pytest.mark.parametrize(("given_", "then"), LINES)
-def test_lines(given_: bytes, then: list[Line], pieces: Callable[[bytes], list[bytes]], trailing: bytes) -> None:
-    assert cut(pieces(given_ + trailing)) == then + ([NEXT] if trailing else [])
-
-
-@pytest.mark.parametrize(
-    ("given_", "then"),
-    [
-        pytest.param(b"", [], id="nothing"),
-        pytest.param(b"1\n2", [b"1", b"2"], id="a line"),
-        pytest.param(b"1\n  ", [b"1"], id="a blank line"),
-        pytest.param(LONG, [Oversize(200, LONG, LONG)], id="over the limit"),
-        pytest.param(body(b'{"a":1}')[:-1], [b'{"a":1'], id="part of a body"),
-        pytest.param(b"Content-Length: 5\r\n", [], id="headers"),
-    ],
-)
-def test_the_end_of_the_stream_ends_the_last_line(given_: bytes, then: list[Line]) -> None:
-    assert cut([given_]) == cut(one_by_one(given_)) == then
-
-
-def test_the_end_comes_once() -> None:
-    decoder = LineDecoder(LIMIT)
-    assert not list(decoder.feed(b"1"))
-    assert list(decoder.flush()) == [b"1"]
-    assert not list(decoder.flush())
-
-
-@pytest.mark.parametrize(
-    ("given_", "then"),
-    [(b"1\n", False), (b"Content-Length: 1\r\n", False), (body(b"1"), True), (body(b"1") + b"2\n", True)],
-)
-def test_tells_how_the_other_side_frames(given_: bytes, then: bool) -> None:
-    decoder = LineDecoder(LIMIT)
-    assert len(list(decoder.feed(given_))) <= 2
-    assert decoder.speaks_headers is then
-
-
-PIECES = st.one_of(
-    st.sampled_from([b"\n", b"\r\n", b"\xef\xbb\xbf", b"{}", b'"\\n"', LONG, LONG * 6, b"Content-Length: 3\r\n\r\n"]),
-    st.binary(max_size=20),
-    st.binary(max_size=20).map(body),
-)
-
-
-@given(st.lists(PIECES).map(b"".join), st.data(), st.sampled_from([8, LIMIT, 600]))
-def test_no_chunking_changes_the_result(stream: bytes, data: st.DataObject, limit: int) -> None:
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=30), label="cuts"))
-    chunks = [stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
-    assert cut(chunks, limit) == cut([stream], limit)
-
-
-# Messages
+DEEP_LIST = Raw(b"[" * DEEP + b"]" * DEEP)
 
 
 def message(**members: object) -> Message:
@@ -285,108 +175,22 @@ def test_never_raises(line: bytes) -> None:
         assert isinstance(decoded, Message | Invalid | list)
 
 
+def test_very_many_half_characters_are_not_replaced() -> None:
+    """A program that cuts strings inside a character leaves a few; the line is refused like any that is no JSON."""
+    half = rb"\ud83d"
+    few, many = (
+        b'{"jsonrpc":"2.0","id":1,"result":"' + half * count + b'"}'
+        for count in (messages.REPAIRS, 1 + messages.REPAIRS)
+    )
+    assert isinstance(messages.decode(few), messages.Message)
+    assert isinstance(messages.decode(many), messages.Invalid)
+
+
 @given(st.lists(st.binary() | st.sampled_from([b"\n", b'"', b"{", b"[", b"\\", b'{"a":', LONG * 3])).map(b"".join))
 def test_noise_never_costs_the_line_behind_it(noise: bytes) -> None:
     *_, last = cut([noise + b"\n" + call(b'"method":"m"') + b"\n"], 256)
     assert isinstance(last, bytes)
     assert messages.decode(last) == message(method="m")
-
-
-# Payloads
-
-NUMBERS = st.sampled_from(
-    [b"0", b"-0", b"1.0", b"1.50", b"1e5", b"1E+05", b"-0.0e-0", b"12345678901234567890123", b"1e999"]
-)
-SCALARS = st.one_of(
-    NUMBERS,
-    st.sampled_from([b"null", b"true", b"false", rb'"\u00e9\/"', '"é\U0001f600"'.encode(), b"[ ]", b'{ "b":1,"b":2}']),
-    st.text().map(payload.encode_bytes),
-)
-KEYS = st.sampled_from(["_meta", "a", "b", "", "é", '"', "\\", "\n", "0"]) | st.text()
-OBJECTS = st.dictionaries(KEYS, SCALARS).map(
-    lambda members: b"{" + b",".join(payload.encode_bytes(key) + b":" + raw for key, raw in members.items()) + b"}"
-)
-
-
-@given(OBJECTS)
-def test_a_payload_survives_byte_for_byte(given_bytes: bytes) -> None:
-    decoded = messages.decode(messages.request(1, "m", Raw(given_bytes)))
-    assert isinstance(decoded, Message)
-    assert decoded.params == Raw(given_bytes)
-    opened = payload.fields(decoded.params)
-    assert payload.encode_bytes(opened) == given_bytes
-    assert payload.encode_bytes({**payload.without(opened, "b"), "b": Raw(b"1.0")}).endswith(b'"b":1.0}')
-
-
-@given(st.lists(SCALARS))
-def test_a_list_survives_byte_for_byte(elements: list[bytes]) -> None:
-    given_bytes = b"[" + b",".join(elements) + b"]"
-    opened = payload.items(Raw(given_bytes))
-    assert opened == [Raw(element) for element in elements]
-    assert payload.encode_bytes(opened) == given_bytes
-
-
-DEEP_LIST = Raw(b"[" * DEEP + b"]" * DEEP)
-DEEP_OBJECT = Raw(b'{"a":' + bytes(DEEP_LIST) + b"}")
-
-NO_OBJECT = [
-    pytest.param(Raw(text), id=name)
-    for name, text in {
-        "a list": b"[]",
-        "null": b"null",
-        "a string": b'"a"',
-        "a number": b"1",
-        "nothing": b"",
-        "cut short": b'{"a"',
-        "deep": bytes(DEEP_OBJECT),
-    }.items()
-]
-
-
-@pytest.mark.parametrize("raw", NO_OBJECT)
-def test_what_is_no_object(raw: Raw) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
-        payload.fields(raw)
-    assert payload.object_or_empty(raw) == {}
-
-
-def test_objects_and_their_absence() -> None:
-    assert payload.fields(UNSET) == payload.object_or_empty(None) == payload.fields(structs.EMPTY) == {}
-    assert payload.fields(Raw(b' {"b": 1.0, "a" : [ ] } ')) == {"b": Raw(b"1.0"), "a": Raw(b"[ ]")}
-    assert list(payload.object_or_empty(Raw(b'{"b":1,"a":2}'))) == ["b", "a"]
-    assert payload.without({"a": Raw(b"1"), "b": Raw(b"2")}, "a", "c") == {"b": Raw(b"2")}
-
-
-@pytest.mark.parametrize("raw", [b"{}", b"null", b"1", b"[1", b"", bytes(DEEP_LIST)], ids=lambda raw: repr(raw[:6]))
-def test_what_is_no_list(raw: bytes) -> None:
-    with pytest.raises(ValueError, match=r"\w"):
-        payload.items(Raw(raw))
-
-
-@pytest.mark.parametrize(
-    ("raw", "value", "string", "request_id"),
-    [
-        pytest.param(b'"1"', "1", "1", "1", id="a string"),
-        pytest.param(rb'"\u00e9"', "é", "é", "é", id="an escape"),
-        pytest.param(b"1", 1, None, 1, id="an integer"),
-        pytest.param(b"1.0", 1.0, None, None, id="a float"),
-        pytest.param(b"true", True, None, None, id="true"),
-        pytest.param(b"null", None, None, None, id="null"),
-        pytest.param(b'{"a":[1]}', {"a": [1]}, None, None, id="an object"),
-        pytest.param(b"", None, None, None, id="nothing"),
-        pytest.param(b"[1", None, None, None, id="cut short"),
-        pytest.param(bytes(DEEP_LIST), None, None, None, id="deep"),
-    ],
-)
-def test_values(raw: bytes, value: object, string: str | None, request_id: RequestId | None) -> None:
-    assert (payload.value(Raw(raw)), payload.string(Raw(raw))) == (value, string)
-    found = payload.request_id(Raw(raw))
-    assert (found, type(found)) == (request_id, type(request_id))
-
-
-def test_absent_values() -> None:
-    assert payload.string(None) is None
-    assert payload.request_id(None) is None
 
 
 @pytest.mark.parametrize(
@@ -404,6 +208,10 @@ def test_absent_values() -> None:
 def test_errors(raw: bytes, then: ErrorObject | None) -> None:
     shown = ErrorObject(messages.INTERNAL_ERROR, "malformed error object", Raw(raw))
     assert messages.error_object(Raw(raw)) == (then or shown)
+
+
+def test_an_error_with_an_unpaired_surrogate_is_written() -> None:
+    assert json.loads(messages.failure(1, ErrorObject(-1, "a\ud83d")))["error"]["code"] == -1
 
 
 FAR = b"x" * 600
@@ -443,68 +251,3 @@ def test_glimpses_which_request_is_too_long() -> None:
     (oversize,) = cut([b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"' + FAR], limit=1)
     glimpsed = messages.glimpsed(oversize)
     assert (glimpsed.id, glimpsed.is_answer) == (7, False)
-
-
-# Unpaired surrogates of our own: a configuration may hold them, `json` reads them.
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        pytest.param("a\ud83d", id="a string"),
-        pytest.param({"description": "\ud83d", "schema": Raw(b'{"x":1.0}')}, id="beside raw"),
-        pytest.param([Raw(b"1"), {"\ude00": "x"}], id="a key"),
-    ],
-)
-def test_writes_an_unpaired_surrogate_so_that_every_reader_takes_it(given: object) -> None:
-    written = payload.encode_bytes(given)
-    assert not any(
-        0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(json.loads(written), ensure_ascii=False)
-    )
-
-
-def test_an_error_with_an_unpaired_surrogate_is_written() -> None:
-    assert json.loads(messages.failure(1, ErrorObject(-1, "a\ud83d")))["error"]["code"] == -1
-
-
-# Parts of large payloads
-
-json_values = st.recursive(
-    st.none() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]))
-def test_the_elements_of_a_long_array_are_its_items(values: list[object], indent: int | None) -> None:
-    filler = [0] * 200_000  # more commas than are opened at once
-    raw = Raw(json.dumps([*values, *filler], indent=indent).encode())
-    found = (each for each in payload.elements(raw, 1 << 30) if each is not None)
-    assert [json.loads(bytes(each)) for each in islice(found, len(values) + 1)] == [*values, 0]
-
-
-def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
-    raw = Raw(b"[" + b"12, " * 1_000_000 + b"12]")
-    found = [bytes(each) for each in payload.elements(raw, 400_001) if each is not None]
-    assert found == [b"12"] * 100_000
-    with pytest.raises(ValueError, match="array"):
-        list(payload.elements(Raw(b"{" + b'"a":1,' * 1_000_000 + b'"a":1}'), 400_000))
-
-
-def test_some_members_are_picked_whatever_stands_beside_them() -> None:
-    raw = Raw(b'{"b":[1],"x":{"a":0},"a":null,"b":2}')
-    assert payload.picked(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
-    assert payload.picked(Raw(b"[1]"), "a") == {}
-    assert payload.picked(None, "a") == {}
-
-
-def test_very_many_half_characters_are_not_replaced() -> None:
-    """A program that cuts strings inside a character leaves a few; the line is refused like any that is no JSON."""
-    half = rb"\ud83d"
-    few, many = (
-        b'{"jsonrpc":"2.0","id":1,"result":"' + half * count + b'"}'
-        for count in (messages.REPAIRS, 1 + messages.REPAIRS)
-    )
-    assert isinstance(messages.decode(few), messages.Message)
-    assert isinstance(messages.decode(many), messages.Invalid)

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -14,89 +14,10 @@ from hypothesis import strategies as st
 
 from search_mcp.model.errors import ToolNotFound
 from search_mcp.wire.errors import BackendAnswered
-from search_mcp.wire.framing import Line, LineDecoder
 from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
-from search_mcp.wire.messages import Invalid
-from search_mcp.wire.peer import BATCH_REQUESTS, TRACED_BYTES, ConnectionEndedError, Peer
-from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId, UnsetType
-
-LIMIT = 4096
-OK = Raw(b'{"ok":true}')
-
-
-class Owner:
-    """A receiver that keeps what it hears, and does what a test tells it to."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.cancelled: list[tuple[RequestId, Raw | None]] = []
-        self.notified: list[tuple[str, Raw | UnsetType]] = []
-        self.invalid: list[Invalid] = []
-        self.act: Callable[[Request], None] = lambda request: None
-        self.take_note: Callable[[str], None] = lambda method: None
-        self.excuse: Callable[[Invalid], ErrorObject | None] = lambda invalid: ErrorObject(invalid.code, "?")
-
-    def on_request(self, request: Request) -> None:
-        self.requests.append(request)
-        request.cancel = lambda reason: self.cancelled.append((request.id, reason))
-        self.act(request)
-
-    def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        self.notified.append((method, params))
-        self.take_note(method)
-
-    def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
-        self.invalid.append(invalid)
-        return self.excuse(invalid)
-
-
-class Conversation:
-    """A peer, what it wrote, and its owner."""
-
-    def __init__(self) -> None:
-        self.owner = Owner()
-        self.written = b""
-        self.peer = Peer("them", self.write, self.owner, LIMIT)
-
-    def write(self, line: bytes) -> None:
-        self.written += line
-
-    def hears(self, *messages: object) -> None:
-        """Take in messages: bytes as they are, anything else as JSON on a line of its own."""
-        for message in messages:
-            self.peer.feed(message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
-
-    def said(self) -> list[Any]:
-        """Everything written since this was asked last."""
-        written, self.written = self.written, b""
-        return [json.loads(line) for line in LineDecoder(LIMIT).feed(written) if isinstance(line, bytes)]
-
-    def asks(self, method: str = "m") -> tuple[int, list[Answer]]:
-        """Send a request; its id, and where its answers will be."""
-        answers: list[Answer] = []
-        return self.peer.request(method, None, answers.append), answers
-
-
-@pytest.fixture
-def talk() -> Conversation:
-    return Conversation()
-
-
-def call(message_id: object, method: str = "m", **members: object) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "id": message_id, "method": method, **members}
-
-
-def news(method: str, **members: object) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "method": method, **members}
-
-
-def result(message_id: object, body: object = "ok") -> dict[str, object]:
-    return {"jsonrpc": "2.0", "id": message_id, "result": {"ok": True} if body == "ok" else body}
-
-
-def error(message_id: object, code: int, message: str, **members: object) -> dict[str, object]:
-    return {"jsonrpc": "2.0", "id": message_id, "error": {"code": code, "message": message, **members}}
-
+from search_mcp.wire.peer import TRACED_BYTES, ConnectionEndedError
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId
+from wire.conversation import LIMIT, OK, Conversation, call, error, news, result
 
 # Their requests
 
@@ -706,80 +627,6 @@ def test_a_bug_does_not_keep_the_end_from_retiring_the_rest(talk: Conversation) 
     talk.peer.end()
     assert answers == [None]
     assert talk.owner.cancelled == [(2, None)]
-
-
-# Batches
-
-
-def test_a_batch_is_answered_as_a_batch(talk: Conversation) -> None:
-    talk.hears([call(1), news("n"), call("1"), 5, result(99), call(1)])
-    assert talk.said() == []
-    first, second = talk.owner.requests
-    talk.peer.answer(second, OK)
-    assert talk.said() == []
-    talk.peer.refuse(first, ToolNotFound("x"))
-    assert talk.said() == [
-        [
-            error(None, -32600, "?"),
-            error(1, -32600, "Invalid Request: id 1 is already in use"),
-            result("1"),
-            error(1, -32602, "Tool not found: x. search_tools finds tools by what they do", data={"suggestions": []}),
-        ]
-    ]
-    assert [method for method, _ in talk.owner.notified] == ["n"]
-
-
-def test_a_batch_may_be_answered_at_once(talk: Conversation) -> None:
-    talk.owner.act = lambda request: talk.peer.answer(request, OK)
-    talk.hears([call(1), call(2)], call(3))
-    assert talk.said() == [[result(1), result(2)], result(3)]
-
-
-def test_a_batch_is_served_up_to_a_number_of_requests(talk: Conversation) -> None:
-    talk.owner.act = lambda request: talk.peer.answer(request, OK)
-    talk.peer = Peer("them", talk.write, talk.owner, 1 << 20)
-    talk.hears([*(call(number) for number in range(BATCH_REQUESTS)), call("behind"), news("n")])
-    ((*answers, last),) = [json.loads(line) for line in talk.written.splitlines()]
-    assert answers == [result(number) for number in range(BATCH_REQUESTS)]
-    assert (last["id"], last["error"]["code"]) == ("behind", -32600)
-    assert len(talk.owner.notified) == 1
-
-
-@pytest.mark.parametrize("batch", [[news("a")], [news("a"), result(1), error(None, 1, "x")]])
-def test_a_batch_without_requests_gets_no_answer(talk: Conversation, batch: Sequence[object]) -> None:
-    talk.hears(list(batch))
-    assert talk.said() == []
-
-
-def test_a_batch_does_not_wait_for_what_was_cancelled(talk: Conversation) -> None:
-    talk.hears([call(1), call(2)], [call(3)])
-    talk.peer.cancelled(1, None)
-    assert talk.said() == []
-    talk.peer.answer(talk.owner.requests[1], OK)
-    assert talk.said() == [[result(2)]]
-    talk.peer.cancelled(3, None)
-    assert talk.said() == []  # "there is nothing to return": not even an empty array
-
-
-def test_a_batch_does_not_wait_for_what_was_dropped(talk: Conversation) -> None:
-    talk.hears([call(1), call(2)])
-    talk.peer.drop(talk.owner.requests[0])
-    talk.peer.answer(talk.owner.requests[1], OK)
-    assert talk.said() == [[result(2)]]
-
-
-def test_a_batch_does_not_wait_for_what_gets_no_excuse(talk: Conversation) -> None:
-    talk.owner.excuse = lambda invalid: None
-    talk.hears([5, call(1)])
-    talk.peer.answer(talk.owner.requests[0], OK)
-    assert talk.said() == [[result(1)]]
-
-
-def test_a_batch_of_answers_settles(talk: Conversation) -> None:
-    first, answers = talk.asks()
-    second, others = talk.asks()
-    talk.hears([result(second), error(first, 1, "x")])
-    assert (answers, others) == ([ErrorObject(1, "x")], [Raw(b'{"ok": true}')])
 
 
 # Framing

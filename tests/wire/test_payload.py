@@ -1,0 +1,157 @@
+"""Payloads are opened as far as needed and written back byte for byte."""
+
+import json
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_mcp.wire import messages, payload, structs
+from search_mcp.wire.messages import Message
+from search_mcp.wire.structs import UNSET, Raw, RequestId
+from wire.streams import DEEP
+
+NUMBERS = st.sampled_from(
+    [b"0", b"-0", b"1.0", b"1.50", b"1e5", b"1E+05", b"-0.0e-0", b"12345678901234567890123", b"1e999"]
+)
+SCALARS = st.one_of(
+    NUMBERS,
+    st.sampled_from([b"null", b"true", b"false", rb'"\u00e9\/"', '"é\U0001f600"'.encode(), b"[ ]", b'{ "b":1,"b":2}']),
+    st.text().map(payload.encode_bytes),
+)
+KEYS = st.sampled_from(["_meta", "a", "b", "", "é", '"', "\\", "\n", "0"]) | st.text()
+OBJECTS = st.dictionaries(KEYS, SCALARS).map(
+    lambda members: b"{" + b",".join(payload.encode_bytes(key) + b":" + raw for key, raw in members.items()) + b"}"
+)
+
+
+@given(OBJECTS)
+def test_a_payload_survives_byte_for_byte(given_bytes: bytes) -> None:
+    decoded = messages.decode(messages.request(1, "m", Raw(given_bytes)))
+    assert isinstance(decoded, Message)
+    assert decoded.params == Raw(given_bytes)
+    opened = payload.fields(decoded.params)
+    assert payload.encode_bytes(opened) == given_bytes
+    assert payload.encode_bytes({**payload.without(opened, "b"), "b": Raw(b"1.0")}).endswith(b'"b":1.0}')
+
+
+@given(st.lists(SCALARS))
+def test_a_list_survives_byte_for_byte(elements: list[bytes]) -> None:
+    given_bytes = b"[" + b",".join(elements) + b"]"
+    opened = payload.items(Raw(given_bytes))
+    assert opened == [Raw(element) for element in elements]
+    assert payload.encode_bytes(opened) == given_bytes
+
+
+DEEP_LIST = Raw(b"[" * DEEP + b"]" * DEEP)
+DEEP_OBJECT = Raw(b'{"a":' + bytes(DEEP_LIST) + b"}")
+
+NO_OBJECT = [
+    pytest.param(Raw(text), id=name)
+    for name, text in {
+        "a list": b"[]",
+        "null": b"null",
+        "a string": b'"a"',
+        "a number": b"1",
+        "nothing": b"",
+        "cut short": b'{"a"',
+        "deep": bytes(DEEP_OBJECT),
+    }.items()
+]
+
+
+@pytest.mark.parametrize("raw", NO_OBJECT)
+def test_what_is_no_object(raw: Raw) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        payload.fields(raw)
+    assert payload.object_or_empty(raw) == {}
+
+
+def test_objects_and_their_absence() -> None:
+    assert payload.fields(UNSET) == payload.object_or_empty(None) == payload.fields(structs.EMPTY) == {}
+    assert payload.fields(Raw(b' {"b": 1.0, "a" : [ ] } ')) == {"b": Raw(b"1.0"), "a": Raw(b"[ ]")}
+    assert list(payload.object_or_empty(Raw(b'{"b":1,"a":2}'))) == ["b", "a"]
+    assert payload.without({"a": Raw(b"1"), "b": Raw(b"2")}, "a", "c") == {"b": Raw(b"2")}
+
+
+@pytest.mark.parametrize("raw", [b"{}", b"null", b"1", b"[1", b"", bytes(DEEP_LIST)], ids=lambda raw: repr(raw[:6]))
+def test_what_is_no_list(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        payload.items(Raw(raw))
+
+
+@pytest.mark.parametrize(
+    ("raw", "value", "string", "request_id"),
+    [
+        pytest.param(b'"1"', "1", "1", "1", id="a string"),
+        pytest.param(rb'"\u00e9"', "é", "é", "é", id="an escape"),
+        pytest.param(b"1", 1, None, 1, id="an integer"),
+        pytest.param(b"1.0", 1.0, None, None, id="a float"),
+        pytest.param(b"true", True, None, None, id="true"),
+        pytest.param(b"null", None, None, None, id="null"),
+        pytest.param(b'{"a":[1]}', {"a": [1]}, None, None, id="an object"),
+        pytest.param(b"", None, None, None, id="nothing"),
+        pytest.param(b"[1", None, None, None, id="cut short"),
+        pytest.param(bytes(DEEP_LIST), None, None, None, id="deep"),
+    ],
+)
+def test_values(raw: bytes, value: object, string: str | None, request_id: RequestId | None) -> None:
+    assert (payload.value(Raw(raw)), payload.string(Raw(raw))) == (value, string)
+    found = payload.request_id(Raw(raw))
+    assert (found, type(found)) == (request_id, type(request_id))
+
+
+def test_absent_values() -> None:
+    assert payload.string(None) is None
+    assert payload.request_id(None) is None
+
+
+# Unpaired surrogates of our own: a configuration may hold them, `json` reads them.
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param("a\ud83d", id="a string"),
+        pytest.param({"description": "\ud83d", "schema": Raw(b'{"x":1.0}')}, id="beside raw"),
+        pytest.param([Raw(b"1"), {"\ude00": "x"}], id="a key"),
+    ],
+)
+def test_writes_an_unpaired_surrogate_so_that_every_reader_takes_it(given: object) -> None:
+    written = payload.encode_bytes(given)
+    assert not any(
+        0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(json.loads(written), ensure_ascii=False)
+    )
+
+
+# Parts of large payloads
+
+json_values = st.recursive(
+    st.none() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]))
+def test_the_elements_of_a_long_array_are_its_items(values: list[object], indent: int | None) -> None:
+    filler = [0] * 200_000  # more commas than are opened at once
+    raw = Raw(json.dumps([*values, *filler], indent=indent).encode())
+    found = (each for each in payload.elements(raw, 1 << 30) if each is not None)
+    assert [json.loads(bytes(each)) for each in islice(found, len(values) + 1)] == [*values, 0]
+
+
+def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
+    raw = Raw(b"[" + b"12, " * 1_000_000 + b"12]")
+    found = [bytes(each) for each in payload.elements(raw, 400_001) if each is not None]
+    assert found == [b"12"] * 100_000
+    with pytest.raises(ValueError, match="array"):
+        list(payload.elements(Raw(b"{" + b'"a":1,' * 1_000_000 + b'"a":1}'), 400_000))
+
+
+def test_some_members_are_picked_whatever_stands_beside_them() -> None:
+    raw = Raw(b'{"b":[1],"x":{"a":0},"a":null,"b":2}')
+    assert payload.picked(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
+    assert payload.picked(Raw(b"[1]"), "a") == {}
+    assert payload.picked(None, "a") == {}
