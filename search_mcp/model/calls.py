@@ -113,7 +113,7 @@ class Caller(Protocol):
         ...
 
 
-class Call(Struct, eq=False):
+class Call(Struct, frozen=True, eq=False):
     """One request of a client for one backend, free of either side's ids and era.
 
     `reply` is called exactly once unless the call is cancelled, then never. `report` takes progress,
