@@ -15,7 +15,7 @@ from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
-from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
+from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 from search_mcp.wire.framing import Line
 from search_mcp.wire.inflight import Request
 from search_mcp.wire.messages import Invalid
@@ -122,7 +122,7 @@ class Connection:
         if self.dialect is not None:
             self.dialect.on_request(request)
         elif not self._hear_later(partial(self.peer.serve, request), request.params):
-            raise ProtocolError(BACKEND_ERROR, "Too much was asked before the server was open")
+            raise ProtocolError(SERVER_ERROR, "Too much was asked before the server was open")
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         if self.dialect is not None:

@@ -36,7 +36,7 @@ from search_mcp.dialects.params import extensions
 from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld, ToolNotFound, ToolWithheld
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilities, ServerList
-from search_mcp.wire.errors import BackendAnswered, WireError
+from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import UNSET, altered
 
@@ -241,7 +241,7 @@ class KnownLists:
         try:
             with anyio.fail_after(LIST_SECONDS):
                 await dialect.read_list(kind)
-        except (BackendAnswered, ValueError, TimeoutError) as exc:
+        except (PeerError, ValueError, TimeoutError) as exc:
             why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
             log.warning("! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
             await self._note(kind, None)

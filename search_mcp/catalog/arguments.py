@@ -13,7 +13,7 @@ from search_mcp.config.secrets import redact
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.wire import payload
-from search_mcp.wire.errors import BackendAnswered, WireError, invalid_params
+from search_mcp.wire.errors import PeerError, WireError, invalid_params
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, altered
 
 LARGEST_REFUSAL = 1 << 16
@@ -75,7 +75,7 @@ def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
 def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> WireError:
     """Wrap a backend's error for a model; with the schema and the signature if the arguments do not fit."""
     if error.code in ACTED_ON_BY_CLIENTS:
-        return BackendAnswered(error)
+        return PeerError(error)
     if _fit(params, item):
         return BackendToolError(item.server, item.key, error)
     return BackendToolError(item.server, item.key, error, item.input_schema, _hint(name, item))

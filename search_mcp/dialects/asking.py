@@ -17,7 +17,7 @@ from search_mcp.model.errors import MisbehavedError
 from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
-from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError, WireError, invalid_request
+from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, altered
 
@@ -61,7 +61,7 @@ def refused(why: ValueError) -> MisbehavedError:
 
 def too_many() -> ProtocolError:
     """Make the error for a question beyond those that may be open."""
-    return ProtocolError(BACKEND_ERROR, f"Too many questions: {MOST_OPEN} of this server wait for the user already")
+    return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server wait for the user already")
 
 
 class OpenQuestions:

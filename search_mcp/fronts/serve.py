@@ -34,7 +34,7 @@ from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.gateway.engine import Aggregate
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.model.errors import ConfigError
-from search_mcp.wire.errors import BACKEND_ERROR, ProtocolError
+from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ async def serve(
     reader, writer = await stdio.connect(*descriptors, client)
     client.reader = reader
     if aggregate is None or not isinstance(config, Config):
-        why = ProtocolError(BACKEND_ERROR, f"search-mcp cannot start: {config}")
+        why = ProtocolError(SERVER_ERROR, f"search-mcp cannot start: {config}")
         client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
         await client.ended.wait()
         await _close(writer, client, LAST_BYTES_SECONDS)
@@ -141,7 +141,7 @@ async def serve(
                 front.end_subscriptions()
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                     await _first_of(front.peer.answered, client.gone.wait, client.signalled.wait)
-                front.peer.refuse_all(ProtocolError(BACKEND_ERROR, "search-mcp ended before this was answered"))
+                front.peer.refuse_all(ProtocolError(SERVER_ERROR, "search-mcp ended before this was answered"))
             front.close()
             await _close(writer, client, LAST_BYTES_SECONDS if not received else HURRIED_BYTES_SECONDS)
             tasks.cancel_scope.cancel()

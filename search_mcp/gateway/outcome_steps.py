@@ -16,7 +16,7 @@ from search_mcp.dialects.asking import renamed_in_error
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
 from search_mcp.model.errors import short_reason
-from search_mcp.wire.errors import BackendAnswered, InternalError
+from search_mcp.wire.errors import InternalError, PeerError
 from search_mcp.wire.structs import Fields, Struct, field
 
 log = logging.getLogger(__name__)
@@ -88,9 +88,9 @@ class OutcomeSteps:
 
     def _rename_elicitations(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
         """Write the ids of elicitations in an error as the client knows them."""
-        if isinstance(outcome, BackendAnswered):
+        if isinstance(outcome, PeerError):
             rename = partial(self._elicitations.id_for_client, forwarded.server)
-            return BackendAnswered(renamed_in_error(outcome.error, rename))
+            return PeerError(renamed_in_error(outcome.error, rename))
         return outcome
 
     def _translate_tasks(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
@@ -106,15 +106,15 @@ class OutcomeSteps:
 
 def redact_error(forwarded: Forwarded, outcome: Outcome) -> Outcome:
     """Take the user's secrets out of an error; results pass as they are."""
-    if isinstance(outcome, BackendAnswered):
-        return BackendAnswered(arguments.redacted(outcome.error, forwarded.secrets))
+    if isinstance(outcome, PeerError):
+        return PeerError(arguments.redacted(outcome.error, forwarded.secrets))
     return outcome
 
 
 def explain_arguments(forwarded: Forwarded, outcome: Outcome) -> Outcome:
     """Tell a model how to call the tool, where its arguments do not fit the input schema."""
     assert forwarded.item is not None, "only tool calls have arguments"
-    if isinstance(outcome, BackendAnswered):
+    if isinstance(outcome, PeerError):
         return arguments.tool_error(forwarded.name, forwarded.params, forwarded.item, outcome.error)
     if isinstance(outcome, Result) and outcome.type == "complete":
         return arguments.tool_result(forwarded.name, forwarded.params, forwarded.item, outcome)

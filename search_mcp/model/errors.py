@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, ClassVar, Final
 
 from search_mcp.model.names import State
-from search_mcp.wire.errors import BACKEND_ERROR, SearchMcpError, WireError
+from search_mcp.wire.errors import SERVER_ERROR, SearchMcpError, WireError
 from search_mcp.wire.messages import INVALID_PARAMS
 from search_mcp.wire.structs import UNSET, ErrorObject
 
@@ -122,7 +122,7 @@ class PromptWithheld(Withheld):
 class NotCompared(WireError):
     """A pinned server did not list what it has, so nothing of it is known to be as accepted."""
 
-    code = BACKEND_ERROR
+    code = SERVER_ERROR
 
     def __init__(self, server: str, kind: str, show: str) -> None:
         super().__init__(server, kind, show)
@@ -215,7 +215,7 @@ class TaskNotFound(NotFound):
 class NotRunning(WireError):
     """The backend is disabled, failed, or did not start in time."""
 
-    code = BACKEND_ERROR
+    code = SERVER_ERROR
 
     def __init__(self, server: str, state: State, reason: str | None, retry_after_seconds: float | None = None):
         super().__init__(server, state, reason, retry_after_seconds)
@@ -250,7 +250,7 @@ class NotRunning(WireError):
 class Lost(WireError):
     """The backend had the call and will not answer it: it may have run, so it is not tried again."""
 
-    code = BACKEND_ERROR
+    code = SERVER_ERROR
 
     def __init__(self, server: str, how: str, reason: str | None = None) -> None:
         super().__init__(server, how, reason)
@@ -274,7 +274,7 @@ class Lost(WireError):
 class MisbehavedError(WireError):
     """A backend broke the protocol in a way that ends the call."""
 
-    code = BACKEND_ERROR
+    code = SERVER_ERROR
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
@@ -287,7 +287,7 @@ class MisbehavedError(WireError):
 class BackendToolError(WireError):
     """A backend's error response to a tool call, wrapped as a model can use it."""
 
-    code = BACKEND_ERROR
+    code = SERVER_ERROR
 
     def __init__(
         self, server: str, tool: str, error: ErrorObject, input_schema: object | None = None, hint: str = ""

@@ -7,9 +7,10 @@ from search_mcp.wire.messages import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQ
 from search_mcp.wire.payload import encode
 from search_mcp.wire.structs import UNSET, ErrorObject
 
-BACKEND_ERROR = -32000
-"""A backend failed. The modern specification discourages new codes here ("new implementations SHOULD
-NOT use codes from this sub-range"); this one is the product's contract with its users."""
+SERVER_ERROR = -32000
+"""The request is valid and cannot be served now, because a backend failed, for example. The modern specification
+discourages new codes here ("new implementations SHOULD NOT use codes from this sub-range"); this one is the product's
+contract with its users."""
 
 
 class SearchMcpError(Exception):
@@ -66,8 +67,8 @@ def method_not_found(method: str) -> ProtocolError:
     return ProtocolError(METHOD_NOT_FOUND, f"Method not found: {method}")
 
 
-class BackendAnswered(WireError):
-    """A backend's own error response, as it sent it."""
+class PeerError(WireError):
+    """The error response of the other side to a request of ours, as it was sent."""
 
     def __init__(self, error: ErrorObject) -> None:
         super().__init__(error)

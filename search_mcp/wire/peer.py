@@ -14,9 +14,9 @@ from typing import Protocol
 from search_mcp.wire import framing, messages
 from search_mcp.wire.batch import Batch, BatchSlot
 from search_mcp.wire.errors import (
-    BACKEND_ERROR,
-    BackendAnswered,
+    SERVER_ERROR,
     InternalError,
+    PeerError,
     ProtocolError,
     WireError,
     invalid_request,
@@ -160,7 +160,7 @@ class Peer:
             settle(None)
             return False
         if self._inflight.is_waiting_for_many():
-            settle(ErrorObject(BACKEND_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
+            settle(ErrorObject(SERVER_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
             return False
         return True
 
@@ -168,7 +168,7 @@ class Peer:
         """Send a request and wait for its result; giving up forgets it.
 
         Raises:
-            BackendAnswered: the other side answered with an error.
+            PeerError: the other side answered with an error.
             ConnectionEndedError: it will not answer any more.
         """
         if self._ended:
@@ -189,7 +189,7 @@ class Peer:
         if answer is None:
             raise ConnectionEndedError
         if isinstance(answer, ErrorObject):
-            raise BackendAnswered(answer)
+            raise PeerError(answer)
         return answer
 
     def abandon(self, message_id: int, method: str, params: Params) -> bool:
@@ -359,7 +359,7 @@ class Peer:
 
     def _on_request(self, request: Request) -> None:
         if self._inflight.is_full():
-            busy = ProtocolError(BACKEND_ERROR, "Too many requests wait for their answers; ask again when some came")
+            busy = ProtocolError(SERVER_ERROR, "Too many requests wait for their answers; ask again when some came")
             request.write(messages.failure(request.id, busy.error_object()))
         elif not self._inflight.receive(request):
             error = invalid_request(f"Invalid Request: id {request.id!r} is already in use")

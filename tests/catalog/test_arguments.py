@@ -12,7 +12,7 @@ from search_mcp.model.calls import Call, Question, Result, Viewer
 from search_mcp.model.errors import BackendToolError
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
-from search_mcp.wire.errors import BackendAnswered, ProtocolError
+from search_mcp.wire.errors import PeerError, ProtocolError
 from search_mcp.wire.inflight import NOTHING
 from search_mcp.wire.structs import ErrorObject, Fields, Raw
 
@@ -94,7 +94,7 @@ def test_the_schema_is_attached_when_arguments_do_not_fit_it(given: str | None, 
 def test_errors_that_clients_act_on_pass_through(code: int) -> None:
     error = ErrorObject(code, "act", Raw(b'{"x":1}'))
     wrapped = arguments.tool_error("t", call(None).params, item(SCHEMA), error)
-    assert isinstance(wrapped, BackendAnswered)
+    assert isinstance(wrapped, PeerError)
     assert wrapped.error_object() == error
 
 

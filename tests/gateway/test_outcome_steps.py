@@ -13,7 +13,7 @@ from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
 from search_mcp.wire import payload
-from search_mcp.wire.errors import BackendAnswered, InternalError, WireError
+from search_mcp.wire.errors import InternalError, PeerError, WireError
 from search_mcp.wire.structs import ErrorObject
 
 SCHEMA = {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}
@@ -45,7 +45,7 @@ KINDS = ["of_call", "of_task_call", "of_tool_call", "of_tool_call_as_task"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_error_shows_a_secret(client: Client, kind: str) -> None:
-    error = client.gets(kind, BackendAnswered(ErrorObject(-1, "the secret is out")))
+    error = client.gets(kind, PeerError(ErrorObject(-1, "the secret is out")))
     assert isinstance(error, WireError)
     assert "secret" not in str(error)
 
@@ -64,7 +64,7 @@ def test_the_uris_in_a_tools_result_lead_to_its_server(client: Client, kind: str
 
 @pytest.mark.parametrize(("kind", "is_explained"), [("of_call", False), ("of_tool_call", True)])
 def test_arguments_that_do_not_fit_are_explained(client: Client, kind: str, is_explained: bool) -> None:
-    error = client.gets(kind, BackendAnswered(ErrorObject(-32602, "wrong")))
+    error = client.gets(kind, PeerError(ErrorObject(-32602, "wrong")))
     result = client.gets(kind, Result(payload.encode({"isError": True, "content": []})))
     assert isinstance(result, Result)
     for text in (str(error), bytes(result.raw()).decode()):

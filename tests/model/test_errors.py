@@ -23,8 +23,8 @@ from search_mcp.model.errors import (
 from search_mcp.model.names import State
 from search_mcp.wire import messages
 from search_mcp.wire.errors import (
-    BackendAnswered,
     InternalError,
+    PeerError,
     ProtocolError,
     SearchMcpError,
     WireError,
@@ -171,13 +171,13 @@ ROWS = [
         id="breaks the protocol",
     ),
     pytest.param(
-        BackendAnswered(ANSWERED),
+        PeerError(ANSWERED),
         -32602,
         "no such file",
         {"path": "x", "size": 1.0},
         id="any other method's error, unchanged",
     ),
-    pytest.param(BackendAnswered(ErrorObject(-32042, "open it")), -32042, "open it", None, id="-32042, unchanged"),
+    pytest.param(PeerError(ErrorObject(-32042, "open it")), -32042, "open it", None, id="-32042, unchanged"),
     pytest.param(
         PromptNotFound("x", ["y"]),
         -32602,
@@ -235,7 +235,7 @@ def test_what_is_no_message_is_answered_with_null_for_an_id(line: bytes, code: i
 
 
 def test_what_a_backend_answered_stays_as_it_came() -> None:
-    assert BackendAnswered(ANSWERED).error_object() is ANSWERED
+    assert PeerError(ANSWERED).error_object() is ANSWERED
     wrapped = BackendToolError("s", "t", ANSWERED).error_object().data
     assert isinstance(wrapped, Raw)
     assert bytes(wrapped).endswith(b'"data":{"path": "x", "size": 1.0}}')

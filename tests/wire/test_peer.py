@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.model.errors import ToolNotFound
-from search_mcp.wire.errors import BackendAnswered
+from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
 from search_mcp.wire.peer import TRACED_BYTES, ConnectionEndedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId
@@ -333,9 +333,9 @@ async def test_asks_and_waits(talk: Conversation) -> None:
 @pytest.mark.parametrize(
     ("then", "raised"),
     [
-        pytest.param(lambda talk: talk.hears(error(1, -5, "no")), BackendAnswered, id="an error"),
+        pytest.param(lambda talk: talk.hears(error(1, -5, "no")), PeerError, id="an error"),
         pytest.param(lambda talk: talk.peer.end(), ConnectionEndedError, id="the end"),
-        pytest.param(lambda talk: talk.hears(b'{"jsonrpc":"2.0","id":1,"result":\n'), BackendAnswered, id="noise"),
+        pytest.param(lambda talk: talk.hears(b'{"jsonrpc":"2.0","id":1,"result":\n'), PeerError, id="noise"),
     ],
 )
 async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], None], raised: type[Exception]) -> None:
@@ -344,7 +344,7 @@ async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], N
     async def ask() -> None:
         try:
             await talk.peer.ask("m", None)
-        except (BackendAnswered, ConnectionEndedError) as exc:
+        except (PeerError, ConnectionEndedError) as exc:
             outcomes.append(type(exc))
 
     with anyio.fail_after(30):

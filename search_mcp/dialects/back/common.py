@@ -16,7 +16,7 @@ from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Entry, Freshness, News, ServerCapabilities, ServerList, TaskChanged
 from search_mcp.wire import messages, payload
-from search_mcp.wire.errors import BackendAnswered
+from search_mcp.wire.errors import PeerError
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)
@@ -65,10 +65,10 @@ def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
     """Read an answer as far as every era reads it alike."""
     if isinstance(answer, ErrorObject):
         error = asking.admitted_error(server, answer)
-        return BackendAnswered(error) if isinstance(error, ErrorObject) else error
+        return PeerError(error) if isinstance(error, ErrorObject) else error
     if memoryview(answer)[0] != ord("{"):
         # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
-        return BackendAnswered(ErrorObject(messages.INTERNAL_ERROR, "its result is not an object"))
+        return PeerError(ErrorObject(messages.INTERNAL_ERROR, "its result is not an object"))
     return Result(answer)
 
 

@@ -68,7 +68,7 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> ServerCapab
     """Open a backend as the client would: with its capabilities and, where it said so, its name.
 
     Raises:
-        BackendAnswered: the backend refused.
+        PeerError: the backend refused.
         ConnectionEndedError: it went away.
         UnknownRevisionError: it agreed to no revision that is served here.
         ValueError: its answer is no `initialize` result.
@@ -195,7 +195,7 @@ class BackLegacy:
         """Read a list whole and tell of it.
 
         Raises:
-            BackendAnswered, ConnectionEndedError, ValueError: it cannot be had.
+            PeerError, ConnectionEndedError, ValueError: it cannot be had.
         """
 
         async def ask(method: str, params: Fields) -> Raw:

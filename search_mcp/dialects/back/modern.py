@@ -25,7 +25,7 @@ from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
-from search_mcp.wire.errors import BackendAnswered, WireError
+from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Request
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
@@ -49,7 +49,7 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
     params = {names.META: _meta(names.MODERN[0], opening.capabilities, opening.info)}
     try:
         result = await peer.ask(names.DISCOVER, params)
-    except BackendAnswered as refused:
+    except PeerError as refused:
         if refused.code == names.UNSUPPORTED_VERSION:
             _refuse_foreign_revisions(refused)
         # "The fallback MUST NOT be keyed to one specific error code"
@@ -59,7 +59,7 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
     return read_server_capabilities(payload.fields(result), revisions[0], Era.MODERN) if revisions else None
 
 
-def _refuse_foreign_revisions(refused: BackendAnswered) -> None:
+def _refuse_foreign_revisions(refused: PeerError) -> None:
     """Raise if a modern server names its revisions, and none of them is one of ours.
 
     "the server is modern but does not support the requested version. Use one of the versions in its
@@ -168,7 +168,7 @@ class BackModern:
         """Read a list whole and tell of it.
 
         Raises:
-            BackendAnswered, ConnectionEndedError, ValueError: it cannot be had.
+            PeerError, ConnectionEndedError, ValueError: it cannot be had.
         """
         await self._hear_again()
         meta = _meta(self.capabilities.revision, self._opening.capabilities, self._opening.info)

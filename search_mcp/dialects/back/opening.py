@@ -13,7 +13,7 @@ from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, in
 from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import News, Opening, ServerCapabilities
-from search_mcp.wire.errors import BackendAnswered, WireError
+from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.peer import Peer
 
 
@@ -43,7 +43,7 @@ async def negotiate(
         return await _either(peer, opening, first, probe_seconds)
     except UnknownRevisionError as exc:
         raise CannotSpeakError(str(exc)) from exc
-    except (BackendAnswered, ValueError) as exc:
+    except (PeerError, ValueError) as exc:
         raise CannotOpenError(f"it refused to be opened: {exc}") from exc
 
 
@@ -61,7 +61,7 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
         if exc.revision not in names.MODERN:
             raise
         return await _discover(peer, opening, str(exc))  # that era has no `initialize`
-    except BackendAnswered as refused:
+    except PeerError as refused:
         # A modern-only server, or one that saw a slow probe and chose its era by it.
         return await _discover(peer, opening, f"it refused initialize: {refused}")
 

@@ -28,7 +28,7 @@ from search_mcp.model.errors import MisbehavedError, ResourceNotFound
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload
-from search_mcp.wire.errors import BackendAnswered, ProtocolError, WireError, invalid_params, invalid_request
+from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params, invalid_request
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, altered, field
@@ -246,7 +246,7 @@ class _SentQuestion(Struct, eq=False):
         if answer is None:
             self.question.answer(invalid_request("Invalid Request: the client is gone"))
         elif isinstance(answer, ErrorObject):
-            self.question.answer(BackendAnswered(answer))
+            self.question.answer(PeerError(answer))
         else:
             if self.question.follow is not None:
                 self.front.note_task(answer, self.question.follow)

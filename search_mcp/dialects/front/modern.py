@@ -28,7 +28,7 @@ from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload, structs
-from search_mcp.wire.errors import BackendAnswered, ProtocolError, WireError, invalid_request, method_not_found
+from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_request, method_not_found
 from search_mcp.wire.inflight import NOTHING, Cancel, Request
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
@@ -272,7 +272,7 @@ def _viewer(envelope: detect.Envelope) -> Viewer:
 
 
 def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:
-    if isinstance(outcome, BackendAnswered) and outcome.code == names.URL_ELICITATION_REQUIRED:
+    if isinstance(outcome, PeerError) and outcome.code == names.URL_ELICITATION_REQUIRED:
         outcome = asking.asked_in_error(outcome.error) or outcome
     return (_undeclared(outcome, capabilities) or outcome) if isinstance(outcome, InputRequired) else outcome
 
@@ -280,8 +280,8 @@ def _admitted(outcome: Outcome, capabilities: Fields) -> Outcome:
 def _modern_error(error: WireError) -> WireError:
     # "Implementations of this protocol version MUST NOT emit these codes: -32002 [...] replaced by -32602", "-32042"
     code = _REPLACED.get(error.code)
-    if isinstance(error, BackendAnswered) and code is not None:
-        return BackendAnswered(ErrorObject(code, error.error.message, error.error.data))
+    if isinstance(error, PeerError) and code is not None:
+        return PeerError(ErrorObject(code, error.error.message, error.error.data))
     return error
 
 
