@@ -34,8 +34,11 @@ class Wanted:
         if not found:
             whole = f"{self.server.name}.{self.name}"
             known = [f"{self.server.name}.{each.name}" for each in differences if each.section != ABOUT]
-            otherwise = f"there are {', '.join(known)}" if known else f"all of {self.server.name} is as it was accepted"
-            raise Misuse(f"{whole!r} is no tool or prompt that changed", did_you_mean(nearest(whole, known), otherwise))
+            none = f"you have accepted all definitions of {self.server.name}"
+            otherwise = f"new or changed are {', '.join(known)}" if known else none
+            raise Misuse(
+                f"no new or changed definition is called {whole!r}", did_you_mean(nearest(whole, known), otherwise)
+            )
         return found
 
 
@@ -57,8 +60,8 @@ def _wanted(name: str, config: Config) -> Wanted:
         owner = max(owners, key=lambda server: len(server.name))
         return Wanted(owner, name[len(owner.name) + 1 :])
     known = [server.name for server in config.servers]
-    otherwise = f"there are {', '.join(known)}" if known else "there are no servers"
-    raise Misuse(f"{name!r} is no server, and no tool that changed", did_you_mean(nearest(name, known), otherwise))
+    otherwise = f"the servers are {', '.join(known)}" if known else "there are no servers"
+    raise Misuse(f"no server or changed tool is called {name!r}", did_you_mean(nearest(name, known), otherwise))
 
 
 def chosen(all_wanted: Sequence[Wanted], differences: Mapping[str, Sequence[Open]]) -> dict[str, list[Open]]:
@@ -90,7 +93,7 @@ def accept(server: ServerConfig, shown: Sequence[Open], trust: TrustStore, scree
     try:
         trust.accept(server, shown)
     except OSError as exc:
-        what = f"{server.name}: what is accepted cannot be remembered in {trust.folder} ({exc.strerror})"
+        what = f"{server.name}: the decision cannot be recorded in {trust.folder} ({exc.strerror})"
         raise Problem(what, "check that you may write there") from exc
     names = list(dict.fromkeys(each.name for each in shown))
     what = f"accepted {', '.join(names)}" if names else "nothing to accept."

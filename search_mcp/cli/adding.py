@@ -34,20 +34,20 @@ def add(
     json_entry: Annotated[
         str | None,
         typer.Option(
-            "--json", metavar="JSON", help="""Paste a server's JSON, e.g. '{"mcpServers": {...}}'; - = stdin."""
+            "--json", metavar="JSON", help="""A server's JSON, as in '{"mcpServers": {...}}'; - reads it from stdin."""
         ),
     ] = None,
     header: Annotated[
-        list[str] | None, typer.Option("--header", "-H", metavar="NAME:VALUE", help="Header for a remote server.")
+        list[str] | None, typer.Option("--header", "-H", metavar="NAME:VALUE", help="HTTP header for a remote server.")
     ] = None,
     transport: Annotated[
         str | None, typer.Option("--transport", metavar="http|sse", help="Transport of a remote server.")
     ] = None,
 ) -> int:
-    """Add a server to the config file: the command that starts it, or the address of a remote one."""
+    """Add a server to the config file: the command that starts it, or the URL of a remote one."""
     if json_entry is not None:
         if command or env or cwd or header or transport:
-            raise Misuse("--json says all there is to say", "leave the command and the other options out")
+            raise Misuse("--json cannot be combined with a command or other options", "leave them out")
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         servers = [_typed(name, command or [], env or [], cwd, header or [], transport)]
@@ -61,9 +61,9 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> 
     changed, merged = merging.merge(file.document, servers, chosen)
     for each in merged:
         if each.result == "skipped":
-            raise Misuse(f"{each.server.name or 'that'} is no server: {each.notes[0]}")
+            raise Misuse(f"{each.server.name or 'the entry'} is not a server: {each.notes[0]}")
     if not merged:
-        raise Misuse("that holds no server but search-mcp itself", "add the servers it is to run")
+        raise Misuse("the only server in it is search-mcp itself", "add the servers that search-mcp is to run")
     for each in merged:
         if each.result == "added":
             consent.show(each.name, changed.members((ROOT, each.name)), screen)
@@ -94,12 +94,12 @@ def _typed(
 ) -> Server:
     usage = "write search-mcp add NAME -- COMMAND ARGS..., search-mcp add NAME URL, or --json"
     if name is None or not command:
-        raise Misuse("a server needs a name and a command or an address", usage)
+        raise Misuse("a server needs a name and a command or a URL", usage)
     entry: dict[str, object]
     if bridge.is_address(command[0]):
         entry = _remote(command, headers, transport)
     elif headers or transport:
-        raise Misuse("--header and --transport are for a remote server", "write its address for the command")
+        raise Misuse("--header and --transport are for remote servers only", "give a URL instead of a command")
     else:
         entry = {"command": command[0]}
         if command[1:]:
@@ -116,11 +116,9 @@ def _typed(
 def _remote(command: Sequence[str], headers: Sequence[str], transport: str | None) -> dict[str, object]:
     address, *rest = command
     if rest:
-        raise Misuse(
-            f"{address} is the address of a remote server, which takes no arguments", "write --header NAME:VALUE"
-        )
+        raise Misuse(f"{address} is the URL of a remote server, which takes no arguments", "write --header NAME:VALUE")
     if transport not in (None, "http", "sse"):
-        raise Misuse(f"there is no transport {transport!r}", "it is http or sse")
+        raise Misuse(f"unknown transport {transport!r}", "use http or sse")
     return {"url": address, "type": transport, "headers": dict(_header(pair) for pair in headers)}
 
 
@@ -128,7 +126,8 @@ def _header(pair: str) -> tuple[str, str]:
     name, sign, value = pair.partition(":")
     if not name.strip() or not sign:
         raise Misuse(
-            "--header wants NAME:VALUE", "--header 'Authorization: Bearer ${TOKEN}' takes it from the environment"
+            "--header must be NAME:VALUE",
+            "--header 'Authorization: Bearer ${TOKEN}' reads the value from the environment",
         )
     return name.strip(), value.strip()
 
@@ -136,7 +135,7 @@ def _header(pair: str) -> tuple[str, str]:
 def _variable(pair: str) -> tuple[str, str]:
     key, sign, value = pair.partition("=")
     if not key or not sign:
-        raise Misuse("--env wants KEY=VALUE", "--env KEY='${KEY}' takes it from the environment")
+        raise Misuse("--env must be KEY=VALUE", "--env KEY='${KEY}' reads the value from the environment")
     return key, value
 
 
@@ -144,6 +143,6 @@ def _refuse_taken_names(servers: Sequence[Server], file: File) -> None:
     present = file.document.members((ROOT,))
     for each in servers:
         if not each.name:
-            raise Misuse("that server has no name", "write search-mcp add NAME --json ...")
+            raise Misuse("the server has no name", "write search-mcp add NAME --json ...")
         if each.name in present and not merging.is_same(each, present[each.name]):
-            raise Misuse(f"there is a server {each.name} already", "remove it first, or call this one something else")
+            raise Misuse(f"the config file already has a server {each.name}", "remove it first, or use another name")

@@ -57,7 +57,7 @@ def main(words: Sequence[str]) -> int:
 def _unexpected(exc: Exception) -> str:
     if isinstance(exc, OSError) and exc.strerror:
         return f"{exc.filename}: {exc.strerror}" if exc.filename is not None else exc.strerror
-    return f"this is a bug in {NAME}: {exc!r}; run it again with --debug and report what it shows"
+    return f"this is a bug in {NAME}: {exc!r}; run it again with --debug and report the output"
 
 
 def _misuse(exc: typer.TyperException, words: Sequence[str]) -> str:

@@ -53,7 +53,7 @@ def _read_words(words: Sequence[str]) -> list[Word]:
     for word in words:
         match = _WORD.fullmatch(word)
         if match is None:
-            raise Misuse(f"{word!r} is no argument", "write key=value, key:=json, or all of them as one '{...}'")
+            raise Misuse(f"{word!r} is not an argument", "write key=value, key:=json, or all of them as one '{...}'")
         key, text, is_json = match["key"], match["text"], match["json"] is not None
         if key in read:
             raise Misuse(f"{key!r} is given twice", "write a list as " + f"{key}:='[...]'")
@@ -65,7 +65,7 @@ def _read_words(words: Sequence[str]) -> list[Word]:
 
 def _read_object(text: str, source: str) -> Fields:
     if not isinstance(_check_json(text, source), dict):
-        raise Misuse(f"{source} is no JSON object", """write '{"key": "value"}'""")
+        raise Misuse(f"{source} is not a JSON object", """write '{"key": "value"}'""")
     return payload.fields(_raw(text))
 
 
@@ -74,7 +74,9 @@ def _check_json(text: str, what: str) -> Any:
         text.encode()
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as exc:
-        raise Misuse(f"{what} is not JSON: {exc}", "text needs double quotes within single ones: '\"text\"'") from exc
+        raise Misuse(
+            f"{what} is not JSON: {exc}", "put a string in double quotes inside single quotes: '\"text\"'"
+        ) from exc
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -107,7 +109,7 @@ def refuse_unknown(keys: Iterable[str], schema: Mapping[str, Any], usage: str) -
         return
     for key in keys:
         if key not in known:
-            raise Misuse(f"there is no parameter {key!r}", f"write {usage}")
+            raise Misuse(f"there is no parameter {key!r}", f"the signature is {usage}")
 
 
 def _converted(word: Word, types: set[str], usage: str) -> Raw:
@@ -157,7 +159,7 @@ def _misfit(word: Word, types: set[str], usage: str) -> Misuse:
         if kind in types:
             return Misuse(f"{word.key!r} must be an {kind}", f"write it as JSON: {word.key}={example}, as in {usage}")
     wanted = " or ".join(written for kind, written in _WRITTEN.items() if kind in types - {"null"})
-    return Misuse(f"{word.key!r} must be {wanted or 'null'}, not {word.text!r}", f"write {usage}")
+    return Misuse(f"{word.key!r} must be {wanted or 'null'}, not {word.text!r}", f"the signature is {usage}")
 
 
 def _types(schema: Any, root: Mapping[str, Any], depth: int = 0) -> set[str]:

@@ -30,7 +30,7 @@ def show(
         tools = sum(each.counts[Kind.TOOLS] for each in findings)
         terminal.paragraph(summary([each.state for each in findings], tools))
     else:
-        terminal.note(f"There are no servers in {path}; search-mcp add or search-mcp import puts some there.")
+        terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
     for paragraph in (*_hints(findings, is_detailed=is_detailed), *examination.notes):
         terminal.paragraph(paragraph)
     for each in findings:
@@ -67,7 +67,7 @@ def _row(ready: Finding) -> Sequence[str]:
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
     failed = [each for each in findings if each.status.state is State.FAILED]
     if failed and not is_detailed:
-        yield "search-mcp check NAME shows all that a server wrote."
+        yield "`search-mcp check NAME` shows the whole error output of a server."
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]
     if slow:
         yield f"Slow to start: {', '.join(slow)}; a call that has to start a server waits as long."
@@ -78,10 +78,10 @@ def _of_others(finding: Finding) -> Iterator[str]:
     noted = finding.differences
     if not finding.changes and (others := sorted({each.name for each in noted if each.is_of_another_client})):
         shows, accepts = finding.config.remedies
-        remedy = f"`{shows}` shows it, `{accepts}` accepts it"
-        yield f"another client was given what is not accepted: {enumerated(others)}; {remedy}"
+        remedy = f"`{shows}` shows them, `{accepts}` accepts them"
+        yield f"another client got definitions that you have not accepted: {enumerated(others)}; {remedy}"
     if gone := [each.name for each in noted if each.now is None]:
-        yield f"gone since it was first seen: {enumerated(gone)}"
+        yield f"no longer listed: {enumerated(gone)}"
 
 
 def _section(heading: str, paragraphs: Sequence[str], terminal: Terminal) -> None:

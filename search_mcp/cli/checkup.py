@@ -32,7 +32,7 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="Check only these servers, with the whole error output.",
+            help="Check only these servers, and show all that a failed one wrote to stderr.",
             autocompletion=completion.server_names,
         ),
     ] = None,
@@ -40,10 +40,11 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Approve a held command, or changed and new definitions, shown first: SERVER or SERVER.TOOL.",
+            help="Show a held server's command, or new and changed definitions, and accept them: "
+            "SERVER or SERVER.TOOL.",
         ),
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Approve without being asked at a terminal.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Accept without asking.")] = False,
 ) -> int:
     """Start the servers and report their state, tools and problems."""
     screen = options.screen

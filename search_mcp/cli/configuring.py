@@ -12,7 +12,7 @@ from search_mcp.cli import command_lines, consent
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
-from search_mcp.cli.problem import FINE, MISUSED, WRONG, Problem
+from search_mcp.cli.problem import FINE, MISUSED, WRONG, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
 from search_mcp.config.location import FILE_NAME
@@ -21,7 +21,7 @@ from search_mcp.config.schema import NOTHING, Config
 from search_mcp.config.trust import printable, real_path
 from search_mcp.model.errors import ConfigError
 
-app = typer.Typer(cls=Group, help="Locate, validate and describe the config file.", invoke_without_command=True)
+app = typer.Typer(cls=Group, help="Show, check and trust config files.", invoke_without_command=True)
 
 
 @app.callback()
@@ -40,7 +40,7 @@ def path(options: Options) -> int:
     found = next((place for place in places if place.is_file()), None)
     options.screen.text(str(found or places[-1]))
     if found is None:
-        options.screen.note("That file does not exist yet; search-mcp import or search-mcp add creates it.")
+        options.screen.note("That file does not exist yet. `search-mcp import` or `search-mcp add` creates it.")
     return FINE if found is not None else WRONG
 
 
@@ -101,8 +101,8 @@ _Path = Annotated[
     str, typer.Argument(metavar="[PATH]", help="A config file, or a folder with a config/mcp-servers.json.")
 ]
 _TRUSTING = (
-    "If you trust it, a search-mcp that is started in its folder uses this file instead of your own, and runs these "
-    "programs with your rights. A program that is added or changed later is held until you accept it. Clients that "
+    "If you trust this file, search-mcp uses it instead of your own file when started in its folder, and runs these "
+    "commands with your rights. A command that is added or changed later is held until you accept it. Clients that "
     "you registered with `search-mcp install` keep using your own file."
 )
 
@@ -115,10 +115,14 @@ _TRUSTING = (
 def trust(
     options: Options,
     path: _Path = ".",
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust it without being asked at a terminal.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Trust without asking.")] = False,
 ) -> int:
-    """Trust the programs in a project's config file, so that it is used in its folder."""
+    """Trust a project's config file, so that search-mcp uses it in that folder."""
     screen, file = options.screen, _meant(path)
+    if not file.exists():
+        raise Misuse(
+            f"there is no config file {printable(file)}", "name a file or folder: search-mcp config trust PATH"
+        )
     loaded = location.read(file, os.environ)
     before = location.approvals().read(file)
     is_trusted = before.folder == "trusted"
@@ -147,13 +151,13 @@ def _show_trusted(file: Path, loaded: Config, new: Collection[str] | None, scree
     for each in loaded.servers:
         mark = " (new or changed)" if new is not None and each.name in new else ""
         consent.show(each.name + mark, command_lines.entry_of(each), screen)
-    screen.note(_TRUSTING if new is None or new else "Every program in it is accepted already.")
+    screen.note(_TRUSTING if new is None or new else "Every command in it is accepted already.")
 
 
 @app.command(cls=Command, epilog="search-mcp config distrust\nsearch-mcp config distrust ~/work/project")
 @takes("dry_run", "as_json", "debug")
 def distrust(options: Options, path: _Path = ".") -> int:
-    """Stop using a project's config file in its folder, and forget which programs were accepted."""
+    """Stop using a project's config file, and forget the commands accepted in it."""
     screen, file = options.screen, _meant(path)
     if not file.exists() and location.approvals().read(file).folder == "undecided":
         raise Problem(f"{printable(file)} does not exist and was never trusted", "name the project's folder")
@@ -166,9 +170,10 @@ def distrust(options: Options, path: _Path = ".") -> int:
         screen.text(f"Would no longer trust {printable(file)}.")
     else:
         screen.text(
-            f"{printable(file)} is not trusted, and is skipped without a notice; search-mcp config trust changes that."
+            f"{printable(file)} is no longer trusted, and is skipped without a notice. "
+            "`search-mcp config trust` reverses this."
         )
-        screen.note("Clients that are running keep these servers until they are restarted.")
+        screen.note("Running clients keep these servers until they are restarted.")
     return FINE
 
 

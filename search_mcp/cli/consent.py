@@ -121,7 +121,7 @@ def accept_written(file: File, changed: Document, options: Options) -> None:
         with remembering(file.path):
             location.approvals().accept(file.path, written)
     except Problem as problem:
-        options.screen.warning(f"{problem.what}; a search-mcp that runs may hold the new servers")
+        options.screen.warning(f"{problem.what}; a running search-mcp may hold the new servers")
 
 
 def _read(text: bytes, path: Path) -> Config:
@@ -143,5 +143,5 @@ def remembering(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as exc:
-        what = f"what is accepted of {path} cannot be remembered in {location.approvals().folder} ({exc.strerror})"
+        what = f"the decision on {path} cannot be recorded in {location.approvals().folder} ({exc.strerror})"
         raise Problem(what, "check that you may write there") from exc

@@ -35,7 +35,9 @@ def list_(
     options: Options,
     of_server: Annotated[
         str | None,
-        typer.Argument(metavar="[SERVER]", help="Only what this server has.", autocompletion=completion.server_names),
+        typer.Argument(
+            metavar="[SERVER]", help="List only this server's tools.", autocompletion=completion.server_names
+        ),
     ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="List prompts instead of tools.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="List resources instead of tools.")] = False,
@@ -57,7 +59,7 @@ def list_(
             show(found, nouns, screen)
         if not has_data and not found.failures:
             screen.note(f"There are no {' or '.join(nouns)}; the config file is {path}.")
-    return inventory.report_failures(found.failures, screen, has_data=has_data)
+    return inventory.report_failures(loaded, found.failures, screen, has_data=has_data)
 
 
 @dataclass(frozen=True)

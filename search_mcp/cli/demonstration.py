@@ -57,7 +57,9 @@ def run(explicit: str | None, terminal: Terminal) -> int:
         try:
             return unwrapped(lambda: anyio.run(_play, path, terminal, log))
         except (MCPError, OSError, TimeoutError) as exc:
-            raise Problem(f"the demo broke off: {exc}", "run it again with --debug to see the server's log") from exc
+            raise Problem(
+                f"the demo was interrupted: {exc}", "run it again with --debug to see the server's log"
+            ) from exc
         finally:
             log.seek(0)
             terminal.detail(log.read())
@@ -81,7 +83,7 @@ async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
             await _Tour(client, terminal).take()
 
     await interruptible(work, lambda _number: None)  # the client stops its server
-    terminal.note(f"Every step did what it should. The configuration was {path}.")
+    terminal.note(f"Every step succeeded. Configuration: {path}.")
     return FINE
 
 
@@ -106,14 +108,14 @@ class _Tour:
     async def _connect(self) -> None:
         version, server = self.client.protocol_version, self.client.server_info
         era = "modern" if version in MODERN else "legacy"
-        who = f"{server.name} {server.version}" if server is not None else "a server that does not say who it is"
-        self._tell("connect", f"{who}, {era} protocol {version}")
+        name = f"{server.name} {server.version}" if server is not None else "a server without a name"
+        self._tell("connect", f"{name}, {era} protocol {version}")
 
     async def _list(self) -> None:
         with self.terminal.progress(lambda: "tools/list"):
             listed, states = await self._settled_list()
         theirs = [tool for tool in listed if tool.name not in NAMES]
-        self._expect(any(tool.name == SEARCH for tool in listed), "the list lacks our own tools")
+        self._expect(any(tool.name == SEARCH for tool in listed), "search-mcp's own tools are missing from the list")
         self.names = [tool.name for tool in theirs] or await self._unlisted_names()
         failed = [f"{name} is {state}" for name, state in states.items() if state in (State.FAILED, State.BACKING_OFF)]
         self._expect(self.names != [], f"no server has any tools ({', '.join(failed) or 'none is enabled'})")
@@ -146,7 +148,8 @@ class _Tour:
         with self.terminal.progress(lambda: SEARCH):
             found = (await self._ask(SEARCH, {"query": query, "limit": 3}))["results"]
         self._expect(
-            self.target in [each.partition("(")[0] for each in found], f"a search for {query!r} does not find it"
+            self.target in [each.partition("(")[0] for each in found],
+            f"a search for {query!r} does not find {self.target}",
         )
         self._tell(SEARCH, repr(query), found)
 
@@ -177,7 +180,7 @@ class _Tour:
             self._expect(error.code == INVALID_PARAMS and self.target in near, f"{wrong} is answered {error}")
             self._tell("an error", f"{error.code} {error.message}", [f"suggestions: {', '.join(near)}"])
         else:
-            raise Problem(f"{wrong} can be called, though there is no such tool")
+            raise Problem(f"a call of {wrong} succeeded, although there is no such tool")
 
     async def _ask(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = await self.client.call_tool(tool, arguments)
@@ -187,7 +190,7 @@ class _Tour:
 
     def _expect(self, holds: bool, otherwise: str) -> None:
         if not holds:
-            raise Problem(f"the demo failed: {otherwise}", "search-mcp check tells more about the servers")
+            raise Problem(f"the demo failed: {otherwise}", "`search-mcp check` shows the state of the servers")
 
     def _tell(self, step: str, summary: str, lines: Sequence[str] = ()) -> None:
         self.terminal.step(step, summary, lines)

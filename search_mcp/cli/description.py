@@ -37,7 +37,9 @@ def describe(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...", help="Tools, in any spelling of their names.", autocompletion=completion.tool_names
+            metavar="NAME...",
+            help="Name of a tool, as server.tool or as a client shows it.",
+            autocompletion=completion.tool_names,
         ),
     ],
 ) -> int:

@@ -30,7 +30,7 @@ Line = tuple[str, str]
 def title(server: str, each: Open) -> str:
     """Write the heading of a difference: the definition, and whether it is changed, new or gone."""
     state = "gone" if each.now is None else "new" if each.before is None else "changed"
-    other = ", as another client was given it" if each.is_of_another_client else ""
+    other = ", as another client got it" if each.is_of_another_client else ""
     if each.section == ABOUT:
         return f"{server}: its title and instructions ({state}{other})"
     return f"{server}.{wholly_visible(each.name)} ({state} {each.section.removesuffix('s')}{other})"
@@ -50,7 +50,7 @@ def show(server: str, differences: Sequence[Open], terminal: Terminal) -> None:
                 terminal.paragraph(text, indent=2)
     if gone := [wholly_visible(each.name) for each in differences if each.now is None]:
         terminal.text("")
-        terminal.paragraph(f"{server}: gone: {', '.join(gone)}")
+        terminal.paragraph(f"{server}: no longer listed: {', '.join(gone)}")
 
 
 def lines(each: Open) -> Iterator[Line]:

@@ -60,7 +60,7 @@ def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) ->
     changed = file.document
     for name in dict.fromkeys(names):
         if name not in present:
-            otherwise = f"there are {', '.join(present)}" if present else f"there are none in {file.path}"
+            otherwise = f"the servers are {', '.join(present)}" if present else f"there are none in {file.path}"
             raise Misuse(f"there is no server {name!r}", did_you_mean(similar_names(name, present), otherwise))
         changed = change(changed, name, _object(present[name]), _object(before.get(name)))
     consent.show_added(file.document, changed, screen, with_switched_on=False)

@@ -39,7 +39,7 @@ def of_prefix(server: ServerConfig) -> str | None:
     if not server.effective_prefix or re.search("[A-Za-z0-9_.-]", server.effective_prefix):
         return None
     return (
-        'its name has no character that tools\' names may have, so "_" stands for each; '
+        'its name has no character that tool names may contain, so each is replaced by "_"; '
         'give it a "prefix" of letters from a to z'
     )
 
@@ -53,20 +53,20 @@ def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterato
     spelt = {item.name: shown[item] for item in catalog.tools()}
     if too_long := [name for name in spelt.values() if len(name) > client.max_length]:
         yield Remark(
-            f"{client.name} refuses names over {client.max_length} characters: {_enumerated(too_long)}; "
-            'leave "maxNameLength" to "auto"',
+            f"{client.name} refuses names longer than {client.max_length} characters: {_enumerated(too_long)}; "
+            'set "maxNameLength" to "auto"',
             is_fatal=True,
         )
     if shortened := [f"{name} as {spelt[name]}" for name in _shortened(catalog, audience.profile)]:
         yield Remark(
-            f"names over {audience.profile.max_length} characters are shown shortened: {_enumerated(shortened)}; "
-            'give the server a shorter "prefix", or the tool another name with "rename"'
+            f"names longer than {audience.profile.max_length} characters are shortened: {_enumerated(shortened)}; "
+            'give the server a shorter "prefix", or rename the tool with "rename"'
         )
     listed = _listed(catalog, audience.profile)
     if client.most_tools is not None and listed > client.most_tools:
         yield Remark(
-            f"{client.name} takes {client.most_tools} tools in all, and {listed} are listed; "
-            'write "listing": "search" into the settings, or leave some out with "tools": {"deny": [...]}',
+            f"{client.name} accepts at most {client.most_tools} tools, but {listed} are listed; "
+            'set "listing" to "search", or leave some out with "tools": {"deny": [...]}',
             is_fatal=True,
         )
 

@@ -33,7 +33,7 @@ def import_(
         ),
     ] = None,
 ) -> int:
-    """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp."""
+    """Copy MCP servers from Claude, Cursor, VS Code, ... into search-mcp's config file."""
     code, path, names, is_changed = _import(options, sources or [])
     # A named file may be a stranger's: its servers are started by `check`, after the user has seen their commands.
     is_from_clients = all(source in BY_NAME for source in sources or ())
@@ -95,11 +95,13 @@ def _files(sources: Sequence[str], own: Path, machine: Machine) -> Iterator[tupl
             files = found.files(BY_NAME[source], machine)
             if sources and not files:
                 usual = found.usual_file(BY_NAME[source], machine)
-                raise Misuse(f"{source} has no servers: there is no {usual}", "name its file, if that is elsewhere")
+                raise Misuse(
+                    f"{source} has no servers: there is no {usual}", "give the path of its file if it is elsewhere"
+                )
             yield from ((path, BY_NAME[source]) for path in files)
         elif (path := Path(source).expanduser().absolute()).is_file():
             if path.resolve() == own.resolve():
-                raise Misuse(f"{source} is the configuration that servers are imported into", "name another file")
+                raise Misuse(f"{source} is the file that servers are imported into", "name another file")
             yield path, found.owner(path, machine)
         else:
             raise unknown(f"no client and no file {source!r}", source)

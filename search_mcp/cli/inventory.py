@@ -4,7 +4,7 @@ These commands read cached lists. Decides when servers are started all the same,
 the lists and about missing servers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -62,7 +62,9 @@ def known_server(config: Config, name: str) -> ServerConfig:
     """
     found = {server.name: server for server in config.servers}
     if name not in found:
-        remedy = did_you_mean(similar_names(name, found), f"there are {', '.join(found) or 'none'}")
+        remedy = did_you_mean(
+            similar_names(name, found), f"the servers are {', '.join(found)}" if found else "it has none"
+        )
         raise Misuse(f"there is no server {name!r} in the configuration", remedy)
     return found[name]
 
@@ -94,11 +96,11 @@ def tell_age(age_seconds: float | None, terminal: Terminal) -> None:
         if age_seconds is not None and age_seconds >= length:
             count = round(age_seconds / length)
             ago = f"{count} {name}{'s' if count > 1 else ''} ago"
-            terminal.note(f"Remembered from {ago}; --refresh asks the servers again.")
+            terminal.note(f"Lists cached {ago}; --refresh asks the servers again.")
             return
 
 
-def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
+def report_failures(config: Config, failures: Sequence[Status], terminal: Terminal, *, has_data: bool) -> int:
     """Print the servers whose tools are missing, with remedies; returns the exit code."""
     unknown = [status.server for status in failures if status.state is State.UNKNOWN]
     held = [status for status in failures if status.state is State.HELD]
@@ -107,12 +109,20 @@ def report_failures(failures: Sequence[Status], terminal: Terminal, *, has_data:
         terminal.note(f"Held: {status.server}: {status.reason}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
-        names = " ".join(map(for_shell, unknown))
-        terminal.note(f"Not listed yet: {', '.join(unknown)}; `search-mcp check {names}` starts {them}.")
-    if failed:
-        names = for_shell(failed[0].server) if len(failed) == 1 else "NAME"
-        why = f" ({short_reason(failed[0].reason or 'it did not start in time')})" if len(failed) == 1 else ""
+        terminal.note(f"Not started yet: {', '.join(unknown)}. `{check_command(config, unknown)}` starts {them}.")
+    if len(failed) == 1:
+        reason = short_reason(failed[0].reason or "it did not start in time")
+        check = check_command(config, [failed[0].server])
+        terminal.note(f"Failed: {failed[0].server} ({reason}). `{check}` tries again.")
+    elif failed:
         listed = ", ".join(status.server for status in failed)
-        hint = "" if why else "`search-mcp servers` shows why, "
-        terminal.note(f"Not running: {listed}{why}; {hint}`search-mcp check {names}` tries again.")
+        check = check_command(config, ["NAME"])
+        terminal.note(f"Failed: {listed}. `search-mcp servers` shows the reasons, `{check}` tries again.")
     return FINE if has_data or not failures else WRONG
+
+
+def check_command(config: Config, names: Iterable[str]) -> str:
+    """Write the command that checks servers of these names, for a person to copy."""
+    file = next((each.file for each in config.servers if each.file), None)
+    named = ["--config", for_shell(file)] if file is not None else []
+    return " ".join(["search-mcp check", *map(for_shell, names), *named])

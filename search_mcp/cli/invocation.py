@@ -36,14 +36,17 @@ def call(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The tool, in any spelling of its name.", autocompletion=completion.tool_names
+            metavar="NAME",
+            help="Name of a tool, as server.tool or as a client shows it.",
+            autocompletion=completion.tool_names,
         ),
     ],
     pairs: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[KEY=VALUE | KEY:=JSON | '{...}' | -]...",
-            help="Arguments, converted to the types of the tool's schema; or one JSON object; - reads it from stdin.",
+            help="Arguments: key=value, converted to the type in the tool's schema; key:=JSON; or one JSON object. "
+            "- reads the object from stdin.",
         ),
     ] = None,
     target: Annotated[
@@ -67,7 +70,7 @@ def call(
             screen.json({"error": outcome.error_object()})
         raise of_call(outcome, name, loaded.servers)
     if isinstance(outcome, InputRequired):
-        raise Problem(f"{name} asks for something that can only be answered in an AI client", "call it from there")
+        raise Problem(f"{name} asks the user a question, which works only in an AI client", "call it from there")
     body = payload.encode(outcome.body)
     if not options.as_json:
         return show(body, target, screen)
@@ -119,7 +122,7 @@ def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
     fields = payload.object_or_empty(body)
     parts = _contents(fields)
     if is_error(body):
-        terminal.error("\n".join(part.text for part in parts) or "the tool failed and does not say why")
+        terminal.error("\n".join(part.text for part in parts) or "the tool failed without a message")
         return WRONG
     shown = parts
     if target is not None:
@@ -130,7 +133,7 @@ def show(body: Raw, target: Path | None, terminal: Terminal) -> int:
     if target is None and "structuredContent" in fields and len(_bytes_in(parts)) == len(parts):
         terminal.json(fields["structuredContent"])
     elif target is None and not parts:
-        terminal.note("The tool is done and gives nothing back.")
+        terminal.note("The tool returned no content.")
     return FINE
 
 

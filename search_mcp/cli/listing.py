@@ -53,9 +53,9 @@ def search(
         show_explanations(found, options.screen)
     else:
         show_tools(found, options.screen)
-    code = inventory.report_failures(found.failures, options.screen, has_data=bool(found.tools))
+    code = inventory.report_failures(loaded, found.failures, options.screen, has_data=bool(found.tools))
     if not found.tools:
-        raise Problem(f"no tool matches {text!r}", did_you_mean(found.nearest, "search-mcp list shows what there is"))
+        raise Problem(f"no tool matches {text!r}", did_you_mean(found.nearest, "`search-mcp list` shows all tools"))
     return code
 
 

@@ -187,4 +187,6 @@ def check(files: Sequence[LogFile], folder: Path) -> None:
         Problem: no server has written to its log.
     """
     if not any(log.written_at() for log in files):
-        raise Problem(f"there are no logs in {folder}", "servers write them there while an AI client uses search-mcp")
+        raise Problem(
+            f"there are no logs yet in {folder}", "servers write them there while an AI client uses search-mcp"
+        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from search_mcp.cli.counting import enumerated
+from search_mcp.cli.counting import counted, enumerated
 from search_mcp.cli.session import Session
 from search_mcp.cli.versions import unpinned
 from search_mcp.config.schema import ServerConfig
@@ -18,11 +18,8 @@ def of_session(session: Session, names: Sequence[str] = ()) -> Sequence[str]:
 def of_read_only(left_out: Mapping[str, int]) -> Iterator[str]:
     """List the servers with `readOnly`, with the number of tools that are left out."""
     if left_out:
-        said = [
-            f"{name} ({count} other{'s' if count > 1 else ''} left out)" if count else name
-            for name, count in left_out.items()
-        ]
-        yield f'Only read-only tools ("readOnly"): {enumerated(said)}.'
+        said = [f"{name} ({counted(count, 'tool')} left out)" if count else name for name, count in left_out.items()]
+        yield f'Read-only ("readOnly"): {enumerated(said)}.'
 
 
 def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:
@@ -30,4 +27,5 @@ def of_versions(servers: Sequence[ServerConfig]) -> Iterator[str]:
     found = {server.name: pinned for server in servers if (pinned := unpinned(server)) is not None}
     if found:
         example = min(found.values(), key=len)
-        yield f"No exact version: {enumerated([*found])}; a start may run newer code. Write one, as in: {example}"
+        named = enumerated([*found])
+        yield f"Without an exact version: {named}; each start may run newer code. Add a version, for example: {example}"

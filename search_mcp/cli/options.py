@@ -22,7 +22,7 @@ from search_mcp.model.similar import nearest
 def _known_client(name: str | None) -> str | None:
     if name is None or name in profiles.BY_NAME:
         return name
-    otherwise = f"there are {', '.join(sorted(profiles.BY_NAME))}"
+    otherwise = f"the clients are {', '.join(sorted(profiles.BY_NAME))}"
     raise typer.BadParameter(f"there is no client {name!r}; {did_you_mean(nearest(name, profiles.BY_NAME), otherwise)}")
 
 
@@ -48,9 +48,7 @@ class Options:
         ),
     ] = None
     refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False
-    no_start: Annotated[
-        bool, typer.Option("--no-start", help="Do not start the servers once to learn their tools.")
-    ] = False
+    no_start: Annotated[bool, typer.Option("--no-start", help="Do not start new servers to cache their tools.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change without changing it.")] = False
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
     no_pager: Annotated[

@@ -13,9 +13,7 @@ def check(path: Path) -> None:
         Misuse: its folder does not exist, it is a folder itself, or the user may not write there.
     """
     if path.is_dir() or not path.parent.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise Misuse(
-            f"{path} is no file that could be written", "name one in a folder that is there and that you may write to"
-        )
+        raise Misuse(f"{path} cannot be written", "choose a file in an existing folder that you may write to")
 
 
 def write(path: Path, data: bytes) -> None:

@@ -80,7 +80,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
 def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
     """Show the servers in a table."""
     if not found:
-        terminal.note(f"There are no servers in {path}; search-mcp add or search-mcp import puts some there.")
+        terminal.note(f"There are no servers in {path}. `search-mcp import` or `search-mcp add` adds some.")
         return
     terminal.table(_HEADINGS, [each.row() for each in found], ("Tools",), is_cut=True)
     terminal.text("")
@@ -91,7 +91,7 @@ def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
         if each.state == "held":
             terminal.note(f"Held: {each.name}: {each.reason}.")
     if any(each.state == "failed" for each in found):
-        terminal.note("search-mcp check NAME shows all of a reason.")
+        terminal.note("`search-mcp check NAME` shows the whole error output of a server.")
     unknown = [each.name for each in found if each.state == "unknown"]
     if unknown:
-        terminal.note("Nothing is remembered of the unknown ones; search-mcp check starts them.")
+        terminal.note("The unknown servers were never started; `search-mcp check` starts them.")

@@ -36,7 +36,9 @@ def in_turn() -> Iterator[None]:
         try:
             turn.enter_context(files.locked(state_folder() / "edits.lock", PATIENCE_SECONDS))
         except TimeoutError as exc:
-            raise Problem("another search-mcp is in the midst of an edit", "wait until it is done, or end it") from exc
+            raise Problem(
+                "another search-mcp is editing the config file", "wait until it has finished, or stop it"
+            ) from exc
         yield
 
 
@@ -50,7 +52,7 @@ def own_file(options: Options) -> File:
     """
     path = location.places(options.config, os.environ)[-1]
     if (other := location.unused(options.config, os.environ, path)) is not None:
-        options.screen.note(f"{other} is not changed; --config names it if it is meant.")
+        options.screen.note(f"{other} is not changed; --config edits it.")
     return storage.load(path, "jsonc")
 
 

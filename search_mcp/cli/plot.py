@@ -23,7 +23,7 @@ def check(path: Path) -> None:
         Problem: matplotlib is not installed.
     """
     if path.suffix.lower() not in FORMATS:
-        raise Misuse(f"{path} is neither PNG nor SVG", "end its name with .png or .svg")
+        raise Misuse(f"{path} is neither a PNG nor an SVG file", "use a name that ends with .png or .svg")
     output.check(path)
     try:
         import_module("matplotlib")
@@ -60,7 +60,7 @@ def _draw_modes(axes: Any, cost: Cost) -> None:
         below = [low + height for low, height in zip(below, heights, strict=True)]
     axes.bar_label(axes.containers[-1], labels=[f"{total:,}" for total in below], padding=2)
     axes.margins(y=0.1)
-    axes.set_title("What a session begins with")
+    axes.set_title("Tokens at the start of a session")
     axes.set_ylabel(_unit(cost))
     axes.legend(fontsize="small")
 
@@ -73,7 +73,7 @@ def _draw_sessions(axes: Any, cost: Cost) -> None:
     if even:
         axes.axvline(even, color="gray", linestyle=":", label=f"cheaper up to {even:,} searches")
     axes.set_ylim(bottom=0)
-    axes.set_title("What it costs with so many searches")
+    axes.set_title("Tokens by number of searches")
     axes.set_xlabel("searches in the session")
     axes.set_ylabel(_unit(cost))
     axes.legend(fontsize="small")

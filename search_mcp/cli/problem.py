@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning, for_shell
+from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning
 from search_mcp.model.names import State
 from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
@@ -96,19 +96,19 @@ def disabled(server: ServerConfig) -> Problem:
     what = f"MCP server {server.name!r} is disabled"
     if server.problem is not None:
         return Problem(f"{what}, and cannot be started: {server.problem}")
-    return Problem(what, f"search-mcp enable {for_shell(server.name)} switches it on")
+    return Problem(what, f"`{server.command_for('enable')}` enables it")
 
 
 def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Problem:
     """Build the error about a failed call."""
     match error:
         case NotFound():
-            return Problem(error.what, did_you_mean(error.suggestions, "search-mcp list shows what there is"))
+            return Problem(error.what, did_you_mean(error.suggestions, "`search-mcp list` shows all tools"))
         case NotRunning():
             return _of_not_running(error, next(server for server in servers if server.name == error.server))
         case Lost():
             reason = f": {cut(error.reason)}" if error.reason else ""
-            return Problem(f"{error.what}{reason}", "it may have run nevertheless")
+            return Problem(f"{error.what}{reason}", "the tool may have run nevertheless")
         case BackendToolError(input_schema=dict(schema)):
             return Problem(error.what, f"it takes {signature(name, schema)}")
     return Problem(str(error))
@@ -121,4 +121,4 @@ def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
         return Problem(f"{error.what}: {error.reason}")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")
-    return Problem(f"{error.what}: {cut(error.reason or error.state)}", "search-mcp check tells more")
+    return Problem(f"{error.what}: {cut(error.reason or error.state)}", f"`{server.check()}` shows more")

@@ -91,7 +91,9 @@ def install(
     all_found: _AllFound = False,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="Also move the client's other servers to search-mcp; uninstall restores them."),
+        typer.Option(
+            "--replace", help="Move the client's other servers into search-mcp's config file; uninstall restores them."
+        ),
     ] = False,
 ) -> int:
     """Register search-mcp in AI clients."""
@@ -119,7 +121,7 @@ def _register(options: Options, clients: Sequence[str], *, all_found: bool, repl
                 plan, behind = _with_moves(plan, behind)
             elif twice := _started_twice(plan, behind):
                 options.screen.warning(
-                    f"{client.title} still starts {enumerated(twice)} itself, so their tools will be there twice; "
+                    f"{client.title} still starts {enumerated(twice)} itself, so their tools are listed twice; "
                     "--replace moves them to search-mcp"
                 )
             plans.append(plan)
@@ -170,8 +172,8 @@ def _own_command() -> Sequence[str]:
     program = str(Path(program).absolute())
     if command.is_temporary(program):
         raise Misuse(
-            f"{program} will not last",
-            "install search-mcp for good first: pipx install PATH, with the path of its checkout",
+            f"{program} is a temporary installation",
+            "install search-mcp permanently first: pipx install PATH, where PATH is its checkout",
         )
     return program, *args
 
@@ -221,7 +223,7 @@ def _moved_servers() -> MovedServers:
 @takes("dry_run", "as_json", "debug")
 @in_turn()
 def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound = False) -> int:
-    """Remove search-mcp from AI clients and restore what it replaced."""
+    """Remove search-mcp from AI clients and restore the servers it replaced."""
     machine = this_machine()
     done: list[_Done] = []
     troubles: list[ConfigError] = []
@@ -252,7 +254,7 @@ def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
 
 def _named(names: Sequence[str], all_found: bool) -> list[Client]:
     if bool(names) == all_found:
-        raise Misuse("name clients, or say --all-found", f"the clients are {', '.join(BY_NAME)}")
+        raise Misuse("either name clients or use --all-found", f"the clients are {', '.join(BY_NAME)}")
     for name in names:
         if name not in BY_NAME:
             raise unknown(f"no client {name!r}", name)
@@ -302,13 +304,13 @@ def _tell(done: _Done, options: Options) -> None:
         screen.note(f"{title}: {_of_moved(done, options.dry_run)}.")
     if done.is_safer:
         runs = "would run" if options.dry_run else "now runs"
-        screen.note(f"{title}: its entry {runs} python -P, which imports nothing from the folder the client is in.")
+        screen.note(f"{title}: its entry {runs} python -P, which imports nothing from the client's current folder.")
     for warning in done.warnings:
         screen.warning(warning)
     if done.backup is not None:
         first = storage.backups(done.file.path)[0]
-        before = f"; before the first edit: {first}" if first != done.backup else ""
-        screen.note(f"{title}: previous version: {done.backup}{before}")
+        before = f"; backup from before the first edit: {first}" if first != done.backup else ""
+        screen.note(f"{title}: backup: {done.backup}{before}")
     if done.next_step is not None and not options.dry_run:
         screen.note(f"{title}: {done.next_step}.")
 

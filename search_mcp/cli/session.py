@@ -58,7 +58,7 @@ class Person:
     log_level: str | None = None
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
-        question.answer(method_not_found(f"{question.ask.value} (a command in a terminal answers no questions)"))
+        question.answer(method_not_found(f"{question.ask.value} (a command at a terminal cannot answer questions)"))
         return _nothing
 
 

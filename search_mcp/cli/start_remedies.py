@@ -12,7 +12,7 @@ from search_mcp.cli.command_lines import redacted_words
 from search_mcp.config.parsing import in_words
 from search_mcp.config.schema import ServerConfig
 
-RUN_IT = "to see more, run it yourself: "
+RUN_IT = "to see all its output, run: "
 """Begins the remedy of a server whose program exists."""
 
 

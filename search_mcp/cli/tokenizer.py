@@ -36,10 +36,10 @@ def find() -> Tokenizer:
     try:
         tiktoken = import_module("tiktoken")
     except ImportError:
-        return _estimating(f"{installer.add('tokens')} counts them")
+        return _estimating(f"to count them: {installer.add('tokens')}")
     encoding = _loaded(tiktoken)
     if encoding is None:
-        return _estimating(f"tiktoken could not fetch the encoding {ENCODING}, which it does once, from the network")
+        return _estimating(f"tiktoken could not download the encoding {ENCODING}, which it needs once")
     return Tokenizer(
         ENCODING,
         lambda text: len(encoding.encode_ordinary(text)),
@@ -65,9 +65,7 @@ def _loaded(tiktoken: Any) -> Any:
 
 
 def _estimating(remedy: str) -> Tokenizer:
-    return Tokenizer(
-        "estimate", estimate, True, f"Estimated, mostly within 15 % of what {ENCODING} counts for a server; {remedy}."
-    )
+    return Tokenizer("estimate", estimate, True, f"Estimated, mostly within 15 % of a count with {ENCODING}; {remedy}.")
 
 
 def estimate(text: str) -> int:

@@ -38,7 +38,7 @@ def tokens(
     if picture is not None:
         plot.draw(found, picture)
         screen.note(f"{picture}: saved")
-    return inventory.report_failures(failures, screen, has_data=bool(found.servers))
+    return inventory.report_failures(loaded, failures, screen, has_data=bool(found.servers))
 
 
 def _show(cost: Cost, terminal: Terminal) -> None:
@@ -50,13 +50,13 @@ def _show(cost: Cost, terminal: Terminal) -> None:
         ("Server", "Tools", *marked),
         [
             *((each.server, f"{each.tools:,}", *_cells(each.by_mode)) for each in most_first),
-            ("our own tools", "", *_cells(cost.own_tools)),
+            ("search-mcp's own tools", "", *_cells(cost.own_tools)),
             ("instructions", "", *_cells(dict.fromkeys(MODES, cost.instructions))),
-            ("in all", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
+            ("total", f"{sum(each.tools for each in cost.servers):,}", *_cells({m: cost.of_mode(m) for m in MODES})),
         ],
         ("Tools", *marked),
     )
-    terminal.paragraph("* the listing that this client is shown", style="dim")
+    terminal.paragraph("* the list that this client gets", style="dim")
     terminal.text("")
     terminal.table(
         ("Session with", *MODES),

@@ -57,7 +57,5 @@ async def _settle(session: Session, screen: Terminal) -> None:
 def _report(session: Session, screen: Terminal) -> None:
     servers = {item.server for item in session.tools}
     if servers:
-        screen.note(
-            f"{counted(len(session.tools), 'tool')} of {counted(len(servers), 'server')} are ready to be listed."
-        )
-    inventory.report_failures(session.failures(), screen, has_data=True)
+        screen.note(f"Ready: {counted(len(session.tools), 'tool')} of {counted(len(servers), 'server')}.")
+    inventory.report_failures(session.config, session.failures(), screen, has_data=True)

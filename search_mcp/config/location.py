@@ -162,7 +162,7 @@ def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) ->
     if record.folder != "undecided":
         return None
     why = f"the record of that cannot be used ({record.fault})" if record.fault else "you have not trusted it"
-    return f"{printable(path)} is not used, because {why}: `search-mcp config trust` shows its programs"
+    return f"{printable(path)} is not used, because {why}: `search-mcp config trust` shows its commands and asks you"
 
 
 def _is_trusted(path: Path) -> bool:

@@ -30,7 +30,7 @@ def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
     store.record(BANK, "legacy", Listed(tools=ServerList((entry,))))
     with (
         locked(tmp_path / "tools.lock", 0),
-        pytest.raises(Problem, match="bank: what is accepted cannot be remembered"),
+        pytest.raises(Problem, match="bank: the decision cannot be recorded"),
     ):
         acceptance.accept(BANK, [PAY], store, Terminal())
     assert "accepted pay" not in capsys.readouterr().err
@@ -55,7 +55,7 @@ def test_one_or_all_of_a_server_is_chosen() -> None:
     assert acceptance.chosen([Wanted(BANK)], shown) == shown
     assert acceptance.chosen([Wanted(BANK, "pay"), Wanted(BANK, "pay")], shown) == {"bank": [PAY]}
     assert acceptance.chosen([Wanted(MORE)], shown) == {"bank.more": []}
-    with pytest.raises(Misuse, match=r"'bank\.pya' is no tool or prompt that changed; did you mean bank\.pay"):
+    with pytest.raises(Misuse, match=r"no new or changed definition is called 'bank\.pya'; did you mean bank\.pay"):
         acceptance.chosen([Wanted(BANK, "pya")], shown)
 
 
@@ -161,4 +161,4 @@ def test_a_difference_is_shown_at_80_columns(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == ["bank.pay (new tool)", "  description"]
     assert all(line.startswith("    + word") and len(line) <= 80 for line in lines[3:6])
-    assert lines[-1] == "bank: gone: old"
+    assert lines[-1] == "bank: no longer listed: old"

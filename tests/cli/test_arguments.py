@@ -58,7 +58,7 @@ def test_a_word_becomes_what_the_schema_wants(word: str, value: bytes) -> None:
 @pytest.mark.parametrize(
     ("word", "complaint"),
     [
-        ("count=three", "'count' must be a whole number, not 'three'; write tool(list: string[])"),
+        ("count=three", "'count' must be a whole number, not 'three'; the signature is tool(list: string[])"),
         ('list={"a": 1}', "'list' must be an array"),
         ("list=[", "'list' must be an array"),
         ("list=[NaN]", "'list' must be an array"),
@@ -78,8 +78,8 @@ def test_a_word_that_does_not_fit(word: str, complaint: str) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["text"], "'text' is no argument"),
-        (["=3"], "'=3' is no argument"),
+        (["text"], "'text' is not an argument"),
+        (["=3"], "'=3' is not an argument"),
         (["a=1", "a=2"], "'a' is given twice"),
         (["a:={"], "the value of 'a' is not JSON"),
         (["a:=NaN"], "the value of 'a' is not JSON: there is no NaN in it"),
@@ -87,7 +87,7 @@ def test_a_word_that_does_not_fit(word: str, complaint: str) -> None:
         (['a:="\udcff"'], "the value of 'a' is not JSON"),
         (["{"], "'{...}' is not JSON"),
         (["{}", '{"a": 1}'], "there is more than one JSON object"),
-        (["[]"], "'[]' is no argument"),
+        (["[]"], "'[]' is not an argument"),
     ],
 )
 def test_words_that_cannot_be_read(words: list[str], complaint: str) -> None:
@@ -121,7 +121,7 @@ def test_what_is_no_object(text: str) -> None:
 )
 def test_keys_that_a_closed_schema_does_not_have(schema: dict[str, object], is_refused: bool) -> None:
     if is_refused:
-        with pytest.raises(Misuse, match=r"there is no parameter 'b'; write tool\(a: any\)"):
+        with pytest.raises(Misuse, match=r"there is no parameter 'b'; the signature is tool\(a: any\)"):
             refuse_unknown(["a", "b"], schema, "tool(a: any)")
     else:
         refuse_unknown(["a", "b"], schema, "tool(a: any)")

@@ -68,7 +68,7 @@ def test_how_old_it_is_is_said(place: Place, counted: Counted) -> None:
     for record in Path(place.variables["XDG_CACHE_HOME"]).rglob("*.json"):
         os.utime(record, (two_days_ago, two_days_ago))
     ended = place.run("search", "echo")
-    assert ended.err == "Remembered from 2 days ago; --refresh asks the servers again.\n"
+    assert ended.err == "Lists cached 2 days ago; --refresh asks the servers again.\n"
     assert round(place.run("list", "--json").json["ageSeconds"] / DAY) == 2
     ended = place.run("list", "--refresh", "--json")
     assert (ended.err, ended.json["ageSeconds"]) == ("", None)
@@ -90,7 +90,7 @@ def test_servers_that_were_never_started_are_named_and_left_alone(place: Place, 
         ended = place.run(*words)
         assert ended.code == 0
         assert "box" in ended.out
-    assert ended.err == "Not listed yet: new; `search-mcp check new` starts it.\n"
+    assert ended.err == "Not started yet: new. `search-mcp check new` starts it.\n"
     assert (counted.starts, other.starts) == (1, 0)
     assert "new.echo" in place.run("list", "new").out
     assert (counted.starts, other.starts) == (1, 1)
@@ -106,7 +106,7 @@ def test_a_server_that_failed_is_not_started_to_look_at_others(place: Place, cou
     ended = place.run("list")
     assert (ended.code, bad.starts) == (0, starts)
     assert "box.echo" in ended.out
-    assert "Not running: bad (exited with code 3)" in ended.err
+    assert "Failed: bad (exited with code 3)" in ended.err
     ended = place.run("list", "bad")
     assert (ended.code, ended.out, bad.starts) == (1, "", starts)
     bad.script.write_text(counted.script.read_text(encoding="utf-8"), encoding="utf-8")
@@ -155,7 +155,7 @@ def test_a_server_that_fails_is_not_taken_for_one_without_tools(toolbox: Place) 
     for _ in range(2):
         ended = toolbox.run("list")
         assert ended.code == 0
-        assert "Not running: dying (" in ended.err
+        assert "Failed: dying (" in ended.err
         assert "toolbox.echo" in ended.out
 
 

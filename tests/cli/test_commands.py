@@ -50,10 +50,10 @@ def test_help_and_version(place: Place) -> None:
         (["search", "x", "--server", "tolbox"], ["did you mean toolbox?"]),
         (["list", "--config", "nowhere.json"], ["nowhere.json", "no such file"]),
         (["list", "--config", 300 * "x"], ["it cannot be read"]),
-        (["call", "toolbox.echo", "text"], ["'text' is no argument", "key=value"]),
+        (["call", "toolbox.echo", "text"], ["'text' is not an argument", "key=value"]),
         (["call", "toolbox.add", "a=x"], ["'a' must be a whole number, not 'x'"]),
         (["call", "toolbox.echo", "--json", "{"], ["'{...}' is not JSON"]),
-        (["tokens", "--plot", "x.gif"], ["x.gif is neither PNG nor SVG"]),
+        (["tokens", "--plot", "x.gif"], ["x.gif is neither a PNG nor an SVG file"]),
         (["logs", "tolbox"], ["there is no server 'tolbox'", "did you mean toolbox?"]),
         (["config", "chema"], ["'chema'", "search-mcp config --help"]),
         (["call", "toolbox.draw", "--output", "nowhere/x.png"], ["nowhere/x.png"]),
@@ -187,7 +187,7 @@ def test_check_judges_for_a_client(place: Place) -> None:
     assert place.run("check").code == 0
     ended = place.run("check", "--client", "goose", "--json")
     assert (ended.code, ended.json["ok"], ended.json["client"]["name"]) == (1, False, "goose")
-    assert ended.json["client"]["problems"][0].startswith("goose refuses names over 60 characters: pppp")
+    assert ended.json["client"]["problems"][0].startswith("goose refuses names longer than 60 characters: pppp")
     ended = place.run("check", "--client", "goose")
     assert (ended.code, ended.err) == (1, "")
     assert "Names and lists\n  goose refuses names" in ended.out
@@ -237,12 +237,12 @@ def test_list_says_what_is_missing(toolbox: Place) -> None:
     assert ended.code == 0
     assert ended.json["tools"][0] == {"name": "toolbox__echo", "server": "toolbox", "description": "Can echo."}
     assert [failed["name"] for failed in ended.json["failed"]] == ["dying"]
-    assert ended.err.startswith("Not running: dying (exited with code 1: no licence found); `search-mcp check dying`")
+    assert ended.err.startswith("Failed: dying (exited with code 1: no licence found). `search-mcp check dying`")
 
 
 def test_list_of_a_disabled_server(configured: Configured) -> None:
     ended = configured(off=server("toolbox", enabled=False)).run("list", "off")
-    assert is_one_sentence(ended, 1, "MCP server 'off' is disabled; search-mcp enable off switches it on")
+    assert is_one_sentence(ended, 1, "MCP server 'off' is disabled; `search-mcp enable off` enables it")
 
 
 def test_search(configured: Configured) -> None:
@@ -262,7 +262,7 @@ def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configure
     assert "time.get_current_time" in ended.out
     nothing_fits, *rest = ended.err.splitlines()
     assert nothing_fits == "No tool of the connected servers clearly does this; nearest:"
-    assert "Not running: dying (" in " ".join(rest)
+    assert "Failed: dying (" in " ".join(rest)
     assert place.run("search", "print", "the", "time", "table", "--json").json["fits"] is False
     ended = place.run("search", "current", "time", "--json")
     assert ended.json["fits"] is True
@@ -329,7 +329,7 @@ def test_call_with_arguments_from_stdin(toolbox: Place) -> None:
 def test_what_could_not_be_saved_is_not_called(toolbox: Place) -> None:
     (toolbox.folder / "locked").mkdir(mode=0o500)
     ended = toolbox.run("call", "toolbox.draw", "--output", "locked/dot.png")
-    assert is_one_sentence(ended, 2, "locked/dot.png is no file that could be written", "that you may write to")
+    assert is_one_sentence(ended, 2, "locked/dot.png cannot be written", "choose a file in an existing folder")
 
 
 def test_call_prints_a_result_as_it_came(toolbox: Place) -> None:

@@ -65,7 +65,8 @@ def test_no_command_uses_a_file_that_is_not_trusted(place: Place, theirs: Path, 
     ended = place.run(*words)
     assert ended.code == 0, ended
     assert not mark(place).exists()
-    notice = f"{theirs} is not used, because you have not trusted it: `search-mcp config trust` shows its programs"
+    remedy = "`search-mcp config trust` shows its commands and asks you"
+    notice = f"{theirs} is not used, because you have not trusted it: {remedy}"
     assert ended.err.count(notice) == 1
     assert "evil" not in ended.out
 
@@ -363,7 +364,7 @@ def test_what_cannot_be_remembered_is_said(place: Place, theirs: Path) -> None:
     state.touch()
     ended = place.run("config", "trust")
     assert ended.code == 1
-    assert "cannot be remembered in" in ended.err
+    assert "cannot be recorded in" in ended.err
     assert "Traceback" not in ended.err
     assert theirs.exists()
 
@@ -432,7 +433,7 @@ def test_our_entry_imports_nothing_from_the_folder_it_is_started_in(place: Place
     write(cursor, {"search-mcp": old})
     ended = place.run("install", "cursor", "--no-start")
     assert (
-        "Cursor: its entry now runs python -P, which imports nothing from the folder the client is in.\n" in ended.err
+        "Cursor: its entry now runs python -P, which imports nothing from the client's current folder.\n" in ended.err
     )
     assert "updated" in ended.out
     (place.folder / "anyio.py").write_text(f"open({str(mark(place))!r}, 'w')")

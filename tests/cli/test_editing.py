@@ -241,7 +241,7 @@ def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) 
     assert is_one_sentence(place.run("list"), 2, str(place.config), f"{theirs} is used only if --config names it")
     ended = place.run("add", "one", "--", "x", "--env")
     assert (ended.code, ended.out) == (0, f"one\n  x --env\nAdded one to {place.config}.\n")
-    assert ended.err == f"{theirs} is not changed; --config names it if it is meant.\n"
+    assert ended.err == f"{theirs} is not changed; --config edits it.\n"
     assert theirs.read_text() == '{"mcpServers": {"git": {"command": "theirs"}}}'
     ended = place.run("disable", "git", "--config", str(theirs))
     assert (ended.code, ended.err) == (0, "")
@@ -254,7 +254,7 @@ def test_what_is_edited_in_the_checkout_is_the_users_own_file(place: Place) -> N
     checkout = replace(place, folder=shipped.parents[1])
     for words in (["add", "one", "--", "x"], ["disable", "one"], ["remove", "one"]):
         ended = checkout.run(*words)
-        assert (ended.code, ended.err) == (0, f"{shipped} is not changed; --config names it if it is meant.\n")
+        assert (ended.code, ended.err) == (0, f"{shipped} is not changed; --config edits it.\n")
     assert checkout.run("config", "path").out == f"{shipped}\n"
     (place.folder / "mcp.json").write_text('{"mcpServers": {"two": {"command": "x"}}}')
     ended = checkout.run("import", str(place.folder / "mcp.json"))
@@ -274,20 +274,23 @@ def test_dry_run_shows_what_would_change_without_secrets(place: Place, config: P
 
 MISUSES = [
     (["remove", "flies"], ["there is no server 'flies'", "did you mean files?"]),
-    (["enable", "zzz"], ["there is no server 'zzz'", "there are files, git"]),
-    (["add", "files", "--", "other"], ["there is a server files already", "remove it first"]),
+    (["enable", "zzz"], ["there is no server 'zzz'", "the servers are files, git"]),
+    (["add", "files", "--", "other"], ["the config file already has a server files", "remove it first"]),
     (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),
     (["add", "https://x"], ["needs a name and a command or an address", "search-mcp add NAME URL"]),
     (["add", "new", "https://x", "y"], ["takes no arguments", "--header NAME:VALUE"]),
-    (["add", "new", "https://x", "--header", "A"], ["--header wants NAME:VALUE"]),
-    (["add", "new", "https://x", "--transport", "ws"], ["there is no transport 'ws'", "http or sse"]),
-    (["add", "new", "--header", "A:b", "--", "x"], ["--header and --transport are for a remote server"]),
-    (["add", "new", "--env", "A", "--", "x"], ["--env wants KEY=VALUE"]),
-    (["add", "new", "--json", "{}", "--", "x"], ["--json says all there is to say"]),
-    (["add", "--json", '{"command": "x"}'], ["that server has no name"]),
-    (["add", "--json", '{"a": {"command": 3}}'], ["a is no server: it has neither a command nor a url"]),
-    (["add", "--json", '{"a": {"command": "x", "tags": 3}}'], ['a is no server: "tags" must be a list of strings']),
-    (["add", "--json", '{"a": {"command": "uvx", "args": "x"}}'], ['a is no server: "args" must be a list of strings']),
+    (["add", "new", "https://x", "--header", "A"], ["--header must be NAME:VALUE"]),
+    (["add", "new", "https://x", "--transport", "ws"], ["unknown transport 'ws'", "http or sse"]),
+    (["add", "new", "--header", "A:b", "--", "x"], ["--header and --transport are for remote servers only"]),
+    (["add", "new", "--env", "A", "--", "x"], ["--env must be KEY=VALUE"]),
+    (["add", "new", "--json", "{}", "--", "x"], ["--json cannot be combined"]),
+    (["add", "--json", '{"command": "x"}'], ["the server has no name"]),
+    (["add", "--json", '{"a": {"command": 3}}'], ["a is not a server: it has neither a command nor a url"]),
+    (["add", "--json", '{"a": {"command": "x", "tags": 3}}'], ['a is not a server: "tags" must be a list of strings']),
+    (
+        ["add", "--json", '{"a": {"command": "uvx", "args": "x"}}'],
+        ['a is not a server: "args" must be a list of strings'],
+    ),
     (["add", "--json", '{"a": '], ["--json:1: not valid JSON"]),
     (["add", "--json", "{}"], ["that holds no server"]),
     (["add", "me", "--", "search-mcp"], ["no server but search-mcp itself"]),
@@ -390,5 +393,5 @@ def test_an_edit_that_never_ends_keeps_no_other_waiting_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_file, "PATIENCE_SECONDS", 0.0)
-    with in_turn(), pytest.raises(Problem, match="another search-mcp is in the midst of an edit; wait"), in_turn():
+    with in_turn(), pytest.raises(Problem, match="another search-mcp is editing the config file; wait"), in_turn():
         pass

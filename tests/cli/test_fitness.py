@@ -28,8 +28,8 @@ def remarks(catalog: Catalog, client: Profile, **settings: int) -> list[Remark]:
     ("client", "tools", "told"),
     [
         ("windsurf", 97, []),
-        ("windsurf", 98, ["windsurf takes 100 tools in all, and 101 are listed"]),
-        ("vscode", 126, ["vscode takes 128 tools in all, and 129 are listed"]),
+        ("windsurf", 98, ["windsurf accepts at most 100 tools, but 101 are listed"]),
+        ("vscode", 126, ["vscode accepts at most 128 tools, but 129 are listed"]),
         ("claude-code", 500, []),
     ],
 )
@@ -42,14 +42,14 @@ def test_how_many_tools_a_client_takes(client: str, tools: int, told: list[str])
 def test_names_that_are_shortened() -> None:
     (remark,) = remarks(catalog("short", "a" * 70), BY_NAME["goose"])
     assert not remark.is_fatal
-    assert remark.text.startswith(f"names over 60 characters are shown shortened: box.{'a' * 70} as box__aaa")
+    assert remark.text.startswith(f"names longer than 60 characters are shortened: box.{'a' * 70} as box__aaa")
     assert "short," not in remark.text
 
 
 def test_names_the_user_lets_be_too_long() -> None:
     (remark,) = remarks(catalog("a" * 70), BY_NAME["goose"], max_length=100)
     assert remark.is_fatal
-    assert remark.text.startswith("goose refuses names over 60 characters: box__aaa")
+    assert remark.text.startswith("goose refuses names longer than 60 characters: box__aaa")
 
 
 def status(seconds: float) -> Status:

@@ -119,7 +119,7 @@ def test_of_all_servers_and_of_one(toolbox: Place) -> None:
 def test_where_there_are_none(toolbox: Place) -> None:
     ended = toolbox.run("logs")
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.startswith("error: there are no logs in ")
+    assert ended.err.startswith("error: there are no logs yet in ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT is sent to one process")

@@ -19,7 +19,8 @@ def test_a_package_without_a_version_is_no_fault(place: Place) -> None:
     place.configure({"loose": loose, "fixed": fixed, "off": {**loose, "enabled": False}})
     checked = place.run("check")
     assert (checked.code, checked.err) == (0, "")
-    note = "No exact version: loose; a start may run newer code. Write one, as in: npx -y @a/b@VERSION"
+    remedy = "Add a version, for example: npx -y @a/b@VERSION"
+    note = f"Without an exact version: loose; each start may run newer code. {remedy}"
     assert note in " ".join(checked.out.split())
     assert "hunter22" not in checked.out
     assert place.run("check", "--json").json["notes"] == [note]
@@ -31,8 +32,8 @@ def test_what_read_only_leaves_out_is_counted(place: Place) -> None:
     checked = place.run("check", "--json")
     assert checked.code == 0
     assert checked.json["servers"][0]["tools"] == 0
-    assert checked.json["notes"] == ['Only read-only tools ("readOnly"): toolbox (7 others left out).']
-    assert "toolbox (7 others left out)" in place.run("servers").out
+    assert checked.json["notes"] == ['Read-only ("readOnly"): toolbox (7 tools left out).']
+    assert "toolbox (7 tools left out)" in place.run("servers").out
     assert place.run("servers", "--json").json["servers"][0]["readOnly"] is True
     refused = place.run("call", "toolbox.echo", "text=x")
     assert refused.code == 1
@@ -42,7 +43,7 @@ def test_what_read_only_leaves_out_is_counted(place: Place) -> None:
 def test_many_servers_are_one_line() -> None:
     servers = [ServerConfig(name=f"s{number}", command="npx", args=("-y", f"pkg{number}")) for number in range(30)]
     (note,) = of_versions(servers)
-    assert note.startswith("No exact version: s0, s1, s2, s3 and 26 more; ")
+    assert note.startswith("Without an exact version: s0, s1, s2, s3 and 26 more; ")
     assert not list(of_versions([]))
     assert not list(of_read_only({}))
 

@@ -244,8 +244,8 @@ def test_import_where_there_is_nothing(place: Place) -> None:
 MISUSES = [
     (["import", "cursr"], ["there is no client and no file 'cursr'", "did you mean cursor?"]),
     (["import", "zed"], ["zed has no servers: there is no", "settings.json"]),
-    (["install"], ["name clients, or say --all-found", "lm-studio"]),
-    (["install", "cursor", "--all-found"], ["name clients, or say --all-found"]),
+    (["install"], ["either name clients or use --all-found", "lm-studio"]),
+    (["install", "cursor", "--all-found"], ["either name clients or use --all-found"]),
     (["install", "clod"], ["there is no client 'clod'"]),
     (["uninstall", "cursr"], ["did you mean cursor?"]),
 ]

@@ -64,7 +64,7 @@ FOURTEEN = (
         State.FAILED,
         "it exited with code 125; its last words: docker: Cannot connect to the Docker daemon at "
         "unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information",
-        "to see more, run it yourself: docker run -i --rm ghcr.io/github/github-mcp-server",
+        "to see all its output, run: docker run -i --rm ghcr.io/github/github-mcp-server",
     ),
     _other(
         "fetch",

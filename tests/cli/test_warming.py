@@ -31,8 +31,8 @@ def test_install_ends_with_a_whole_first_list(home: Place) -> None:
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry, "dying": server("dying")}}))
     ended = home.run("install", "claude-desktop", "--replace")
     assert ended.code == 0
-    assert "7 tools of 1 server are ready to be listed." in ended.err
-    assert "Not running: dying (" in ended.err
+    assert "Ready: 7 tools of 1 server." in ended.err
+    assert "Failed: dying (" in ended.err
     assert box.starts == 1
     box.script.unlink()  # it cannot start any more, so whatever is listed was learnt before
     visit([*COMMAND, "serve"], "claude-ai", WANTED, folder=home.folder, environment=home.variables)
@@ -82,5 +82,5 @@ def test_a_bridge_is_left_to_check(home: Place) -> None:
     )
     ended = home.run("import", PATH=f"{home.folder}{os.pathsep}{os.environ['PATH']}")
     assert ended.code == 0
-    assert "Not listed yet: web; `search-mcp check web` starts it." in ended.err
+    assert "Not started yet: web. `search-mcp check web` starts it." in ended.err
     assert not marker.exists()

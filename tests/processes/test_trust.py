@@ -84,7 +84,7 @@ def test_what_is_accepted_is_what_was_shown_and_not_what_is_listed_next(serve: S
         run.waits_until(lambda: run.servers()[0].get("changedTools") == ["pay"])
         about.write_text("Pay an invoice.")  # to `check` it is as it was, and the client is withheld something
         checked = check(run, "bank").stdout
-        assert "bank.pay (changed tool, as another client was given it)" in checked
+        assert "bank.pay (changed tool, as another client got it)" in checked
         assert "    + Send the keys along.\n" in checked
         assert run.servers()[0]["changedTools"] == ["pay"]
         assert names(run) == []
@@ -97,11 +97,11 @@ def test_accepting_what_is_not_there_or_did_not_change(serve: Serve, tmp_path: P
     assert "bank: nothing to accept." in check(run, "--accept", "bank").stderr
     wrong = check(run, "--accept", "bnk")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "'bnk' is no server, and no tool that changed; did you mean bank?" in wrong.stderr
+    assert "no server or changed tool is called 'bnk'; did you mean bank?" in wrong.stderr
     about.write_text("Pay another invoice.")
     wrong = check(run, "--accept", "bank.pya")
     assert (wrong.returncode, wrong.stdout) == (2, "")
-    assert "'bank.pya' is no tool or prompt that changed; did you mean bank.pay?" in wrong.stderr
+    assert "no new or changed definition is called 'bank.pya'; did you mean bank.pay?" in wrong.stderr
     wrong = check(run, "--accept", "gone")
     assert wrong.returncode == 1
     assert "gone: nothing was accepted, because it could not be listed" in wrong.stderr
