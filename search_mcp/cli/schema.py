@@ -14,64 +14,67 @@ JsonSchema = dict[str, Any]
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _PLACEHOLDERS: Final = (
-    "${VAR}, ${VAR:-default}, ~, ${home}, ${configDir} and ${python}, "
-    "the Python that search-mcp runs on, are filled in."
+    "Replaced in it: ${VAR}, ${VAR:-default}, ~, ${home}, ${configDir} and ${python} (the Python that runs search-mcp)."
 )
 
 ABOUT: Final[Mapping[str, str]] = {
-    "$schema": "Where this schema is, for editors.",
+    "$schema": "Path or address of this schema, for editors.",
     "mcpServers": "The servers, by name. Their tools are shown as name.tool, in the order of this file.",
     "settings": "How tools are shown, and defaults for all servers.",
     # of servers
     "command": f"The program that starts the server. {_PLACEHOLDERS}",
-    "args": f"What the program is started with. {_PLACEHOLDERS}",
-    "env": f"Environment variables for the server; it gets these and a minimal environment. {_PLACEHOLDERS}",
-    "cwd": f"The folder the server is started in, relative to this file's. {_PLACEHOLDERS}",
-    "enabled": "Whether the server is used. Takes effect when the file is saved.",
-    "disabled": "The same switch as other clients spell it.",
-    "type": "How the server is spoken to. This version runs stdio servers only.",
-    "description": "What the server is for: searched, and told to the model.",
-    "tags": "Words by which the server's tools are to be found, too.",
-    "prefix": 'Another word than the server\'s name before its tools; "" for bare names.',
-    "tools": "Which of its tools there are: globs over their names, or a list of those that are allowed.",
-    "allow": "Globs over names of tools: only these are there. Without it, all are.",
-    "deny": "Globs over names of tools that are not there, whatever is allowed.",
-    "pinned": "Tools that are always listed, and in full.",
-    "rename": "Other names for its tools, by their own.",
-    "describe": "Other descriptions for its tools, by their own names.",
-    "headers": "Headers of an HTTP server, which this version does not run.",
-    "url": "The address of an HTTP server, which this version does not run.",
-    "serverUrl": "The address of an HTTP server, which this version does not run.",
-    "httpUrl": "The address of an HTTP server, which this version does not run.",
+    "args": f"Arguments of the program. {_PLACEHOLDERS}",
+    "env": f"Environment variables for the server, in addition to a minimal environment. {_PLACEHOLDERS}",
+    "cwd": f"Folder in which the server starts. A relative path starts at the folder of this file. {_PLACEHOLDERS}",
+    "enabled": "false switches the server off. Takes effect when the file is saved.",
+    "disabled": "true switches the server off. This is the spelling of other clients.",
+    "type": "Transport of the server. This version runs stdio servers only.",
+    "description": "What the server is for. Search reads it, and models see it.",
+    "tags": "More words by which search finds the server's tools.",
+    "prefix": "Word before the names of the server's tools, instead of the server's name. \"\" means no prefix.",
+    "tools": "Which of the server's tools are available: an object with allow and deny, or a list of allowed names.",
+    "allow": "Patterns such as read_*. Only tools whose names match one of them are available. Default: all tools.",
+    "deny": "Patterns such as delete_*. Tools whose names match one of them are not available, even if allow matches "
+    "them too.",
+    "pinned": "Tools that are always listed, with their full definition.",
+    "rename": "New names for tools, by original name.",
+    "describe": "New descriptions for tools, by original name.",
+    "headers": "HTTP headers of a remote server. This version does not connect to remote servers itself.",
+    **dict.fromkeys(
+        ("url", "serverUrl", "httpUrl"),
+        "Address of a remote server. This version does not connect to remote servers itself.",
+    ),
     # of servers and of settings
-    "startup": '"eager": start with the client. "lazy": start with the first call, stop when idle. "auto": lazy if its '
-    "lists are remembered, none of its tools was called in the last three days and they are not pinned, else eager.",
-    "callTimeoutSeconds": "How long a call may take; progress starts it anew, and time in which the user is asked "
-    "does not count. Without it, as long as the client waits.",
-    "maxCallSeconds": "How long a call may take in all, whatever progress it makes.",
-    "startTimeoutSeconds": "How long the server may take to answer for the first time.",
-    "idleStopSeconds": "How long the server is without a call before it is stopped; the next call starts it again.",
-    "protocol": "The protocol revision the server is spoken to in; auto finds it out.",
-    "inheritEnv": "What the server gets of search-mcp's environment beside the essentials: all of it, or the named.",
-    "pinTools": "Withhold changed and new tools, prompts and instructions, until `search-mcp check --accept NAME`.",
+    "startup": '"eager": start when the client connects. "lazy": start at the first call, stop when idle. "auto": lazy '
+    "if the server's lists are cached, none of its tools was called in the last three days and pinTools is off; "
+    "otherwise eager.",
+    "callTimeoutSeconds": "Time limit for a call. Progress restarts it; time in which the user is asked does not "
+    "count. Default: no limit of search-mcp's own.",
+    "maxCallSeconds": "Time limit for a whole call, whatever progress it makes. Default: none.",
+    "startTimeoutSeconds": "Time limit for the server's first answer after a start.",
+    "idleStopSeconds": "Stop the server after this time without a call; the next call starts it again. Default: never, "
+    "300 s for a server that starts lazily.",
+    "protocol": "Protocol revision to use with the server. auto detects it.",
+    "inheritEnv": "Variables that the server gets from search-mcp's own environment, in addition to the minimal ones: "
+    "true for all, or a list of names.",
+    "pinTools": "Withhold new and changed tools, prompts and instructions until you accept them with `search-mcp check "
+    "--accept NAME`.",
     "readOnly": "List and call only the tools that the server declares read-only (readOnlyHint: true).",
     # of the settings
-    "listing": (
-        "What a client is listed: light, every tool in a few tokens; full, as the servers define them; "
-        "search, only the search. auto is what pays for the client."
-    ),
-    "separator": "What stands between server and tool in the names a client is shown; auto is what it takes.",
-    "maxNameLength": "How long a shown name may be; auto is what the client takes.",
-    "descriptionLength": "Characters of a description in the light listing and in search results.",
-    "maxMessageBytes": "How long one message of a server may be; read at the start only.",
-    "logLevel": "What is written to the log, which is search-mcp's stderr.",
-    "confirmCommands": "Whether a server that an edit adds, or whose program it changes, waits for `search-mcp check "
-    "--accept NAME`. true: in your own file too, and after the next start as well. false: in no file that --config "
-    "names. Without it: in every file but your own, until the next start. Read at the start only.",
-    "firstListSeconds": "How long a client's first list waits for servers whose lists are not remembered; auto follows "
-    "what is known of the client.",
-    "callTool": "Which tools for calling by name there are: all, call_tool and call_read_only_tool; read-only, the "
-    "second only; off, neither.",
+    "listing": "What a client's tool list contains. light: every tool, shortened to a few tokens. full: every tool "
+    "with its whole definition. search: only search-mcp's own tools. auto: light or full, whichever suits the client.",
+    "separator": "Characters between server and tool in the names that a client sees. auto: chosen for the client.",
+    "maxNameLength": "Maximum length of the names that a client sees. auto: chosen for the client.",
+    "descriptionLength": "Maximum length of a description in the light list and in search results, in characters.",
+    "maxMessageBytes": "Maximum size of one message of a server, in bytes. Read at the start only.",
+    "logLevel": "Level of search-mcp's log, which goes to stderr.",
+    "confirmCommands": "Whether a server is held when an edit adds it or changes its command. true: yes, in your own "
+    "file too, and after a restart. false: not in a file named with --config. Not set: in every file but your own, "
+    "until the next start. Read at the start only.",
+    "firstListSeconds": "Longest time that a client's first list waits for servers whose lists are not cached. auto: "
+    "chosen for the client.",
+    "callTool": "Which tools that call other tools by name exist. all: call_tool and call_read_only_tool. read-only: "
+    "call_read_only_tool only. off: neither.",
 }
 
 
