@@ -1,4 +1,4 @@
-"""The real command, run as a shell or a person runs it, with a home of its own."""
+"""The real command, run as from a shell, with a home folder of its own."""
 
 import json
 import os
@@ -13,13 +13,13 @@ import pytest
 from fork_server import ForkServer
 
 SERVERS = Path(__file__).parent / "servers"
-SECONDS = 120  # only a failure, on a machine however busy, takes that long
+SECONDS = 120  # reached only by a failure, even on a busy machine
 COMMAND = (sys.executable, "-m", "search_mcp")
 _NOT_INHERITED = {"NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "SEARCH_MCP_CONFIG", "PYTHONIOENCODING", "TERM"}
 
 
 def server(name: str, *args: str, **entry: Any) -> dict[str, Any]:
-    """The entry of one of the servers beside this file."""
+    """Return the entry of one of the servers in the folder `servers`."""
     return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py"), *args], **entry}
 
 
@@ -28,7 +28,7 @@ TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
 
 @dataclass(frozen=True)
 class Ended:
-    """How a run of the command ended."""
+    """The result of a run of the command."""
 
     code: int
     out: str
@@ -41,7 +41,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder to run in, which is also the home: so the processes of a run are known by their environment."""
+    """A folder to run in, which is the home as well, so that processes of a run are found by their environment."""
 
     folder: Path
     variables: dict[str, str]
@@ -70,7 +70,7 @@ class Place:
 
     @property
     def config(self) -> Path:
-        """Where the configuration is found without being named: in the user's own folder."""
+        """Path of the configuration in the user's own folder."""
         folder = {"darwin": self.folder / "Library" / "Application Support", "win32": self.folder / "AppData" / "Local"}
         return folder.get(sys.platform, Path(self.variables["XDG_CONFIG_HOME"])) / "search-mcp" / "mcp-servers.json"
 
@@ -80,13 +80,13 @@ class Place:
         self.config.write_text(json.dumps({"mcpServers": servers, "settings": settings}), encoding="utf-8")
 
     def processes(self) -> set[int]:
-        """The living processes of this place's runs, as far as the system tells."""
+        """Return the processes of this place's runs that are alive, on systems with /proc."""
         mark = f"HOME={self.folder}".encode()
         return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark in _environment(entry)}
 
 
 def log(place: Place, name: str) -> Path:
-    """The log file of a server, in the folder that this platform has for it."""
+    """Return the path of a server's log file on this platform."""
     script = "from search_mcp.folders import log_folder; print(log_folder())"
     folder = Path(place.run(command=(sys.executable, "-c", script)).out.strip())
     folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def _environment(process: Path) -> list[bytes]:
 def place(tmp_path: Path, fork_server: ForkServer | None) -> Place:
     inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
     folders = {name: str(tmp_path / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME")}
-    no_network = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")  # the same everywhere: none
+    no_network = dict.fromkeys(("HTTPS_PROXY", "https_proxy"), "http://127.0.0.1:9")  # no network, on every machine
     return Place(
         tmp_path, {**inherited, **folders, **no_network, "HOME": str(tmp_path), "PYTHONUTF8": "1"}, fork_server
     )
@@ -112,7 +112,7 @@ def place(tmp_path: Path, fork_server: ForkServer | None) -> Place:
 
 @pytest.fixture
 def configured(place: Place) -> Callable[..., Place]:
-    """A place whose configuration has these servers."""
+    """Return a function that makes a place with these servers."""
 
     def configure(**servers: dict[str, Any]) -> Place:
         place.configure(servers)
@@ -123,6 +123,6 @@ def configured(place: Place) -> Callable[..., Place]:
 
 @pytest.fixture
 def toolbox(place: Place) -> Place:
-    """A place with one good server, and one that has nothing to do with it and fails."""
+    """A place with a good server, and another one that fails."""
     place.configure({"toolbox": server("toolbox"), "dying": server("dying")})
     return place

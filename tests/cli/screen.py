@@ -1,4 +1,4 @@
-"""The command at a real terminal: what a person sees, keys pressed included."""
+"""The command at a real terminal: its screen, and keys."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Screen:
-    """One run of the command at a terminal so many columns wide."""
+    """One run of the command at a terminal of a given width."""
 
     def __init__(
         self, place: Place, *words: str, columns: int = 80, stdout: int | None = None, **variables: str
@@ -49,7 +49,7 @@ class Screen:
         self._deadline = time.monotonic() + SECONDS
 
     def wait_for(self, text: str) -> None:
-        """Read until a text was shown."""
+        """Read until a text is shown."""
         while text not in self.shown:
             assert self._read(), self.shown
 
@@ -57,7 +57,7 @@ class Screen:
         os.write(self._terminal, keys.encode())
 
     def end(self) -> int:
-        """Read to the end; return the exit code."""
+        """Read to the end; returns the exit code."""
         while self._read():
             pass
         os.close(self._terminal)
@@ -68,14 +68,14 @@ class Screen:
         assert ready, f"nothing more after {self.shown!r}"
         try:
             chunk = os.read(self._terminal, 65536)
-        except OSError:  # Linux, when the last process with the terminal is gone
+        except OSError:  # on Linux, after the last process with the terminal has ended
             chunk = b""
         self._seen += chunk
         return chunk != b""
 
     @property
     def shown(self) -> str:
-        """Everything shown so far, without colours and the like."""
+        """Return all output so far, without escape sequences."""
         return _SEQUENCE.sub("", self._seen.decode()).replace("\r\n", "\n")
 
     @property
@@ -84,7 +84,7 @@ class Screen:
 
     @property
     def lines(self) -> list[str]:
-        """What is left on the screen at the end: what was shown only for a while was erased."""
+        """Return the final content of the screen, without erased lines."""
         text = self._seen.decode().replace("\r\n", "\n").rpartition("\x1b[2K")[2]
         return _SEQUENCE.sub("", text).splitlines()
 
@@ -93,7 +93,7 @@ class Screen:
 
 
 def make_pipe(folder: Path) -> Path:
-    """A pipe that whoever reads it waits for."""
+    """Make a pipe whose reader waits for a writer."""
     path = folder / "pipe"
     os.mkfifo(path)
     return path

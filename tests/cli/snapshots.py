@@ -1,4 +1,4 @@
-"""Texts on the screen that are compared with files."""
+"""Comparison of screens with files."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`check --accept` at a terminal, and where nothing can be written; the rest of it is in `processes/test_trust.py`."""
+"""`check --accept` at a terminal, and with a read-only folder; other tests are in `processes/test_trust.py`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ PAY = Open(TOOLS, "pay", b'{"description":"Pay."}', b'{"description":"Pay, and s
 NEW = Open(TOOLS, "more.x", None, b'{"description":"New."}')
 
 
-def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
+def test_a_decision_that_cannot_be_recorded_is_not_reported_as_accepted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = TrustStore(tmp_path / "tools", patience_seconds=0)
@@ -45,12 +45,12 @@ def test_what_cannot_be_remembered_is_not_said_to_be_accepted(
         ("bank.more.x", Wanted(MORE, "x")),
     ],
 )
-def test_what_a_name_means(name: str, wanted: Wanted) -> None:
+def test_the_definitions_that_a_name_stands_for(name: str, wanted: Wanted) -> None:
     config = structs.altered(NOTHING, servers=(BANK, MORE))
     assert acceptance.wanted([name], config) == [wanted]
 
 
-def test_one_or_all_of_a_server_is_chosen() -> None:
+def test_one_difference_or_all_of_a_server() -> None:
     shown = {"bank": [PAY, NEW]}
     assert acceptance.chosen([Wanted(BANK)], shown) == shown
     assert acceptance.chosen([Wanted(BANK, "pay"), Wanted(BANK, "pay")], shown) == {"bank": [PAY]}
@@ -60,7 +60,7 @@ def test_one_or_all_of_a_server_is_chosen() -> None:
 
 
 class Asked(Terminal):
-    """A terminal with a person who answers."""
+    """A terminal with a person who answers questions."""
 
     is_interactive = True
 
@@ -86,11 +86,11 @@ def test_a_person_is_asked_unless_there_is_nothing_or_no_doubt(
     assert screen.questions in ([], ["Accept 1 difference of bank?"])
 
 
-def test_who_is_no_terminal_has_read_what_was_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_consent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     assert acceptance.confirmed({"bank": [PAY]}, Terminal(), is_sure=False)
 
 
-# What is shown
+# Differences on the screen
 
 DEFINITION = {
     "name": "pay",
@@ -138,13 +138,13 @@ def test_a_new_definition_is_shown_whole_but_for_very_long_texts() -> None:
     assert "+ The file." in lines
 
 
-def test_of_a_new_definition_only_what_says_something_is_shown() -> None:
+def test_members_that_nearly_every_definition_has_are_left_out_of_a_new_one() -> None:
     now = {"name": "drop", "description": "Drop all.", "inputSchema": {"type": "object", "properties": {}}}
     assert shown(None, now) == ["description", "+ Drop all."]
     assert shown({"name": "drop", "description": "Drop all."}, now)[-2:] == ["inputSchema.type", "+ object"]
 
 
-def test_a_definition_too_deep_to_be_taken_apart_is_shown_as_it_is() -> None:
+def test_a_definition_nested_too_deeply_to_decode_is_shown_unchanged() -> None:
     deep = b'{"a":' * 5000 + b"1" + b"}" * 5000
     lines = list(differences.lines(Open(TOOLS, "x", b"{}", deep)))
     assert lines[0] == ("", "definition")

@@ -1,4 +1,4 @@
-"""What a person types, and what a tool gets."""
+"""Conversion of arguments on the command line to arguments of a tool."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def no_stdin() -> str:
         ('text=["a"]', b'"[\\"a\\"]"'),
     ],
 )
-def test_a_word_becomes_what_the_schema_wants(word: str, value: bytes) -> None:
+def test_a_word_is_converted_by_the_schema(word: str, value: bytes) -> None:
     assert [bytes(raw) for raw in fit(read([word], no_stdin)[1], SCHEMA, USAGE).values()] == [value]
 
 
@@ -97,14 +97,14 @@ def test_words_that_cannot_be_read(words: list[str], complaint: str) -> None:
 
 
 @pytest.mark.parametrize(("words", "stdin"), [(["-"], '{"a": 1.50,\n"b": []}'), ([' {"a": 1.50,\n"b": []}'], "")])
-def test_one_object_holds_all(words: list[str], stdin: str) -> None:
+def test_all_arguments_in_one_object(words: list[str], stdin: str) -> None:
     given, over = read([*words, "b=1"], lambda: stdin)
     assert {key: bytes(raw) for key, raw in given.items()} == {"a": b"1.50", "b": b"[]"}
     assert [word.key for word in over] == ["b"]
 
 
 @pytest.mark.parametrize("text", ["[]", "", "{"])
-def test_what_is_no_object(text: str) -> None:
+def test_a_value_that_is_not_an_object(text: str) -> None:
     with pytest.raises(Misuse, match="stdin is n"):
         read(["-"], lambda: text)
 

@@ -1,4 +1,4 @@
-"""What is remembered from one command to the next: what needs no server, and what starts one."""
+"""Lists cached from one command to the next: commands that need no server, and commands that start one."""
 
 import os
 import time
@@ -13,7 +13,7 @@ DAY = 86_400
 
 
 class Counted:
-    """A copy of the toolbox that notes each of its starts; without its script it cannot be started any more."""
+    """A copy of the toolbox that counts its starts; deleting its script makes a start fail."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._starts, self.script = folder / f"{name}.starts", folder / f"{name}.py"
@@ -38,7 +38,7 @@ def counted(place: Place) -> Counted:
 @pytest.mark.parametrize(
     "words", [["list"], ["list", "box"], ["search", "echo"], ["describe", "box.echo"], ["tokens"], ["list", "--json"]]
 )
-def test_what_is_remembered_needs_no_server(place: Place, counted: Counted, words: list[str]) -> None:
+def test_cached_lists_need_no_server(place: Place, counted: Counted, words: list[str]) -> None:
     counted.script.unlink()
     ended = place.run(*words)
     assert (ended.code, ended.err) == (0, "")
@@ -55,7 +55,7 @@ def test_refresh_asks_again(place: Place, counted: Counted) -> None:
     assert "box.weigh" in place.run("list").out
 
 
-def test_check_believes_nothing_and_renews_all(place: Place, counted: Counted) -> None:
+def test_check_reads_no_cache_and_writes_it_anew(place: Place, counted: Counted) -> None:
     text = counted.script.read_text(encoding="utf-8")
     counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
     assert place.run("check").code == 0
@@ -63,7 +63,7 @@ def test_check_believes_nothing_and_renews_all(place: Place, counted: Counted) -
     assert "box.weigh" in place.run("list").out
 
 
-def test_how_old_it_is_is_said(place: Place, counted: Counted) -> None:
+def test_the_age_of_cached_lists_is_shown(place: Place, counted: Counted) -> None:
     two_days_ago = time.time() - 2 * DAY
     for record in Path(place.variables["XDG_CACHE_HOME"]).rglob("*.json"):
         os.utime(record, (two_days_ago, two_days_ago))
@@ -72,10 +72,10 @@ def test_how_old_it_is_is_said(place: Place, counted: Counted) -> None:
     assert round(place.run("list", "--json").json["ageSeconds"] / DAY) == 2
     ended = place.run("list", "--refresh", "--json")
     assert (ended.err, ended.json["ageSeconds"]) == ("", None)
-    assert place.run("list", "--json").json["ageSeconds"] < DAY  # what was found again is new
+    assert place.run("list", "--json").json["ageSeconds"] < DAY  # lists read again are new
 
 
-def test_a_name_that_is_not_remembered_starts_nothing(place: Place, counted: Counted) -> None:
+def test_a_name_that_is_not_cached_starts_nothing(place: Place, counted: Counted) -> None:
     text = counted.script.read_text(encoding="utf-8")
     counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
     ended = place.run("describe", "box.weigh")
@@ -83,7 +83,7 @@ def test_a_name_that_is_not_remembered_starts_nothing(place: Place, counted: Cou
     assert "box.weigh()" in place.run("describe", "box.weigh", "--refresh").out
 
 
-def test_servers_that_were_never_started_are_named_and_left_alone(place: Place, counted: Counted) -> None:
+def test_servers_that_were_never_started_are_reported_and_not_started(place: Place, counted: Counted) -> None:
     other = Counted(place.folder, "other")
     place.configure({"box": counted.entry, "new": other.entry})
     for words in (["list"], ["search", "echo"], ["describe", "box.echo"], ["tokens"]):
@@ -114,7 +114,7 @@ def test_a_server_that_failed_is_not_started_to_look_at_others(place: Place, cou
     assert "bad.echo" in place.run("list").out
 
 
-def test_what_a_client_learnt_is_listed(place: Place, counted: Counted) -> None:
+def test_lists_cached_by_a_client_are_shown(place: Place, counted: Counted) -> None:
     text = counted.script.read_text(encoding="utf-8")
     counted.script.write_text(text.replace('"measure": {}', '"weigh": {}'), encoding="utf-8")
     visit(
@@ -144,14 +144,14 @@ def test_call_starts_the_one_server_that_has_the_tool(place: Place) -> None:
     entries = {"one": {**one.entry, "prefix": ""}, "other": {**other.entry, "prefix": "", "rename": renamed}}
     place.configure(entries)
     place.run("call", "echo", "text=a")
-    assert (one.starts, other.starts) == (1, 1)  # nothing is known yet: any of them may have it
+    assert (one.starts, other.starts) == (1, 1)  # nothing is cached yet: any server may have the tool
     assert place.run("list").code == 0
     before = one.starts, other.starts
     assert place.run("call", "echo", "text=a").json == {"text": "a"}
     assert (one.starts, other.starts) == (before[0] + 1, before[1])
 
 
-def test_a_server_that_fails_is_not_taken_for_one_without_tools(toolbox: Place) -> None:
+def test_a_failed_server_is_distinguished_from_one_without_tools(toolbox: Place) -> None:
     for _ in range(2):
         ended = toolbox.run("list")
         assert ended.code == 0
@@ -159,7 +159,7 @@ def test_a_server_that_fails_is_not_taken_for_one_without_tools(toolbox: Place) 
         assert "toolbox.echo" in ended.out
 
 
-def test_nothing_can_be_remembered_in_a_folder_that_cannot_be_written(toolbox: Place) -> None:
+def test_a_decision_cannot_be_recorded_in_a_read_only_folder(toolbox: Place) -> None:
     (toolbox.folder / "file").write_text("")
     ended = toolbox.run("list", "toolbox", XDG_CACHE_HOME=str(toolbox.folder / "file"))
     assert (ended.code, ended.err) == (0, "")

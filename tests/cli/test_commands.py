@@ -1,4 +1,4 @@
-"""Every command as a script runs it: what is on stdout, what is on stderr, and the exit code."""
+"""Every command as a script runs it: stdout, stderr and exit code."""
 
 import base64
 import json
@@ -15,7 +15,7 @@ Configured = Callable[..., Place]
 
 
 def is_one_sentence(ended: Ended, code: int, *words: str) -> bool:
-    """Whether a run ended with one line on stderr that says these words, and with nothing on stdout."""
+    """Return whether a run ended with one line on stderr that holds these words, and nothing on stdout."""
     assert (ended.code, ended.out) == (code, ""), ended
     assert ended.err.startswith("error: "), ended.err
     assert ended.err.count("\n") == 1, ended.err
@@ -64,7 +64,7 @@ def test_misuse(toolbox: Place, words: list[str], complaint: list[str]) -> None:
     assert is_one_sentence(toolbox.run(*words), 2, *complaint)
 
 
-def test_a_broken_configuration(toolbox: Place) -> None:
+def test_an_invalid_configuration(toolbox: Place) -> None:
     path = toolbox.config
     path.write_text('{\n  "mcpServers": {"a": {"command": 3}}\n}')
     assert is_one_sentence(toolbox.run("check"), 2, f"{path}:2: ", '"command" must be a string')
@@ -80,7 +80,7 @@ def test_check_when_all_is_well(configured: Configured) -> None:
     place = configured(toolbox=server("toolbox"), time=TIME, off=server("dying", enabled=False))
     ended = place.run("check")
     assert (ended.code, ended.err) == (0, "")
-    headings, toolbox, time, off = ended.out.splitlines()[:4]  # below, it may be said that this machine is slow
+    headings, toolbox, time, off = ended.out.splitlines()[:4]  # a note about a slow start may follow
     assert headings.split() == ["Server", "State", "Protocol", "Start", "Tools"]
     assert toolbox.split()[:3] == ["toolbox", "ready", "2025-06-18"]
     assert toolbox.split()[4:] == ["s", "7"]
@@ -104,7 +104,7 @@ def test_check_when_a_server_fails(toolbox: Place) -> None:
     assert "'there-is-no-such-program' was not found" in ended.out
     assert 'did you mean "settings"?' in ended.out
     ended = toolbox.run("check", "dying")
-    assert "dying.py '***'" in ended.out  # the line to run by hand, without the secret
+    assert "dying.py '***'" in ended.out  # the command to run by hand, without the secret
     assert "s3cr3t" not in ended.out
     assert "toolbox" not in ended.out.splitlines()[1]
 
@@ -139,7 +139,7 @@ def test_the_log_of_a_command_shows_no_secret(configured: Configured, words: lis
     assert "s3cr3t" not in ended.err
 
 
-def test_what_only_configures_stays_readable(configured: Configured) -> None:
+def test_values_that_are_not_secret_stay_readable(configured: Configured) -> None:
     environment = {"PATH": "/usr/bin:/bin", "NODE_ENV": "production", "LOG_LEVEL": "error", "DEBUG": "true"}
     script = "import sys; sys.exit('error: no production database; is that true?')"
     gone = {"command": "there-is-no-such-program", "env": environment}
@@ -193,14 +193,14 @@ def test_check_judges_for_a_client(place: Place) -> None:
     assert "Names and lists\n  goose refuses names" in ended.out
 
 
-def test_check_knows_what_a_misspelt_program_is_called(configured: Configured) -> None:
+def test_check_suggests_the_name_of_a_misspelt_program(configured: Configured) -> None:
     ended = configured(shell={"command": "sh.exe"}).run("check", "--json")
     assert ended.code == 1
     assert "'sh.exe' was not found on PATH" in ended.json["servers"][0]["reason"]
     assert ended.json["servers"][0]["remedy"].startswith('write "command": "sh": there is /')
 
 
-def test_check_tells_what_a_server_that_never_answers_wrote(configured: Configured) -> None:
+def test_check_shows_the_output_of_a_server_that_never_answers(configured: Configured) -> None:
     script = "import sys; print('waiting for a key', file=sys.stderr, flush=True); sys.stdin.read()"
     slow = {"command": "${python}", "args": ["-c", script], "startTimeoutSeconds": 8}
     ended = configured(slow=slow).run("check", "--json")
@@ -225,14 +225,14 @@ def test_check_without_servers(configured: Configured) -> None:
 # list and search
 
 
-def test_list_of_one_server_leaves_the_others_alone(toolbox: Place) -> None:
+def test_list_of_one_server_starts_no_other(toolbox: Place) -> None:
     ended = toolbox.run("list", "toolbox")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines()[:2] == ["toolbox: 7 tools", "toolbox.echo     Can echo."]
     assert ended.out.splitlines()[8:] == ["", "7 tools of 1 server"]
 
 
-def test_list_says_what_is_missing(toolbox: Place) -> None:
+def test_list_reports_missing_servers(toolbox: Place) -> None:
     ended = toolbox.run("list", "--json", "--client", "cursor")
     assert ended.code == 0
     assert ended.json["tools"][0] == {"name": "toolbox__echo", "server": "toolbox", "description": "Can echo."}
@@ -269,8 +269,8 @@ def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configure
     assert "No tool" not in ended.err
 
 
-def test_servers_are_shown_and_none_is_started(toolbox: Place) -> None:
-    assert toolbox.run("list", "toolbox").code == 0  # from then on it is remembered
+def test_servers_starts_no_server(toolbox: Place) -> None:
+    assert toolbox.run("list", "toolbox").code == 0  # now its lists are cached
     ended = toolbox.run("servers")
     assert ended.code == 0
     _, first, second, _, summary = ended.out.splitlines()
@@ -307,14 +307,14 @@ def test_describe_for_a_program(configured: Configured) -> None:
     assert ended.err.startswith("error: Tool not found: time.get_curent_time; did you mean time.get_current_time")
 
 
-def test_describe_says_why_a_tool_cannot_be_there(toolbox: Place) -> None:
+def test_describe_reports_why_a_tool_is_missing(toolbox: Place) -> None:
     assert is_one_sentence(toolbox.run("describe", "dying.thing"), 1, "'dying' is not running", "no licence found")
 
 
 # call
 
 
-def test_call_converts_what_the_tool_wants_converted(toolbox: Place) -> None:
+def test_call_converts_arguments_by_the_schema(toolbox: Place) -> None:
     ended = toolbox.run("call", "toolbox.add", "a=2", "b=1.5", "up=true", "note=3", "raw:=[1.50]")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out == '{"a": 2, "b": 1.5, "up": true, "note": "3", "raw": [1.5]}\n'
@@ -326,13 +326,13 @@ def test_call_with_arguments_from_stdin(toolbox: Place) -> None:
 
 
 @pytest.mark.skipif(os.access("/", os.W_OK), reason="permissions do not bind this user")
-def test_what_could_not_be_saved_is_not_called(toolbox: Place) -> None:
+def test_the_tool_is_not_called_if_its_result_could_not_be_saved(toolbox: Place) -> None:
     (toolbox.folder / "locked").mkdir(mode=0o500)
     ended = toolbox.run("call", "toolbox.draw", "--output", "locked/dot.png")
     assert is_one_sentence(ended, 2, "locked/dot.png cannot be written", "choose a file in an existing folder")
 
 
-def test_call_prints_a_result_as_it_came(toolbox: Place) -> None:
+def test_call_prints_a_result_unchanged(toolbox: Place) -> None:
     assert toolbox.run("call", "toolbox.measure").out == '{\n  "celsius": 21.5\n}\n'
     ended = toolbox.run("call", "toolbox.measure", "--json")
     assert ended.out == '{"content": [], "structuredContent": {"celsius": 21.50}}\n'
@@ -390,7 +390,7 @@ def test_call_of_a_real_server(configured: Configured) -> None:
     assert "Nowhere" in ended.err
 
 
-# What must not get through
+# Hostile output and secrets
 
 
 @pytest.mark.parametrize(
@@ -406,7 +406,7 @@ def test_call_of_a_real_server(configured: Configured) -> None:
         ["call", "dirty.\x1b[31mwash"],
     ],
 )
-def test_nobody_writes_to_the_terminal_but_the_command(configured: Configured, words: list[str]) -> None:
+def test_servers_cannot_write_to_the_terminal(configured: Configured, words: list[str]) -> None:
     ended = configured(dirty=server("dirty"), dead=server("dirty", "dies")).run(*words)
     said = ended.out + ended.err
     assert said
@@ -434,7 +434,7 @@ def test_a_terminal_of_another_encoding(configured: Configured) -> None:
     assert "??" in ended.out
 
 
-def test_a_reader_who_has_seen_enough(configured: Configured) -> None:
+def test_a_reader_that_closes_the_pipe_early(configured: Configured) -> None:
     place = configured(toolbox=server("toolbox"))
     with subprocess.Popen(
         [*COMMAND, "list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=place.folder, env=place.variables

@@ -1,4 +1,4 @@
-"""What a shell gets when somebody presses the tab key."""
+"""Completion by a shell."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ def completed(place: Place, line: str) -> list[str]:
     ],
 )
 def test_names_are_completed(toolbox: Place, line: str, words: list[str]) -> None:
-    assert toolbox.run("list", "toolbox").code == 0  # from then on they are remembered
+    assert toolbox.run("list", "toolbox").code == 0  # now their lists are cached
     assert sorted(completed(toolbox, line)) == sorted(words)
 
 
@@ -47,11 +47,11 @@ def test_names_that_a_shell_would_run_are_not_offered(place: Place) -> None:
 
 def test_completion_starts_nothing(toolbox: Place) -> None:
     assert completed(toolbox, "search-mcp call toolbox.") == []
-    assert not list(toolbox.folder.rglob("*.json"))[1:]  # nothing but the configuration: no server was asked
+    assert not list(toolbox.folder.rglob("*.json"))[1:]  # only from the configuration: no server was started
 
 
 def types(place: Place, line: str) -> Ended:
-    """Let a bash run a line; it stays until that has ended, so that it is found to be the shell in use."""
+    """Run a line in a bash that stays until its end, so that the command detects bash as the shell in use."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return place.run(command=("bash", "-c", f"{line}; exit $?"), PATH=path)
 
@@ -64,7 +64,7 @@ def test_the_script_for_the_shell(place: Place) -> None:
 
 
 @BASH
-def test_what_is_installed_completes(place: Place) -> None:
+def test_the_installed_completion_works(place: Place) -> None:
     ended = types(place, "search-mcp --install-completion")
     assert (ended.code, ended.err) == (0, "")
     assert f"bash completion installed in {place.folder}" in ended.out

@@ -44,7 +44,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize("path", KEYS, ids=".".join)
-def test_the_schema_accepts_what_is_accepted(path: tuple[str, ...]) -> None:
+def test_the_schema_accepts_every_valid_file(path: tuple[str, ...]) -> None:
     validator = jsonschema_rs.validator_for(schema.of_file())
     for value in VALUES:
         file: dict[str, Any] = {"mcpServers": {"a": {"command": "x"}}}
@@ -59,7 +59,7 @@ def test_a_file_without_servers_is_refused() -> None:
     assert not jsonschema_rs.validator_for(schema.of_file()).is_valid({})
 
 
-def test_every_key_is_described_and_nothing_else() -> None:
+def test_exactly_the_keys_of_the_file_are_described() -> None:
     described = set()
     for definition in schema.of_file()["$defs"].values():
         for key, each in definition["properties"].items():
@@ -160,7 +160,7 @@ def test_validate_a_broken_file(place: Place) -> None:
 @pytest.mark.parametrize(
     ("text", "problem", "line"), [(None, "there is no such file", None), ('{"a"\n', "not valid JSON", 2)]
 )
-def test_validate_what_is_no_configuration_at_all(
+def test_validate_a_file_that_is_not_a_configuration(
     place: Place, text: str | None, problem: str, line: int | None
 ) -> None:
     if text is not None:

@@ -1,4 +1,4 @@
-"""A folder with a configuration of a stranger's, and programs that are shown in full before they are added."""
+"""A folder with a stranger's configuration, and commands that are shown in full before they are added."""
 
 import inspect
 import json
@@ -21,7 +21,7 @@ from search_mcp.config import location
 from search_mcp.wire.structs import altered
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
-"""A program that leaves a file when it is started."""
+"""A program that creates a file when it is started."""
 
 
 def evil(place: Place, **more: Any) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def write(path: Path, servers: dict[str, Any], **settings: Any) -> None:
 
 @pytest.fixture
 def theirs(place: Place) -> Path:
-    """The configuration of the folder that all commands run in; its author would like it to be run."""
+    """A hostile configuration in the folder in which all commands run."""
     path = place.folder / "config" / "mcp-servers.json"
     write(path, {"evil": evil(place)}, confirmCommands=False)
     return path
@@ -83,7 +83,7 @@ def test_a_copy_of_the_shipped_example_is_skipped_without_a_notice(place: Place,
 
 
 @pytest.mark.parametrize("words", [["list"], ["check"], ["servers"], ["serve"]], ids=" ".join)
-def test_it_is_not_used_for_want_of_another(place: Place, theirs: Path, words: list[str]) -> None:
+def test_it_is_not_used_even_without_another(place: Place, theirs: Path, words: list[str]) -> None:
     ended = place.run(*words)
     assert ended.code == 2
     assert "config trust" in ended.err
@@ -121,7 +121,7 @@ def test_no_command_writes_into_it_or_registers_it(
         assert entry["args"][-2:] == ["--config", str(place.config)]
 
 
-def test_an_edit_of_it_that_is_named_does_not_trust_it(place: Place, theirs: Path) -> None:
+def test_an_edit_with_config_does_not_trust_the_file(place: Place, theirs: Path) -> None:
     assert place.run("add", "mine", "--config", str(theirs), "--", "x").code == 0
     assert place.run("config", "path").out == f"{place.config}\n"
     place.configure({})
@@ -140,7 +140,7 @@ def states(place: Place, *words: str) -> dict[str, str]:
     return {each["name"]: each["state"] for each in ended.json["servers"]}
 
 
-def test_trust_shows_every_program_and_a_dry_run_shows_it_only(place: Place, theirs: Path) -> None:
+def test_trust_shows_every_command_and_a_dry_run_changes_nothing(place: Place, theirs: Path) -> None:
     place.configure({})
     for words, is_trusted in ((["--dry-run"], False), ([], True)):
         ended = place.run("config", "trust", *words)
@@ -164,7 +164,7 @@ def test_trust_for_scripts(place: Place, theirs: Path) -> None:
     assert (ended.json["trusted"], ended.json["config"], "s3cret" in ended.out) == (False, str(theirs), False)
 
 
-def test_the_record_is_private_and_holds_no_program(place: Place, theirs: Path) -> None:
+def test_the_record_is_private_and_holds_no_command(place: Place, theirs: Path) -> None:
     write(theirs, {"evil": {"command": "x", "env": {"TOKEN": "s3cret"}}})
     assert place.run("config", "trust").code == 0
     (record,) = records(place)
@@ -189,9 +189,7 @@ CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: next(iter(change)))
-def test_a_program_that_changes_is_held_and_the_others_are_not(
-    place: Place, theirs: Path, change: dict[str, Any]
-) -> None:
+def test_only_the_server_with_a_changed_command_is_held(place: Place, theirs: Path, change: dict[str, Any]) -> None:
     entry = {"command": "x", "args": ["a"], "env": {"A": "b", "B": "c"}}
     write(theirs, {"one": entry, "two": {"command": "y"}})
     assert place.run("config", "trust").code == 0
@@ -202,14 +200,14 @@ def test_a_program_that_changes_is_held_and_the_others_are_not(
     assert states(place)["one"] != "held"
 
 
-def test_what_runs_nothing_else_may_change(place: Place, theirs: Path) -> None:
+def test_settings_that_run_nothing_may_change(place: Place, theirs: Path) -> None:
     entry = {"command": "x", "env": {"A": "b", "B": "c"}}
     write(theirs, {"one": entry})
     assert place.run("config", "trust").code == 0
     reordered = {"env": {"B": "c", "A": "b"}, "command": "x"}
     write(theirs, {"one": {**reordered, "tools": ["*"], "tags": ["t"], "startup": "lazy"}}, listing="full")
     assert "held" not in states(place).values()
-    write(theirs, {"one": entry}, inheritEnv=True)  # for all servers: this decides what each is given
+    write(theirs, {"one": entry}, inheritEnv=True)  # for all servers: it decides the environment of each
     assert states(place) == {"one": "held"}
 
 
@@ -220,7 +218,7 @@ def test_two_programs_that_change_their_names_are_held(place: Place, theirs: Pat
     assert states(place) == {"one": "held", "two": "held"}
 
 
-def test_a_held_program_is_started_by_no_command_until_it_is_accepted(place: Place, theirs: Path) -> None:
+def test_no_command_starts_a_held_server_before_it_is_accepted(place: Place, theirs: Path) -> None:
     write(theirs, {"toolbox": server("toolbox")})
     assert place.run("config", "trust").code == 0
     write(theirs, {"toolbox": server("toolbox"), "evil": evil(place)})
@@ -246,7 +244,7 @@ def test_a_held_program_is_started_by_no_command_until_it_is_accepted(place: Pla
     assert states(place)["evil"] == "unknown"
 
 
-def test_distrust_takes_it_back_and_says_no_more_of_it(place: Place, theirs: Path) -> None:
+def test_distrust_ends_trust_and_the_notice(place: Place, theirs: Path) -> None:
     place.configure({})
     assert place.run("config", "trust").code == 0
     assert used(place) == str(theirs)
@@ -261,7 +259,7 @@ DAMAGES = [b"", b"{", b"[]", b'{"version":2}', b"\xff\xfe", b'{"version":1,"path
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_record_that_is_damaged_counts_as_none(place: Place, theirs: Path, damage: bytes) -> None:
+def test_a_damaged_record_is_ignored(place: Place, theirs: Path, damage: bytes) -> None:
     place.configure({})
     assert place.run("config", "trust").code == 0
     (record,) = records(place)
@@ -273,7 +271,7 @@ def test_a_record_that_is_damaged_counts_as_none(place: Place, theirs: Path, dam
     assert used(place) == str(theirs)
 
 
-def test_a_record_of_another_file_counts_as_none(place: Place, theirs: Path) -> None:
+def test_a_record_of_another_file_is_ignored(place: Place, theirs: Path) -> None:
     other = place.folder / "other" / "config" / "mcp-servers.json"
     write(other, {"evil": evil(place)})
     assert place.run("config", "trust", str(other.parents[1])).code == 0
@@ -286,7 +284,7 @@ def test_a_record_of_another_file_counts_as_none(place: Place, theirs: Path) -> 
     assert theirs.exists()
 
 
-def test_a_folder_that_was_moved_is_another_one(place: Place, theirs: Path) -> None:
+def test_a_moved_folder_is_not_trusted(place: Place, theirs: Path) -> None:
     assert place.run("config", "trust").code == 0
     moved = place.folder / "moved"
     moved.mkdir()
@@ -297,8 +295,8 @@ def test_a_folder_that_was_moved_is_another_one(place: Place, theirs: Path) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_folder_cannot_borrow_the_trust_in_another_one(place: Place, theirs: Path, is_folder: bool) -> None:
-    """Relative programs of the trusted file would be those of the folder with the link."""
+def test_a_folder_cannot_use_the_trust_in_another_one(place: Place, theirs: Path, is_folder: bool) -> None:
+    """Relative paths in the trusted file would be resolved in the folder with the link."""
     place.configure({})
     assert place.run("config", "trust").code == 0
     linked = replace(place, folder=place.folder / "linked")
@@ -313,7 +311,7 @@ def test_a_folder_cannot_borrow_the_trust_in_another_one(place: Place, theirs: P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
-def test_trust_in_a_link_is_trust_in_the_file_that_it_leads_to(place: Place, theirs: Path) -> None:
+def test_trust_in_a_link_is_trust_in_its_target(place: Place, theirs: Path) -> None:
     link = place.folder / "link.json"
     link.symlink_to(theirs)
     done = place.run("config", "trust", str(link), "--json")
@@ -334,7 +332,7 @@ def test_a_path_need_not_be_unicode(place: Place, theirs: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be deleted")
 @pytest.mark.parametrize("words", [["list"], ["check"], ["config", "path"], ["config", "validate"], ["serve"]])
-def test_a_current_folder_that_was_deleted_holds_no_file(place: Place, words: list[str]) -> None:
+def test_a_deleted_current_folder_holds_no_file(place: Place, words: list[str]) -> None:
     place.configure({})
     gone = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
     done = place.run(*words, command=("sh", "-c", gone, "sh", sys.executable, "-P", "-m", "search_mcp"))
@@ -359,7 +357,7 @@ def test_a_configuration_that_is_a_pipe_or_without_end_is_refused_at_once(place:
     assert "it is larger than 16 MiB" in place.run("config", "trust", str(tmp_path / "large")).err
 
 
-def test_what_cannot_be_remembered_is_said(place: Place, theirs: Path) -> None:
+def test_an_error_of_recording_is_reported(place: Place, theirs: Path) -> None:
     state = Path(place.variables["XDG_STATE_HOME"])
     state.touch()
     ended = place.run("config", "trust")
@@ -370,7 +368,7 @@ def test_what_cannot_be_remembered_is_said(place: Place, theirs: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["nowhere", "nowhere/mcp-servers.json"])
-def test_there_is_nothing_to_trust(place: Place, path: str) -> None:
+def test_trust_without_a_file(place: Place, path: str) -> None:
     ended = place.run("config", "trust", path)
     assert (ended.code, ended.out) == (2, "")
     assert "cannot be read" in ended.err
@@ -404,7 +402,7 @@ def test_a_command_is_shown_whole_and_can_be_read_at_80_columns() -> None:
         ({"command": "x", "inheritEnv": ["A", "B"]}, ["x", "inherits: A B"]),
     ],
 )  # fmt: skip
-def test_nothing_in_a_command_is_hidden_but_secrets(entry: dict[str, Any], lines: list[str]) -> None:
+def test_only_secrets_in_a_command_are_hidden(entry: dict[str, Any], lines: list[str]) -> None:
     assert [*command_lines.full(entry, 76)] == lines
 
 
@@ -427,7 +425,7 @@ def test_commands_are_shown_before_they_are_added(place: Place) -> None:
 # Our own entries
 
 
-def test_our_entry_imports_nothing_from_the_folder_it_is_started_in(place: Place) -> None:
+def test_our_entry_imports_nothing_from_the_current_folder(place: Place) -> None:
     cursor = place.folder / ".cursor" / "mcp.json"
     old = {"command": sys.executable, "args": ["-m", "search_mcp", "--client", "cursor"]}
     write(cursor, {"search-mcp": old})
@@ -448,7 +446,7 @@ def test_our_entry_imports_nothing_from_the_folder_it_is_started_in(place: Place
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-def test_no_backup_of_a_client_outlives_uninstall_and_none_is_readable_for_others(place: Place) -> None:
+def test_uninstall_removes_all_backups_of_a_client_and_none_is_readable_for_others(place: Place) -> None:
     cursor = place.folder / ".cursor" / "mcp.json"
     write(cursor, {"a": {"command": "x", "env": {"TOKEN": "s3cret"}}})
     cursor.chmod(0o644)
@@ -476,7 +474,7 @@ class Asked(Terminal):
 
 
 @pytest.mark.parametrize(("answer", "is_sure"), [(True, False), (False, False), (False, True)])
-def test_a_person_is_asked_before_a_program_is_accepted(theirs: Path, answer: bool, is_sure: bool) -> None:
+def test_a_person_is_asked_before_a_command_is_accepted(theirs: Path, answer: bool, is_sure: bool) -> None:
     screen = Asked(answer)
     options = Options(screen=screen, config=str(theirs))
     loaded, _ = location.load(str(theirs), {})
@@ -494,7 +492,7 @@ def test_a_person_is_asked_before_a_file_is_trusted(theirs: Path, answer: bool) 
     assert location.approvals().read(theirs).folder == ("trusted" if answer else "undecided")
 
 
-def test_a_file_that_is_trusted_already_is_asked_about_only_for_what_is_new(
+def test_a_trusted_file_is_asked_about_again_only_if_it_has_new_commands(
     theirs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trust = inspect.unwrap(configuring.trust)
@@ -509,13 +507,13 @@ def test_a_file_that_is_trusted_already_is_asked_about_only_for_what_is_new(
     assert location.approvals().read(theirs).folder == "trusted"
 
 
-def test_a_file_that_is_not_there_cannot_be_distrusted(place: Place) -> None:
+def test_a_missing_file_cannot_be_distrusted(place: Place) -> None:
     ended = place.run("config", "distrust")
     assert ended.code == 1
     assert "does not exist and was never trusted; name the project's folder" in ended.err
 
 
-def test_a_program_that_is_refused_is_not_started(place: Place, theirs: Path) -> None:
+def test_a_refused_command_is_not_started(place: Place, theirs: Path) -> None:
     loaded, _ = location.load(str(theirs), {})
     location.approvals().note_held(theirs, loaded.servers)
     options = Options(screen=Asked(answer=False), config=str(theirs))
@@ -539,7 +537,7 @@ def test_names_are_escaped_where_consent_is_asked_for(
     assert told == (f"{shown}: its command is accepted." if answer else "Nothing was accepted.")
 
 
-def test_a_program_that_is_switched_on_or_becomes_another_is_shown(place: Place) -> None:
+def test_a_command_that_is_enabled_or_changed_is_shown(place: Place) -> None:
     entry = {"command": "npx", "args": ["-y", "pkg"]}
     place.configure({"old": {**entry, "disabled": True}, "far": {"url": "https://x/mcp"}})
     write(place.folder / ".mcp.json", {"new": entry})
@@ -552,7 +550,7 @@ def test_a_program_that_is_switched_on_or_becomes_another_is_shown(place: Place)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="quotes of POSIX")
-def test_remedies_can_be_copied_whatever_a_name_holds(place: Place) -> None:
+def test_remedies_can_be_copied_with_any_name(place: Place) -> None:
     path = place.folder / "$(touch x)" / "c.json"
     write(path, {"$(id)": {"url": "https://x"}})
     ended = place.run("config", "validate", "--config", str(path))

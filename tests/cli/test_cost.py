@@ -1,4 +1,4 @@
-"""`tokens`: what is counted, how, and what is drawn."""
+"""`tokens`: counts, estimates and charts."""
 
 import gzip
 import json
@@ -13,11 +13,11 @@ from search_mcp.cli.tokenizer import estimate
 
 RECORDED = Path(__file__).parents[2] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOKENS = 121_095
-"""Of the definitions written as below, counted with o200k_base (npm gpt-tokenizer 3)."""
+"""Tokens of the definitions below, counted with o200k_base (npm gpt-tokenizer 3)."""
 
 
 def without(module: str) -> tuple[str, ...]:
-    """The command where a library is not installed."""
+    """Return the command without a library installed."""
     script = (
         f"import sys; sys.modules[{module!r}] = None; from search_mcp.cli import main; sys.exit(main(sys.argv[1:]))"
     )
@@ -31,7 +31,7 @@ def box(place: Place) -> Place:
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="a source distribution has no recorded catalogue")
-def test_the_estimate_is_near_what_is_counted() -> None:
+def test_the_estimate_is_close_to_the_count() -> None:
     tools = map(json.loads, gzip.decompress(RECORDED.read_bytes()).splitlines())
     counted = sum(
         estimate(
@@ -66,7 +66,7 @@ def test_the_estimate_of_a_few_words(text: str, tokens: int) -> None:
     assert estimate(text) == tokens
 
 
-def test_the_parts_make_the_whole(box: Place) -> None:
+def test_the_parts_add_up_to_the_total(box: Place) -> None:
     told = box.run("tokens", "--json").json
     modes = ("full", "light", "search")
     for mode in modes:
@@ -75,7 +75,7 @@ def test_the_parts_make_the_whole(box: Place) -> None:
     by_name = {each["name"]: each for each in told["servers"]}
     assert by_name["toolbox"]["tools"] == 7
     assert by_name["toolbox"]["full"] > by_name["toolbox"]["light"] > by_name["toolbox"]["search"] == 0
-    assert by_name["pinned"]["search"] > 0  # what is pinned is listed in every mode, and in full
+    assert by_name["pinned"]["search"] > 0  # pinned tools are listed in full in every mode
     assert told["directly"] == sum(each["full"] for each in told["servers"])
 
 
@@ -99,15 +99,15 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
         (None, "tiktoken could not fetch the encoding"),
     ],
 )
-def test_where_nothing_can_count_it_is_estimated(box: Place, command: tuple[str, ...] | None, why: str) -> None:
+def test_without_a_tokenizer_tokens_are_estimated(box: Place, command: tuple[str, ...] | None, why: str) -> None:
     ended = box.run("tokens", **({"command": command} if command else {}))  # type: ignore[arg-type]
     assert (ended.code, ended.err) == (0, "")
     assert "Estimated" in ended.out
     assert re.search(why, ended.out)
 
 
-def test_where_a_tokenizer_is_installed_it_counts(box: Place) -> None:
-    # Stands in for tiktoken with its encoding, which is not to be had without a network.
+def test_an_installed_tokenizer_counts(box: Place) -> None:
+    # Replaces tiktoken with its encoding, which needs a network.
     stand_in = "def get_encoding(name):\n    return type('E', (), {'encode_ordinary': staticmethod(str.split)})\n"
     (box.folder / "tiktoken.py").write_text(stand_in)
     ended = box.run("tokens", "--json", PYTHONPATH=str(box.folder))

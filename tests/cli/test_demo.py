@@ -12,7 +12,7 @@ def steps(out: str) -> list[str]:
 
 
 def test_the_demo_with_python_alone(place: Place) -> None:
-    # In a folder that is no git repository, and without a single program on the PATH.
+    # In a folder without a git repository, and with an empty PATH.
     ended = place.run("demo", PATH=str(place.folder))
     assert ended.code == 0, ended
     assert steps(ended.out) == STEPS
@@ -33,7 +33,7 @@ def test_the_demo_of_other_servers_calls_none_of_their_tools(place: Place) -> No
     assert "tools/call  list_servers" in ended.out
 
 
-def test_a_demo_that_has_nothing_to_show(place: Place) -> None:
+def test_a_demo_without_tools(place: Place) -> None:
     place.configure({"dying": server("dying")})
     ended = place.run("demo", "--config", str(place.config))
     assert ended.code == 1
@@ -41,7 +41,7 @@ def test_a_demo_that_has_nothing_to_show(place: Place) -> None:
     assert ended.err.startswith("error: the demo failed: no server has any tools (dying is ")
 
 
-def test_the_demo_says_what_is_not_installed(place: Place) -> None:
+def test_the_demo_reports_missing_packages(place: Place) -> None:
     script = "import sys; sys.modules['mcp'] = None; from search_mcp.cli import main; sys.exit(main(['demo']))"
     ended = place.run(command=(sys.executable, "-c", script))
     assert (ended.code, ended.out) == (2, "")
@@ -49,7 +49,7 @@ def test_the_demo_says_what_is_not_installed(place: Place) -> None:
     assert ended.err.startswith(f"error: the demo needs the official Python SDK 2.x; {remedy}")
 
 
-def test_the_demo_shows_the_server_s_log_if_asked_to(place: Place) -> None:
+def test_the_demo_shows_the_log_with_debug(place: Place) -> None:
     place.configure({})
     ended = place.run("demo", "--debug", "--config", str(place.config), command=COMMAND)
     assert ended.code == 1

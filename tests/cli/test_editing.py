@@ -1,4 +1,4 @@
-"""`add`, `remove`, `enable`, `disable`: the file as a person keeps it, and a search-mcp that runs meanwhile."""
+"""`add`, `remove`, `enable`, `disable`: edits of a person's file, also while search-mcp runs."""
 
 import json
 import subprocess
@@ -69,7 +69,7 @@ EDITS = [
     (["add", "files", "--", "npx", "-y", "pkg"], "", ""),
     (["add", "--json", '{"again": {"command": "npx", "args": ["-y", "pkg"]}}'], "", ""),
     (
-        ["add", "again", "--", "npx", "-y", "pkg"],  # that of another name is the same, but this name was asked for
+        ["add", "again", "--", "npx", "-y", "pkg"],  # a server of another name is the same, but this name was requested
         "    },\n  },",
         ('    },\n    "again": {\n      "command": "npx",\n      "args": ["-y", "pkg"]\n    },\n  },'),
     ),
@@ -112,7 +112,7 @@ LAYOUTS = [
 
 
 @pytest.mark.parametrize("entry", LAYOUTS)
-def test_what_is_disabled_and_enabled_again_is_as_it_was(place: Place, config: Path, entry: str) -> None:
+def test_disable_and_enable_restore_the_file(place: Place, config: Path, entry: str) -> None:
     text = OURS.replace('{"command": "npx", "args": ["-y", "pkg"]}', entry)
     config.write_bytes(text.encode())
     for words in (["files"], ["files", "git"]):
@@ -125,7 +125,7 @@ def test_what_is_disabled_and_enabled_again_is_as_it_was(place: Place, config: P
 
 
 SWITCHED_OFF_BY_HAND = [
-    '{"command": "x", "enabled": false}',  # and nothing remembered of the time before
+    '{"command": "x", "enabled": false}',  # and without a backup
     '{"command": "x", "args": ["new"], "enabled": false}',
     '{"command": "x", /* until May */ "enabled": false}',
     '{\n"command": "x",\n"enabled": false // until May\n}',
@@ -133,17 +133,17 @@ SWITCHED_OFF_BY_HAND = [
 
 
 @pytest.mark.parametrize("entry", SWITCHED_OFF_BY_HAND)
-def test_nothing_is_taken_out_that_a_person_wrote(place: Place, config: Path, entry: str) -> None:
+def test_enable_removes_no_key_that_a_person_wrote(place: Place, config: Path, entry: str) -> None:
     if entry != SWITCHED_OFF_BY_HAND[0]:
         config.write_text('{"mcpServers": {"a": {"command": "x"}}}')
-        assert place.run("disable", "a").code == 0  # so there is a version without the switch
+        assert place.run("disable", "a").code == 0  # so that there is a version without the key
     text = f'{{"mcpServers": {{"a": {entry}}}}}'
     config.write_text(text)
     assert place.run("enable", "a").code == 0
     assert config.read_text() == text.replace("false", "true")
 
 
-def test_what_is_there_and_off_is_switched_on(place: Place, config: Path) -> None:
+def test_an_existing_disabled_server_is_enabled(place: Place, config: Path) -> None:
     ended = place.run("add", "git", "--", "uvx")
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == "warning: git: it was in the config file but disabled; it is now enabled\n"
@@ -167,7 +167,7 @@ def test_without_a_configuration_the_users_own_is_begun(place: Place) -> None:
     assert json.loads(other.read_text()) == {"mcpServers": {"two": {"command": "x"}}}
 
 
-def test_from_stdin_with_what_is_to_be_known(place: Place, config: Path) -> None:
+def test_from_stdin_with_notes(place: Place, config: Path) -> None:
     ended = place.run("add", "--json", "-", stdin='"a": {"url": "wss://x"}, "b": {"command": "x", "args": ["${A_B}"]}')
     assert (ended.code, ended.out) == (
         0,
@@ -248,7 +248,7 @@ def test_a_file_in_the_current_folder_is_neither_read_nor_changed(place: Place) 
     assert "enabled" in theirs.read_text()
 
 
-def test_what_is_edited_in_the_checkout_is_the_users_own_file(place: Place) -> None:
+def test_commands_in_the_checkout_edit_the_users_own_file(place: Place) -> None:
     shipped = Path(__file__).parents[2] / "config" / "mcp-servers.json"
     before = shipped.read_bytes()
     checkout = replace(place, folder=shipped.parents[1])
@@ -303,13 +303,13 @@ def test_misuse(place: Place, config: Path, words: list[str], complaint: list[st
     assert config.read_bytes().decode() == OURS
 
 
-def test_a_broken_configuration_is_not_touched(place: Place, config: Path) -> None:
+def test_an_invalid_configuration_is_not_changed(place: Place, config: Path) -> None:
     config.write_text('{"mcpServers": {\n"a": {}')
     assert is_one_sentence(place.run("add", "b", "--", "x"), 2, f"{config}:2: not valid JSON")
     assert config.read_text() == '{"mcpServers": {\n"a": {}'
 
 
-def test_a_configuration_with_another_fault_can_be_mended(place: Place, config: Path) -> None:
+def test_a_configuration_with_another_fault_can_be_edited(place: Place, config: Path) -> None:
     config.write_text('{"mcpServers": {"a": {"command": 3}, "b": {"command": "x"}}}')
     ended = place.run("disable", "b")
     assert ended.code == 0
@@ -317,7 +317,7 @@ def test_a_configuration_with_another_fault_can_be_mended(place: Place, config: 
     assert place.run("remove", "a").err == ""
 
 
-def test_a_running_search_mcp_picks_it_up(place: Place) -> None:
+def test_a_running_search_mcp_notices_the_edit(place: Place) -> None:
     path = place.folder / "mcp-servers.json"
     path.write_text('{"mcpServers": {}}')
     with Run(place.folder, path, {"XDG_STATE_HOME": place.variables["XDG_STATE_HOME"]}) as run:
@@ -341,12 +341,12 @@ def test_a_running_search_mcp_picks_it_up(place: Place) -> None:
 
 
 def waits_for(run: Run, echoes: list[str]) -> None:
-    """Do as a client does that is told of a change: ask for the list again, until it is this one."""
+    """Ask for the list after each change, like a client, until it is the expected one."""
     while [tool["name"] for tool in run.asks("tools/list")["tools"] if tool["name"].endswith(".echo")] != echoes:
         assert run.next()["method"] == "notifications/tools/list_changed"
 
 
-# Several commands at the same moment
+# Several commands at the same time
 
 PATIENT_AND_SAYS_WHEN_IT_ASKS = f"""
 import os, sys
@@ -363,7 +363,7 @@ sys.addaudithook(listen)
 
 
 def test_commands_edit_one_after_the_other(place: Place, config: Path) -> None:
-    """All are there before the first of them may read the file, or write it."""
+    """Every command has started before the first one may read or write the file."""
     (place.folder / "sitecustomize.py").write_text(PATIENT_AND_SAYS_WHEN_IT_ASKS)
     environment = {**place.variables, "PYTHONPATH": str(place.folder)}
     edits = [["add", "one", "--", "x"], ["disable", "files"], ["remove", "git"]]
@@ -389,9 +389,7 @@ def test_commands_edit_one_after_the_other(place: Place, config: Path) -> None:
     }
 
 
-def test_an_edit_that_never_ends_keeps_no_other_waiting_for_ever(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_wait_for_another_edit_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own_file, "PATIENCE_SECONDS", 0.0)
     with in_turn(), pytest.raises(Problem, match="another search-mcp is editing the config file; wait"), in_turn():
         pass

@@ -1,4 +1,4 @@
-"""What clients make of slow servers, long names and many tools."""
+"""Remarks on slow servers, long names and many tools."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def remarks(catalog: Catalog, client: Profile, **settings: int) -> list[Remark]:
         ("claude-code", 500, []),
     ],
 )
-def test_how_many_tools_a_client_takes(client: str, tools: int, told: list[str]) -> None:
+def test_the_maximum_number_of_tools_of_a_client(client: str, tools: int, told: list[str]) -> None:
     found = remarks(catalog(*map(str, range(tools))), BY_NAME[client])
     assert [remark.text.partition(";")[0] for remark in found] == told
     assert all(remark.is_fatal for remark in found)
@@ -62,7 +62,7 @@ def test_a_slow_start(seconds: float, slow: float | None) -> None:
     assert of_start(status(seconds)) == slow
 
 
-def test_a_server_that_is_not_ready_keeps_nobody_waiting() -> None:
+def test_a_server_that_is_not_ready_delays_no_other() -> None:
     assert of_start(Status("box", State.FAILED, "gone")) is None
 
 
@@ -77,6 +77,6 @@ def test_a_server_that_is_not_ready_keeps_nobody_waiting() -> None:
         ("box", "_", False),
     ],
 )
-def test_names_that_nobody_can_read(name: str, prefix: str | None, is_unreadable: bool) -> None:
+def test_names_without_readable_characters(name: str, prefix: str | None, is_unreadable: bool) -> None:
     remark = of_prefix(ServerConfig(name=name, command="x", prefix=prefix))
     assert (remark is not None and 'give it a "prefix" of letters' in remark) == is_unreadable

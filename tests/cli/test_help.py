@@ -1,4 +1,4 @@
-"""The help of every command, exactly as it is printed, with whatever release of typer is installed.
+"""The help of every command, exactly as it is printed, with any release of typer.
 
 After an intended change: `UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_help.py`, then read the difference.
 """

@@ -1,4 +1,4 @@
-"""Remedies name the installer that was used."""
+"""Remedies for each kind of installation."""
 
 import sys
 
@@ -31,7 +31,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("prefix", "command"), COMMANDS)
-def test_the_installer_that_was_used_is_named(prefix: str, command: str) -> None:
+def test_the_remedy_names_the_installer_in_use(prefix: str, command: str) -> None:
     assert installer.command("demo", PACKAGES, prefix, "/a/python") == command
 
 

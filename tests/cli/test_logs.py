@@ -1,4 +1,4 @@
-"""What servers wrote to their stderr: the last of it, and what they write on."""
+"""The last lines of stderr logs, and new lines."""
 
 import json
 import signal
@@ -22,7 +22,7 @@ def texts(lines: list[Line]) -> list[str]:
 
 
 def merged(folder: Path, count: int, logs: dict[str, str]) -> list[str]:
-    """What is shown of the logs of several servers."""
+    """Return the lines shown of the logs of several servers."""
     for name, text in logs.items():
         (folder / f"{name}.log").write_text(text)
     shown: list[str] = []
@@ -56,7 +56,7 @@ def test_a_line_without_a_time_stays_behind_the_line_before_it(tmp_path: Path) -
     assert merged(tmp_path, 0, logs) == []
 
 
-def test_the_last_lines_come_of_the_older_file_too(tmp_path: Path) -> None:
+def test_the_last_lines_include_the_older_file(tmp_path: Path) -> None:
     (tmp_path / "box.old.log").write_text("1\n2\n3\n")
     (tmp_path / "box.log").write_text("4\r\n5\nunfini")
     box = LogFile(BOX, tmp_path)
@@ -64,7 +64,7 @@ def test_the_last_lines_come_of_the_older_file_too(tmp_path: Path) -> None:
     assert texts(box.rest()) == ["unfini"]
 
 
-def test_what_is_written_on(tmp_path: Path) -> None:
+def test_new_lines_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     box = LogFile(BOX, tmp_path)
     assert texts(box.last_lines(5)) == []
@@ -88,7 +88,7 @@ def test_nothing_is_lost_when_the_file_is_replaced(tmp_path: Path) -> None:
     assert texts(box.new_lines()) == ["two", "three", "four", "five"]
 
 
-def test_a_file_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
+def test_a_deleted_file_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     path.write_text("one\n")
     box = LogFile(BOX, tmp_path)
@@ -116,7 +116,7 @@ def test_of_all_servers_and_of_one(toolbox: Place) -> None:
     assert lines == [{"server": "dying", "time": "2026-11-22T18:56:09Z", "line": "no licence"}]
 
 
-def test_where_there_are_none(toolbox: Place) -> None:
+def test_logs_without_files(toolbox: Place) -> None:
     ended = toolbox.run("logs")
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith("error: there are no logs yet in ")
@@ -145,7 +145,7 @@ def test_following_into_a_pipe_ends_with_sigint(toolbox: Place, words: list[str]
 
 
 @pytest.mark.parametrize("words", [["logs"], ["logs", "toolbox"], ["logs", "--json"]])
-def test_they_neither_write_to_the_terminal_nor_tell_secrets(configured: Configured, words: list[str]) -> None:
+def test_texts_are_cleaned_and_secrets_hidden(configured: Configured, words: list[str]) -> None:
     place = configured(toolbox=server("toolbox", env={"KEY": "s3cr3t"}))
     log(place, "toolbox").write_bytes(b"\x1b[31mred s3cr3t\x1b]0;title\x07 10%\r20%\xff \xe2\x80\xae\n")
     said = place.run(*words).out

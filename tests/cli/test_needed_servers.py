@@ -1,4 +1,4 @@
-"""Which servers a command starts."""
+"""The servers that a command starts."""
 
 from typing import Any
 
@@ -25,23 +25,23 @@ def enabled(config: Config) -> list[str]:
         (["git__log"], ["git", "bare"]),
         (["git_log"], ["git", "bare"]),
         (["git-log", "fs.read"], ["git", "files", "bare"]),
-        (["files.read"], ["git", "git.extra", "files", "bare"]),  # its prefix is another
+        (["files.read"], ["git", "git.extra", "files", "bare"]),  # it has another prefix
         (["git.extra.log"], ["git", "git.extra", "bare"]),
         (["mcp__search-mcp__git__log"], ["git", "bare"]),  # as a client spells it
         (["gitlog"], ["git", "git.extra", "files", "bare"]),
         (["git.log", "unknown"], ["git", "git.extra", "files", "bare"]),
     ],
 )
-def test_only_what_may_have_the_tools_is_started(tools: list[str], started: list[str]) -> None:
+def test_only_servers_that_may_have_the_tools_are_started(tools: list[str], started: list[str]) -> None:
     four = config(**{"git": None, "git.extra": None, "files": "fs", "bare": ""})
     assert enabled(needed(four, tools)) == started
 
 
-def test_what_is_disabled_stays_disabled() -> None:
+def test_disabled_servers_stay_disabled() -> None:
     assert enabled(needed(only(config(a=None, b=None), {"b"}), ["a.x"])) == []
 
 
-def test_a_bare_name_starts_the_server_that_is_remembered_to_have_it(toolbox: Place) -> None:
+def test_a_bare_name_starts_the_server_whose_cached_list_has_it(toolbox: Place) -> None:
     assert toolbox.run("call", "toolbox.measure").code == 0
     for name in ("measure", "mcp__search-mcp__toolbox__measure"):
         ended = toolbox.run("call", name, "--debug")

@@ -1,4 +1,4 @@
-"""What `check` and `servers` say beside the table."""
+"""The notes of `check` and `servers` below the table."""
 
 import sys
 
@@ -27,7 +27,7 @@ def test_a_package_without_a_version_is_no_fault(place: Place) -> None:
     assert place.run("check", "fixed", "--json").json["notes"] == []
 
 
-def test_what_read_only_leaves_out_is_counted(place: Place) -> None:
+def test_tools_left_out_by_read_only_are_counted(place: Place) -> None:
     place.configure({"toolbox": server("toolbox", readOnly=True)})
     checked = place.run("check", "--json")
     assert checked.code == 0
@@ -59,5 +59,5 @@ def test_many_servers_are_one_line() -> None:
         ({"description": "[Deprecated] Look."}, "[Deprecated] Look."),
     ],
 )
-def test_a_description_cannot_pass_for_a_declaration(row: dict[str, str], then: str) -> None:
+def test_a_description_cannot_imitate_a_hint(row: dict[str, str], then: str) -> None:
     assert with_hint(row) == then

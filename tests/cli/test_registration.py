@@ -1,4 +1,4 @@
-"""`import`, `install`, `uninstall`: with the files of real clients, in a home of their own."""
+"""`import`, `install`, `uninstall` with files as real clients write them."""
 
 import json
 import shutil
@@ -81,7 +81,7 @@ pytestmark = ON_LINUX
 
 @pytest.fixture
 def home(place: Place) -> Place:
-    """A place where four clients live."""
+    """A place with four clients."""
     for name, text in FILES.values():
         path = place.folder / name
         path.parent.mkdir(parents=True)
@@ -126,7 +126,7 @@ IMPORTED = {
 }
 
 
-def test_import_takes_over_what_all_clients_have(home: Place) -> None:
+def test_import_copies_the_servers_of_all_clients(home: Place) -> None:
     ended = home.run("import", "--no-start")
     assert ended.code == 0, ended.err
     assert own_servers(home) == IMPORTED
@@ -204,7 +204,7 @@ def test_import_starts_a_projects_servers_in_the_project(home: Place) -> None:
     }
 
 
-def test_import_switches_on_what_is_on_elsewhere(home: Place) -> None:
+def test_import_enables_servers_that_are_enabled_in_a_client(home: Place) -> None:
     for name, disabled in (("one", True), ("two", False)):
         entry = {"command": "x", "disabled": disabled}
         (home.folder / f"{name}.json").write_text(json.dumps({"mcpServers": {name: entry}}))
@@ -218,14 +218,14 @@ def test_import_switches_on_what_is_on_elsewhere(home: Place) -> None:
     assert own_servers(home) == {"one": {"command": "x", "enabled": True}}
 
 
-def test_import_keeps_what_is_there(home: Place) -> None:
+def test_import_keeps_existing_servers(home: Place) -> None:
     home.configure({"files": server("toolbox")})
     assert home.run("import", "--no-start", "claude-desktop").code == 0
     servers = json.loads((home.config).read_text())["mcpServers"]
     assert [*servers] == ["files", "time", "files-2"]
 
 
-def test_one_clients_broken_file_does_not_keep_the_others_out(home: Place) -> None:
+def test_an_invalid_file_of_one_client_does_not_affect_the_others(home: Place) -> None:
     broken = path_of(home, "cursor")
     broken.write_text('{"mcpServers": {\n  "a": }\n}')
     ended = home.run("import", "--no-start")
@@ -234,7 +234,7 @@ def test_one_clients_broken_file_does_not_keep_the_others_out(home: Place) -> No
     assert {*own_servers(home)} == {"time", "files", "files-2", "fetch"}
 
 
-def test_import_where_there_is_nothing(place: Place) -> None:
+def test_import_without_servers(place: Place) -> None:
     ended = place.run("import", "--no-start")
     assert (ended.code, ended.out) == (0, "")
     assert "No servers to import" in ended.err
@@ -319,7 +319,7 @@ def test_install_brings_an_old_entry_up_to_date(home: Place) -> None:
     }
 
 
-def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
+def test_replace_moves_the_other_servers_and_uninstall_restores_them(home: Place) -> None:
     ended = home.run("install", "--no-start", "--all-found", "--replace")
     assert ended.code == 0, ended.err
     assert "Claude Desktop: 2 servers moved to search-mcp: time, files.\n" in ended.err
@@ -327,7 +327,7 @@ def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
     assert "warning: here stays in Cursor: ${workspaceFolder}" in ended.err
     assert [*json.loads(path_of(home, "claude-desktop").read_text())["mcpServers"]] == ["search-mcp"]
     assert "files" not in tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]
-    assert "// mine" not in path_of(home, "cursor").read_text()  # it was the comment of one that moved
+    assert "// mine" not in path_of(home, "cursor").read_text()  # the comment of a moved server
     assert own_servers(home) == {name: IMPORTED[name] for name in ("time", "files", "linear", "files-2", "fetch")}
     assert home.run("install", "--no-start", "--all-found", "--replace").code == 0
 
@@ -340,7 +340,7 @@ def test_replace_moves_the_other_servers_behind_and_back(home: Place) -> None:
     assert own_servers(home).keys() == {"time", "files", "linear", "files-2", "fetch"}  # other clients may use them
 
 
-def test_replace_keeps_on_what_was_on(home: Place) -> None:
+def test_replace_keeps_enabled_servers_enabled(home: Place) -> None:
     fetch = {"command": "uvx", "args": ["mcp-server-fetch"]}
     home.configure({"web": {**fetch, "enabled": False}})
     ended = home.run("install", "--no-start", "goose", "--replace")
@@ -352,7 +352,7 @@ def test_replace_keeps_on_what_was_on(home: Place) -> None:
     assert texts(home) == UNTOUCHED
 
 
-def test_what_was_moved_comes_back_into_a_file_that_was_edited(home: Place) -> None:
+def test_moved_servers_are_restored_into_an_edited_file(home: Place) -> None:
     path = path_of(home, "claude-desktop")
     home.run("install", "--no-start", "claude-desktop", "--replace")
     path.write_text(
@@ -382,7 +382,7 @@ MOVED_TEXTS = {
 }
 
 
-def test_what_was_moved_comes_back_as_it_was_written_and_the_backups_go(home: Place) -> None:
+def test_moved_servers_are_restored_with_their_text_and_the_backups_removed(home: Place) -> None:
     assert home.run("install", "--no-start", "--all-found", "--replace").code == 0
     for client, (old, new) in EDITED.items():
         path = path_of(home, client)
@@ -400,7 +400,7 @@ def test_what_was_moved_comes_back_as_it_was_written_and_the_backups_go(home: Pl
     assert "previous version" not in ended.err
 
 
-def test_a_client_that_is_named_is_believed_to_be_there(place: Place) -> None:
+def test_a_named_client_counts_as_installed(place: Place) -> None:
     assert place.run("install", "--no-start", "--all-found").err == "No AI client was found on this machine.\n"
     ended = place.run("install", "--no-start", "zed", "lm-studio", "--json")
     assert [each["result"] for each in ended.json["clients"]] == ["added", "added"]
@@ -437,7 +437,7 @@ def test_a_linked_file_stays_a_link(home: Place) -> None:
     assert "search-mcp" in target.read_text()
 
 
-# What is written there is what a client starts
+# Starting the written entry
 
 
 SHAPES: dict[str, tuple[str, Format]] = {
@@ -469,7 +469,7 @@ def test_a_client_starts_what_was_written(place: Place, client: str, command: tu
     file = document.read((place.folder / name).read_bytes(), format_, name)
     words = started(file.members((ROOTS[client],))["search-mcp"])
     assert Path(words[0]).is_absolute()
-    # As a graphical client does it: elsewhere, with next to no environment.
+    # Like a graphical client: in another folder, with a minimal environment.
     parameters = StdioServerParameters(
         command=words[0], args=words[1:], env={"HOME": str(place.folder), "PATH": "/usr/bin:/bin"}, cwd="/"
     )
@@ -480,7 +480,7 @@ def test_a_client_starts_what_was_written(place: Place, client: str, command: tu
         with anyio.fail_after(SECONDS):
             async with Client(stdio_client(parameters)) as session:
                 while shown not in [tool.name for tool in (await session.list_tools()).tools]:
-                    pass  # it answers without what is not there in time
+                    pass  # servers that are too slow are missing in the answer
                 [content] = (await session.call_tool(shown, {"text": "hello"})).content
         assert isinstance(content, TextContent)
         return content.text

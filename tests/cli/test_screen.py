@@ -9,7 +9,7 @@ from cli.conftest import TIME, Place, log, server
 
 pytest.importorskip("termios", reason="pseudo-terminals are a thing of Unix")
 
-from cli.screen import Screen, make_pipe  # only where there are any
+from cli.screen import Screen, make_pipe  # only on systems with terminals
 
 Configured = Callable[..., Place]
 
@@ -27,7 +27,7 @@ def test_colours_and_progress_at_a_terminal(toolbox: Place) -> None:
 def test_no_colours_where_they_are_not_wanted(toolbox: Place) -> None:
     screen = Screen(toolbox, "check", NO_COLOR="1")
     assert screen.end() == 1
-    assert screen.colours <= {"\x1b[1m", "\x1b[2m"}  # bold and dim are no colours
+    assert screen.colours <= {"\x1b[1m", "\x1b[2m"}  # bold and dim are not colours
 
 
 @pytest.mark.parametrize("columns", [24, 40, 60])
@@ -58,7 +58,7 @@ def test_wide_characters_fit_too(configured: Configured) -> None:
         assert screen.fits()
 
 
-def test_what_was_searched_for_stands_out(configured: Configured) -> None:
+def test_found_words_are_highlighted(configured: Configured) -> None:
     place = configured(toolbox=server("toolbox"))
     screen = Screen(place, "search", "drawing")
     assert screen.end() == 0
@@ -105,18 +105,18 @@ def test_the_bare_command_at_a_terminal_shows_the_help(place: Place) -> None:
     assert screen.shown == place.run("--help").out
 
 
-def test_a_person_who_starts_the_server_is_told_what_it_waits_for(configured: Configured) -> None:
+def test_serve_at_a_terminal_says_that_it_waits_for_a_client(configured: Configured) -> None:
     screen = Screen(configured(), "serve")
     screen.wait_for("search-mcp --help shows the commands.\n")
     screen.press('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
-    screen.wait_for('"result"')  # it serves, so a signal finds it ready
+    screen.wait_for('"result"')  # it serves now, so it handles a signal
     screen.press("\x03")
     assert screen.end() == 130
     assert screen.shown.count("is waiting for an MCP client on stdin") == 1
     assert "Traceback" not in screen.shown
 
 
-def test_of_the_server_nothing_else_is_said_and_nothing_on_stdout(configured: Configured) -> None:
+def test_serve_prints_nothing_else(configured: Configured) -> None:
     place = configured()
     stdout, other_end = os.pipe()
     screen = Screen(place, "serve", stdout=other_end)
@@ -136,7 +136,7 @@ def test_json_at_a_terminal_is_coloured_and_whole(configured: Configured) -> Non
     assert screen.colours
 
 
-def test_nobody_moves_the_cursor(configured: Configured) -> None:
+def test_output_does_not_move_the_cursor(configured: Configured) -> None:
     screen = Screen(configured(dirty=server("dirty")), "describe", "dirty.wash", NO_COLOR="1")
     assert screen.end() == 0
     assert "Says red" in screen.shown
@@ -162,7 +162,7 @@ def test_progress_of_a_call(configured: Configured) -> None:
         (["call", "mute.thing"], "starting mute"),
     ],
 )
-def test_ctrl_c_leaves_nothing_behind(configured: Configured, words: list[str], waiting: str) -> None:
+def test_ctrl_c_leaves_no_process(configured: Configured, words: list[str], waiting: str) -> None:
     place = configured(mute=server("mute"), time=TIME)
     screen = Screen(place, *words)
     screen.wait_for(waiting)

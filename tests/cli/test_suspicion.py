@@ -1,4 +1,4 @@
-"""Every text that a model is shown is shown to a person, and what is remarkable of it is reported."""
+"""Every text that a model may be given is shown to a person, and suspicious ones are reported."""
 
 import json
 
@@ -34,7 +34,7 @@ def test_describe_shows_every_text_of_a_definition(hiding: Place) -> None:
     assert not set("\u200b\u202e\U000e0041") & set(shown)
 
 
-def test_describe_shows_what_escape_sequences_hide(place: Place) -> None:
+def test_describe_shows_texts_hidden_by_escape_sequences(place: Place) -> None:
     place.configure({"dirty": server("dirty")})
     shown = place.run("describe", "dirty.wash").out
     assert "  Says red" in shown

@@ -1,4 +1,4 @@
-"""What reaches a terminal, and what becomes of it when nobody reads any more."""
+"""Cleaned output, and output into a closed pipe."""
 
 import errno
 import io
@@ -57,12 +57,12 @@ def test_one_line() -> None:
         (OSError(errno.ENOSPC, "No space left on device"), "win32", False),
     ],
 )
-def test_which_failure_means_that_nobody_reads(exc: OSError, platform: str, verdict: bool) -> None:
+def test_errors_that_mean_a_closed_pipe(exc: OSError, platform: str, verdict: bool) -> None:
     assert is_of_closed_pipe(exc, platform) is verdict
 
 
 class WindowsPipe(io.FileIO):
-    """A pipe that fails as those of Windows do when nobody reads."""
+    """A pipe that fails like one on Windows whose reader has closed it."""
 
     def write(self, data: Any) -> int:
         try:
@@ -73,7 +73,7 @@ class WindowsPipe(io.FileIO):
 
 @contextmanager
 def unread(patch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have a stdout that nobody reads, on Windows."""
+    """Replace stdout by a closed pipe on Windows."""
     reading, writing = os.pipe()
     os.close(reading)
     pipe = io.BufferedWriter(WindowsPipe(writing, "wb"))
@@ -83,7 +83,7 @@ def unread(patch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def test_what_nobody_reads_on_windows_is_left_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_into_a_closed_pipe_on_windows_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
     with unread(monkeypatch):
         screen = Terminal()
         assert not screen.is_unread
@@ -92,7 +92,7 @@ def test_what_nobody_reads_on_windows_is_left_unread(monkeypatch: pytest.MonkeyP
             assert screen.is_unread
 
 
-def test_help_that_nobody_reads_on_windows_ends_quietly(
+def test_help_into_a_closed_pipe_on_windows_prints_no_error(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     main(["--help"])  # loads every module with the real platform

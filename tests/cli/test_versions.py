@@ -1,4 +1,4 @@
-"""Which entries run a package without an exact version, and how it would be pinned."""
+"""Entries that run a package without an exact version, and the example with one."""
 
 import shlex
 
@@ -67,7 +67,7 @@ def of(line: str, secrets: frozenset[str] = frozenset()) -> str | None:
         ("podman run -i image:latest", "podman run ... image:VERSION"),
     ],
 )
-def test_what_has_no_exact_version(line: str, pinned: str) -> None:
+def test_packages_without_an_exact_version(line: str, pinned: str) -> None:
     assert of(line) == pinned
 
 
@@ -112,11 +112,11 @@ def test_what_has_no_exact_version(line: str, pinned: str) -> None:
         "cmd /c",
     ],
 )
-def test_what_has_one_or_needs_none(line: str) -> None:
+def test_packages_with_an_exact_version_and_other_commands(line: str) -> None:
     assert of(line) is None
 
 
-def test_a_secret_in_an_address_is_not_shown() -> None:
+def test_a_secret_in_a_url_is_not_shown() -> None:
     assert "hunter2" not in str(of("npx -y git+https://example.com/hunter2/x", frozenset({"hunter2"})))
 
 

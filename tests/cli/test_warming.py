@@ -1,4 +1,4 @@
-"""After `import` and `install` the servers have been started once, so every client lists their tools at once."""
+"""`import` and `install` start the servers once, so that the first list of every client is complete."""
 
 import json
 import os
@@ -15,7 +15,7 @@ WANTED = {"box__echo", "box__measure"}
 
 
 def desktop(place: Place) -> Path:
-    """The file of a Claude Desktop that is on this machine."""
+    """The file of an installed Claude Desktop."""
     path = place.folder / ".config" / "Claude" / "claude_desktop_config.json"
     path.parent.mkdir(parents=True)
     return path
@@ -26,7 +26,7 @@ def home(place: Place) -> Place:
     return replace(place, variables={**place.variables, "XDG_CONFIG_HOME": str(place.folder / ".config")})
 
 
-def test_install_ends_with_a_whole_first_list(home: Place) -> None:
+def test_install_makes_the_first_list_complete(home: Place) -> None:
     box = Counted(home.folder, "box")
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry, "dying": server("dying")}}))
     ended = home.run("install", "claude-desktop", "--replace")
@@ -34,7 +34,7 @@ def test_install_ends_with_a_whole_first_list(home: Place) -> None:
     assert "Ready: 7 tools of 1 server." in ended.err
     assert "Failed: dying (" in ended.err
     assert box.starts == 1
-    box.script.unlink()  # it cannot start any more, so whatever is listed was learnt before
+    box.script.unlink()  # it cannot start any more, so a list comes from the cache
     visit([*COMMAND, "serve"], "claude-ai", WANTED, folder=home.folder, environment=home.variables)
 
 
@@ -47,7 +47,7 @@ def test_import_learns_the_tools_of_the_clients_servers(home: Place) -> None:
     assert box.starts == 1, "it is known from then on"
 
 
-def test_nothing_is_started_that_was_not_asked_for(home: Place) -> None:
+def test_only_requested_servers_are_started(home: Place) -> None:
     box = Counted(home.folder, "box")
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry}}))
     for words in (["import", "--dry-run"], ["install", "claude-desktop", "--replace", "--dry-run"]):
@@ -64,7 +64,7 @@ def test_an_install_without_any_servers_says_so(home: Place) -> None:
     assert "There are no servers yet: run `search-mcp import`" in ended.err
 
 
-def test_the_programs_of_a_file_that_is_named_are_not_started(home: Place) -> None:
+def test_the_servers_of_a_named_file_are_not_started(home: Place) -> None:
     box = Counted(home.folder, "box")
     (home.folder / "strangers.json").write_text(json.dumps({"mcpServers": {"box": box.entry}}))
     assert home.run("import", "strangers.json").code == 0

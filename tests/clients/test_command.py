@@ -1,4 +1,4 @@
-"""How this search-mcp is started from anywhere."""
+"""The command that starts this search-mcp from any folder."""
 
 import pytest
 

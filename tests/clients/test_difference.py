@@ -1,4 +1,4 @@
-"""What an edit changes is shown, but no secret."""
+"""Differences of edits, without secrets."""
 
 import json
 
@@ -16,7 +16,7 @@ def test_unified_hides_them_as_they_are_written() -> None:
     )
 
 
-def test_unified_hides_what_is_commented_out() -> None:
+def test_unified_hides_secrets_in_commented_out_entries() -> None:
     before = document.read(b'{\n  // "MY_TOKEN": "s3cret", "apiKey": s4cret\n}', "jsonc", "f")
     assert '\n   // "MY_TOKEN": "***", "apiKey": ***\n' in unified(before, before.put(("a",), 1))
 
@@ -34,7 +34,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("args", "shown"), SHOWN)
-def test_unified_hides_what_stands_in_arguments(args: list[str], shown: str) -> None:
+def test_unified_hides_secrets_in_arguments(args: list[str], shown: str) -> None:
     before = document.read(b"{}", "json", "f")
     after = document.read(json.dumps({"args": args}).encode(), "json", "f")
     assert f'+{{"args": {shown}}}' in unified(before, after)
@@ -51,11 +51,11 @@ COMMENTS = [
 
 
 @pytest.mark.parametrize(("comment", "shown"), COMMENTS)
-def test_unified_hides_what_stands_in_comments(comment: str, shown: str) -> None:
+def test_unified_hides_secrets_in_comments(comment: str, shown: str) -> None:
     before = document.read(f"{{\n  // {comment}\n}}".encode(), "jsonc", "f")
     assert f"\n   // {shown}\n" in unified(before, before.put(("a",), 1))
 
 
-def test_unified_of_nothing() -> None:
+def test_unified_without_a_difference() -> None:
     same = document.read(b"{}", "json", "f")
     assert unified(same, same) == ""

@@ -1,4 +1,4 @@
-"""What all formats have in common: byte order marks, and that an edit does what was meant or nothing."""
+"""Documents of all formats: byte order marks, and edits that change nothing else."""
 
 import codecs
 
@@ -37,7 +37,7 @@ def test_an_empty_file(format_: Format) -> None:
 
 
 @pytest.mark.parametrize(("format_", "data"), FORMATS)
-def test_a_byte_order_mark_stays_but_in_strict_json(format_: Format, data: bytes) -> None:
+def test_a_byte_order_mark_is_kept_except_in_strict_json(format_: Format, data: bytes) -> None:
     marked = document.read(codecs.BOM_UTF8 + data, format_, "f").put(("servers", "b"), ENTRY)
     assert marked.data.startswith(codecs.BOM_UTF8) == (format_ != "json")
 
@@ -61,19 +61,19 @@ REFUSED: list[tuple[Format, bytes, str]] = [
 
 
 @pytest.mark.parametrize(("format_", "data", "complaint"), REFUSED)
-def test_refuses_what_it_cannot_edit(format_: Format, data: bytes, complaint: str) -> None:
+def test_refuses_text_that_cannot_be_edited_safely(format_: Format, data: bytes, complaint: str) -> None:
     with pytest.raises(ConfigError) as caught:
         document.read(data, format_, "f").put(("servers", "b"), ENTRY)
     assert str(caught.value).startswith(complaint)
 
 
-def test_a_text_that_no_longer_fits_comes_back_by_its_value() -> None:
+def test_a_member_whose_text_no_longer_fits_is_restored_by_its_value() -> None:
     file = document.read(b'{"a": {}}', "json", "f")
     for text in ('"b": 2', "} broken {"):
         assert file.paste(("a", "b"), text, 1).value == {"a": {"b": 1}}
 
 
-def test_a_member_whose_text_cannot_be_told_from_the_rest_is_removed_without_it() -> None:
+def test_a_member_whose_text_cannot_be_separated_is_removed_without_it() -> None:
     file = document.read(b'a = """\n# no comment"""\n[b]\nc = 1\n', "toml", "f")
     left, text = file.cut(("b",))
     assert (left.value, text) == ({"a": "# no comment"}, None)

@@ -1,4 +1,4 @@
-"""What a client's entry means here, and what ours looks like there."""
+"""Translation between a client's entry and ours."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_translate(client: str, theirs: dict[str, Any], ours: dict[str, Any]) ->
 
 
 def bridged(*args: str, url: str = "https://x/mcp", **env: str) -> dict[str, Any]:
-    """The entry that reaches a URL through mcp-remote."""
+    """Return the entry that reaches a URL through mcp-remote."""
     entry = {"command": "npx", "args": ["-y", "mcp-remote", url, *args]}
     return {**entry, "env": env} if env else entry
 
@@ -133,8 +133,8 @@ def test_a_remote_server_is_reached_through_a_bridge(client: str, theirs: dict[s
     assert is_bridge(translation.entry)
 
 
-def test_what_a_bridge_fills_in_itself_is_left_to_it() -> None:
-    """In the clients' own files, mcp-remote's placeholders name variables of the entry's own environment."""
+def test_placeholders_of_mcp_remote_are_kept() -> None:
+    """In the clients' files, placeholders of mcp-remote name variables in the entry's own environment."""
     entry = {
         "command": "npx",
         "args": ["mcp-remote@latest", "https://x", "--header", "A:${T}", "${B}"],
@@ -230,7 +230,7 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("client", "theirs", "ours", "note"), LACKING)
-def test_translate_says_what_cannot_be_had(
+def test_translate_notes_unsupported_settings(
     client: str, theirs: dict[str, Any], ours: dict[str, Any], note: str
 ) -> None:
     translation = translate(theirs, BY_NAME[client], INPUTS, "|")
@@ -239,7 +239,7 @@ def test_translate_says_what_cannot_be_had(
 
 
 @pytest.mark.parametrize("entry", [{}, {"command": ""}, {"command": 3}, {"type": "builtin"}, {"command": []}])
-def test_translate_what_is_no_server(entry: dict[str, Any]) -> None:
+def test_translate_an_entry_that_is_not_a_server(entry: dict[str, Any]) -> None:
     assert translate(entry, PASTED, {}, "/") is None
 
 

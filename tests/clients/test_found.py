@@ -1,4 +1,4 @@
-"""What is on a machine: files, and the servers in them."""
+"""Files of clients on a machine, and the servers in them."""
 
 import json
 from pathlib import Path
@@ -23,20 +23,20 @@ def make(machine: Machine, *names: str) -> list[Path]:
     return paths
 
 
-def test_a_client_that_is_not_there(machine: Machine) -> None:
+def test_a_client_that_is_not_installed(machine: Machine) -> None:
     for client in BY_NAME.values():
         assert found.files(client, machine) == []
         assert found.targets(client, machine) == []
     assert found.usual_file(BY_NAME["cursor"], machine) == Path(machine.home, ".cursor", "mcp.json")
 
 
-def test_a_client_that_is_there_without_its_file(machine: Machine) -> None:
+def test_an_installed_client_without_a_file(machine: Machine) -> None:
     Path(machine.home, ".cursor").mkdir()
     assert found.files(BY_NAME["cursor"], machine) == []
     assert found.targets(BY_NAME["cursor"], machine) == [Path(machine.home, ".cursor", "mcp.json")]
 
 
-def test_one_file_of_a_folder_is_written_and_all_are_read(machine: Machine) -> None:
+def test_all_files_of_a_folder_are_read_and_one_is_written(machine: Machine) -> None:
     paths = make(machine, ".config/opencode/opencode.jsonc", ".config/opencode/config.json")
     assert found.files(BY_NAME["opencode"], machine) == paths
     assert found.targets(BY_NAME["opencode"], machine) == paths[:1]
@@ -49,7 +49,7 @@ def test_every_folder_is_written(machine: Machine) -> None:
 
 def test_packages_of_windows(machine: Machine) -> None:
     class Packaged(Machine):
-        """A machine of this platform with the folders of a package."""
+        """A machine of this platform with the folders of a packaged app."""
 
         def _folders(self) -> dict[str, str]:
             return {"support": f"{self.home}/Roaming", "packages": f"{self.home}/[x]"}
@@ -124,7 +124,7 @@ def test_whose_project_it_is(machine: Machine, name: str, client: str, project: 
 
 
 STARTS: list[tuple[dict[str, object], str | None]] = [
-    # an entry, and where below the project it is started
+    # an entry, and its folder below the project
     ({"command": "python", "args": ["there/server.py"]}, ""),
     ({"command": "python", "args": ["./dist/yet_to_be_built.py"]}, ""),
     ({"command": "..\\yet_to_be_built.exe"}, ""),

@@ -1,4 +1,4 @@
-"""search-mcp is put into a client's file and taken out again."""
+"""Adding search-mcp to a client's file, and removing it."""
 
 import json
 from collections.abc import Sequence
@@ -38,14 +38,14 @@ def test_put_in_twice() -> None:
     assert moved.members(("mcpServers",)).keys() == {"search-mcp"}
 
 
-def test_put_in_where_it_is_under_another_name() -> None:
+def test_add_updates_an_entry_under_another_name() -> None:
     changed, result = put(file('{"mcpServers": {"mine": {"command": "search-mcp", "env": {"A": "b"}}}}'))
     assert result == "updated"
     assert changed.members(("mcpServers", "mine", "env")) == {"A": "b"}
     assert "search-mcp" not in changed.members(("mcpServers",))
 
 
-def test_put_in_where_the_name_is_taken() -> None:
+def test_add_refuses_a_taken_name() -> None:
     with pytest.raises(ConfigError, match='f: another server is called "search-mcp"; rename or remove it'):
         put(file('{"mcpServers": {"search-mcp": {"command": "x"}}}'))
 
@@ -62,7 +62,7 @@ def test_a_round_through_every_format(client: Client) -> None:
     assert remove(outside, client, None) == (outside, "absent", [])
 
 
-def test_behind_are_only_those_that_run_here() -> None:
+def test_only_servers_that_run_without_changes_are_moved() -> None:
     servers = {"a": X, "b": REMOTE, "c": {"command": "x", "disabled": True}, "me": {"command": "search-mcp"}, "d": 3}
     movable, others = other_servers(file(json.dumps({"mcpServers": servers})), CLAUDE)
     assert [server.name for server in movable] == ["a", "c"]
@@ -88,12 +88,12 @@ def replaced() -> tuple[Document, Moved]:
     return after, Moved({server.name: server.raw for server in movable}, before.text, digest(after), texts)
 
 
-def test_what_was_moved_comes_back_to_the_character() -> None:
+def test_moved_servers_are_restored_exactly() -> None:
     after, moved = replaced()
     assert remove(after, CLAUDE, moved)[0].text == BEFORE
 
 
-def test_what_was_moved_comes_back_into_a_file_that_was_edited() -> None:
+def test_moved_servers_are_restored_into_an_edited_file() -> None:
     after, moved = replaced()
     edited = after.put(("theme",), "dark").put(("mcpServers", "c"), {"command": "another"})
     back, result, kept_out = remove(edited, CLAUDE, moved)
@@ -101,13 +101,13 @@ def test_what_was_moved_comes_back_into_a_file_that_was_edited() -> None:
     assert back.value == {"mcpServers": {"b": REMOTE, "c": {"command": "another"}, "a": X}, "theme": "dark"}
 
 
-def test_what_an_older_version_moved_comes_back_by_its_value() -> None:
+def test_servers_moved_by_an_older_version_are_restored_by_value() -> None:
     after, moved = replaced()
     back, _, _ = remove(after.put(("theme",), "dark"), CLAUDE, replace(moved, texts={}))
     assert back.value == {**file(BEFORE).value, "theme": "dark"}
 
 
-# Any file, with comments wherever its format takes them; what was moved comes back as it was written
+# Any file, with comments wherever its format allows them; moved servers are restored exactly
 
 JSON_ENTRIES = [
     '    "{}": {{"command": "x"}}',
@@ -155,7 +155,7 @@ def files_with_comments(draw: st.DrawFn) -> tuple[Client, str, dict[str, str]]:
 
 
 @given(files_with_comments(), st.sampled_from(["theme", "tui", "server", "search-mcp"]))
-def test_a_moved_entry_comes_back_as_it_was_written(
+def test_a_moved_entry_is_restored_with_its_text(
     written: tuple[Client, str, dict[str, str]], what_is_edited: str
 ) -> None:
     client, text, texts = written

@@ -1,4 +1,4 @@
-"""One member is set or removed; what stands around it stays, to the character."""
+"""Edits of one member of a JSON file that keep every other character."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from search_mcp.clients import json_text
 from search_mcp.config import jsonc
 
 PUT = [
-    # what is shown, before, path, value, after
+    # case, before, path, value, after
     ("an empty file", "", "a.b", 1, '{\n  "a": {\n    "b": 1\n  }\n}\n'),
     ("nothing but a comment", "// mine", "a", 1, '// mine\n{\n  "a": 1\n}\n'),
     ("an empty object", "{}", "a", 1, '{\n  "a": 1\n}'),
@@ -75,7 +75,7 @@ def test_drop(before: str, path: str, after: str) -> None:
     assert json_text.drop(before, path.split(".")) == after
 
 
-# Any document, as people write them
+# Any document, in any common layout
 
 KEYS = st.sampled_from(["a", "b", 'c "c"', "é", "}"])
 VALUES = st.recursive(
@@ -89,7 +89,7 @@ GAPS = st.sampled_from(["", "", " ", "\n", "\n  ", "\r\n\t", " // c, }\n", "/* ,
 
 @st.composite
 def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    """An object, and a text that means it."""
+    """Draw an object, and a text with that value."""
     value = draw(OBJECTS)
     text = draw(GAPS)
     for token in json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).iterencode(value):
@@ -100,7 +100,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 @st.composite
 def places(draw: st.DrawFn) -> tuple[str, dict[str, Any], list[str], dict[str, Any]]:
-    """A document, and the path to one of its objects, with that object."""
+    """Draw a document, the path of one of its objects, and that object."""
     text, value = draw(documents())
     path: list[str] = []
     here = value
@@ -121,7 +121,7 @@ def changed(value: dict[str, Any], path: list[str], new: dict[str, Any]) -> dict
 
 
 @given(places(), VALUES)
-def test_a_new_member_changes_nothing_else_and_can_be_taken_out_again(
+def test_a_new_member_changes_nothing_else_and_can_be_removed_again(
     place: tuple[str, dict[str, Any], list[str], dict[str, Any]], value: object
 ) -> None:
     text, whole, path, here = place
@@ -131,7 +131,7 @@ def test_a_new_member_changes_nothing_else_and_can_be_taken_out_again(
     assert reads(shorter) == whole
     if here:
         assert shorter == text
-    else:  # an empty object forgets the space between its braces
+    else:  # an empty object loses the space between its braces
         assert "".join(shorter.split()) == "".join(text.split())
 
 
@@ -148,7 +148,7 @@ def test_another_value_changes_nothing_else(place: tuple[str, dict[str, Any], li
 
 
 @given(places())
-def test_a_member_that_goes_takes_nothing_with_it(
+def test_removing_a_member_removes_nothing_else(
     place: tuple[str, dict[str, Any], list[str], dict[str, Any]],
 ) -> None:
     text, whole, path, here = place
@@ -158,7 +158,7 @@ def test_a_member_that_goes_takes_nothing_with_it(
 
 
 @given(places())
-def test_a_member_that_is_cut_out_takes_its_own_text_with_it_and_comes_back(
+def test_a_cut_member_keeps_its_own_comments_and_is_restored(
     place: tuple[str, dict[str, Any], list[str], dict[str, Any]],
 ) -> None:
     text, whole, path, here = place
@@ -173,7 +173,7 @@ def test_a_member_that_is_cut_out_takes_its_own_text_with_it_and_comes_back(
 
 
 def characters(text: str) -> str:
-    """All but the space and the commas, of which there are as many as needed."""
+    """Return everything but space and commas, whose number depends on the layout."""
     return "".join(text.replace(",", "").split())
 
 
@@ -193,6 +193,6 @@ def test_cut(before: str, key: str, after: str, taken: str) -> None:
 
 
 @given(documents())
-def test_the_objects_on_the_way_are_made(document: tuple[str, dict[str, Any]]) -> None:
+def test_missing_objects_on_the_path_are_created(document: tuple[str, dict[str, Any]]) -> None:
     text, value = document
     assert reads(json_text.put(text, ["new", "newer"], 1)) == {**value, "new": {"newer": 1}}

@@ -1,4 +1,4 @@
-"""Where each client keeps its servers, on every platform."""
+"""The files of each client on every platform."""
 
 from collections.abc import Mapping
 

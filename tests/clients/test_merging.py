@@ -1,4 +1,4 @@
-"""Servers of several clients become one list."""
+"""Adding servers of several clients to our configuration."""
 
 from typing import Any
 
@@ -100,7 +100,7 @@ def test_merge(own: dict[str, Any], servers: list[Any], after: dict[str, Any], r
     assert merged(own, *servers) == (after, results)
 
 
-def test_what_of_ours_is_wrong_is_nobodys_equal() -> None:
+def test_an_invalid_entry_of_ours_equals_no_other() -> None:
     own: dict[str, Any] = {"a": 3, "b": {"command": "x", "args": "a", "env": []}}
     after, _ = merged(own, ("c", X))
     assert after == {**own, "c": X}
@@ -116,7 +116,7 @@ def test_notes() -> None:
     assert b.notes == ("it uses a WebSocket, which neither search-mcp nor mcp-remote supports",)
 
 
-def test_a_name_that_was_chosen() -> None:
+def test_a_chosen_name() -> None:
     own = document.read(
         b'{"mcpServers": {"a": {"command": "y"}, "b": {"command": "y", "enabled": false}}}', "jsonc", "f"
     )

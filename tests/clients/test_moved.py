@@ -1,4 +1,4 @@
-"""What was taken out of the clients' files is remembered."""
+"""The record of servers moved out of clients' files."""
 
 import json
 import stat
@@ -27,7 +27,7 @@ def test_keep_recall_and_forget(tmp_path: Path) -> None:
     assert record.find(other) == Moved({}, "", "")
 
 
-def test_what_an_older_version_kept_is_read(tmp_path: Path) -> None:
+def test_records_of_older_versions_are_read(tmp_path: Path) -> None:
     MovedServers(tmp_path).keep(tmp_path / "one.json", MOVED)
     kept = json.loads((tmp_path / FILE_NAME).read_text())
     for each in kept.values():
@@ -42,12 +42,12 @@ def test_it_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
 
 
-def test_left_it_like() -> None:
+def test_matches() -> None:
     assert MOVED.matches(DOCUMENT)
     assert not MOVED.matches(DOCUMENT.put(("a",), 2))
 
 
-def test_says_what_is_damaged(tmp_path: Path) -> None:
+def test_a_damaged_record_of_moved_servers(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{")
     with pytest.raises(ConfigError, match="is damaged; repair it"):
         MovedServers(tmp_path).find(tmp_path / "one.json")

@@ -1,4 +1,4 @@
-"""Files are replaced in one step, or not at all."""
+"""Files that are replaced in one step or not at all, and their backups."""
 
 import stat
 import sys
@@ -17,7 +17,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_the_previous_version_is_kept_beside(tmp_path: Path) -> None:
+def test_the_previous_version_is_kept_as_a_backup(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     path.write_bytes(b"old")
     kept = storage.write(path, b"old", b"new")
@@ -26,7 +26,7 @@ def test_the_previous_version_is_kept_beside(tmp_path: Path) -> None:
     assert names(tmp_path) == {"mcp.json", kept.name}
 
 
-def test_the_version_before_the_last_edit_can_be_read_again(tmp_path: Path) -> None:
+def test_the_version_before_the_last_edit_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     assert storage.load(path, "jsonc").previous() is None
     for value in (1, 2, 3):
@@ -52,7 +52,7 @@ def test_the_first_backup_and_the_newest_are_kept(tmp_path: Path) -> None:
     assert [each.name for each in kept[:2]] == ["mcp.json.search-mcp.bak", "mcp.json.search-mcp.bak.4"]
 
 
-def test_a_backup_that_somebody_removed_makes_no_other_the_newest(tmp_path: Path) -> None:
+def test_a_removed_backup_does_not_change_the_order_of_the_others(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     edited(path, b"0", b"1", b"2")
     storage.backups(path)[0].unlink()
@@ -60,7 +60,7 @@ def test_a_backup_that_somebody_removed_makes_no_other_the_newest(tmp_path: Path
     assert [each.read_bytes() for each in storage.backups(path)] == [b"1", b"2"]
 
 
-def test_all_backups_go_and_nothing_else(tmp_path: Path) -> None:
+def test_all_backups_are_removed_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     (tmp_path / "mcp.json.search-mcp.bak.mine").touch()
     edited(path, b"old", b"new", b"newer")
@@ -110,7 +110,7 @@ def test_a_new_file_and_its_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [b"old", None])
-def test_what_changed_meanwhile_is_not_overwritten(tmp_path: Path, before: bytes | None) -> None:
+def test_a_file_changed_meanwhile_is_not_overwritten(tmp_path: Path, before: bytes | None) -> None:
     path = tmp_path / "mcp.json"
     path.write_bytes(b"somebody else's")
     with pytest.raises(ConfigError, match="it changed while it was being edited; run the same command again"):
@@ -148,7 +148,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert kept == target.with_name(f"mcp.json{BACKUP_SUFFIX}")
 
 
-def test_says_what_cannot_be_read_or_written(tmp_path: Path) -> None:
+def test_errors_of_reading_and_writing(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it cannot be read"):
         storage.read(tmp_path)
     (tmp_path / "file").touch()

@@ -1,4 +1,4 @@
-"""One table is set or removed in a TOML file; what stands around it stays, to the character."""
+"""Edits of one table of a TOML file that keep every other character."""
 
 import tomllib
 from typing import Any
@@ -48,7 +48,7 @@ def test_put_writes_at_the_end() -> None:
     assert toml_text.put('a = "b"', PATH, ENTRY) == 'a = "b"\n\n' + WRITTEN
 
 
-def test_put_replaces_where_it_was() -> None:
+def test_put_replaces_a_member_in_its_place() -> None:
     replaced = toml_text.put(CODEX, ["mcp_servers", "alpha"], {"command": "uvx"})
     before, after = CODEX.split("[mcp_servers.alpha]\n")[0], CODEX[CODEX.index("\n# about") :]
     assert replaced == before + '[mcp_servers.alpha]\ncommand = "uvx"\n' + after
@@ -66,7 +66,7 @@ def test_line_ends_stay() -> None:
     assert toml_text.drop(longer, PATH) == text
 
 
-def test_says_where_it_is_no_toml() -> None:
+def test_the_line_of_invalid_toml() -> None:
     with pytest.raises(ConfigError) as caught:
         toml_text.parse("a = 1\nb = \n", "f")
     assert str(caught.value).startswith("f:2: not valid TOML: ")
@@ -89,7 +89,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 @given(documents(), st.booleans())
-def test_a_new_table_changes_nothing_else_and_can_be_taken_out_again(text: str, windows: bool) -> None:
+def test_a_new_table_changes_nothing_else_and_can_be_removed_again(text: str, windows: bool) -> None:
     text = text.replace("\n", "\r\n") if windows else text
     value: Any = toml_text.parse(text, "f")
     longer = toml_text.put(text, PATH, ENTRY)
@@ -99,7 +99,7 @@ def test_a_new_table_changes_nothing_else_and_can_be_taken_out_again(text: str, 
 
 
 @given(documents())
-def test_a_table_that_goes_takes_nothing_with_it(text: str) -> None:
+def test_removing_a_table_removes_nothing_else(text: str) -> None:
     value: dict[str, Any] = tomllib.loads(text)
     servers = value.pop("mcp_servers", {})
     for name in servers:
@@ -110,7 +110,7 @@ def test_a_table_that_goes_takes_nothing_with_it(text: str) -> None:
 
 
 @given(documents())
-def test_a_table_that_is_cut_out_comes_back(text: str) -> None:
+def test_a_cut_table_is_restored(text: str) -> None:
     value: dict[str, Any] = tomllib.loads(text)
     for name in value.get("mcp_servers", {}):
         left, taken = toml_text.cut(text, ["mcp_servers", name])

@@ -1,4 +1,4 @@
-"""One member is set or removed in a YAML file; what stands around it stays, to the character."""
+"""Edits of one member of a YAML file that keep every other character."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ NOT_YAML = [
 
 
 @pytest.mark.parametrize(("text", "problem"), NOT_YAML)
-def test_says_where_it_is_no_yaml(text: str, problem: str) -> None:
+def test_the_line_of_invalid_yaml(text: str, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
         yaml_text.parse(text, "f")
     assert str(caught.value).startswith(problem)
@@ -110,7 +110,7 @@ def documents(draw: st.DrawFn) -> str:
 
 
 @given(documents(), st.booleans())
-def test_a_new_member_changes_nothing_else_and_can_be_taken_out_again(text: str, windows: bool) -> None:
+def test_a_new_member_changes_nothing_else_and_can_be_removed_again(text: str, windows: bool) -> None:
     text = text.replace("\n", "\r\n") if windows else text
     value: Any = yaml_text.parse(text, "f")
     longer = yaml_text.put(text, PATH, ENTRY)
@@ -119,7 +119,7 @@ def test_a_new_member_changes_nothing_else_and_can_be_taken_out_again(text: str,
 
 
 @given(documents())
-def test_a_member_that_goes_takes_nothing_with_it(text: str) -> None:
+def test_removing_a_member_removes_nothing_else(text: str) -> None:
     value: Any = yaml_text.parse(text, "f")
     for name in value["extensions"]:
         left = yaml_text.drop(text, ["extensions", name])
@@ -129,7 +129,7 @@ def test_a_member_that_goes_takes_nothing_with_it(text: str) -> None:
 
 
 @given(documents())
-def test_a_member_that_is_cut_out_comes_back(text: str) -> None:
+def test_a_cut_member_is_restored(text: str) -> None:
     value: Any = yaml_text.parse(text, "f")
     for name in value["extensions"]:
         left, taken = yaml_text.cut(text, ["extensions", name])

@@ -1,4 +1,4 @@
-"""Two tools with names that others may speak of."""
+"""Two tools with names that definitions of other servers may mention."""
 
 import json
 import sys

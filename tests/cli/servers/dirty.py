@@ -1,4 +1,4 @@
-"""A server that tries to write to the terminal of whoever looks at it, in every text there is."""
+"""A server with escape sequences in every text, to control the terminal of its reader."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A server that complains and exits."""
+"""A server that prints an error and exits."""
 
 import sys
 

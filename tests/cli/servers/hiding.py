@@ -1,4 +1,4 @@
-"""A tool whose texts stand where few people look, and one that speaks of another server's tools."""
+"""A tool with texts in rarely read places, and one that mentions another server's tools."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""A server with a child of its own that starts, and never says a word."""
+"""A server with a child process that starts and never answers."""
 
 import subprocess
 import sys

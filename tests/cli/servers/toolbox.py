@@ -1,4 +1,4 @@
-"""A legacy server that does what it is told; `work` reports progress, then waits for somebody to open a pipe."""
+"""A well-behaved legacy server; `work` reports progress, then waits until a pipe is opened."""
 
 import json
 import sys
