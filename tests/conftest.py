@@ -4,13 +4,16 @@
 """
 
 import os
+import pkgutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fork_server import ForkServer
+from fork_server import AVAILABLE, ForkServer
 from hypothesis import settings
+
+import search_mcp
 
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.register_profile("repeat", parent=settings.get_profile("explore"), derandomize=True)
@@ -103,11 +106,22 @@ def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def fork_server(folders_of_our_own: None) -> Iterator[ForkServer | None]:
-    """A process that runs commands of search-mcp without starting an interpreter, where there can be one."""
-    if sys.platform != "linux":
+    """Fork server for commands of search-mcp, where there can be one."""
+    found = pkgutil.walk_packages(search_mcp.__path__, "search_mcp.")
+    yield from _fork_server([module.name for module in found if not module.name.endswith("__main__")])
+
+
+@pytest.fixture(scope="session")
+def server_fork_server(folders_of_our_own: None) -> Iterator[ForkServer | None]:
+    """Fork server for servers written with the Python SDK, where there can be one."""
+    yield from _fork_server(["mcp.server.stdio", "mcp.server.subscriptions", "mcp_server_git", "mcp_server_time"])
+
+
+def _fork_server(modules: list[str]) -> Iterator[ForkServer | None]:
+    if not AVAILABLE:
         yield None
         return
-    server = ForkServer({**os.environ, "PYTHONUTF8": "1"})
+    server = ForkServer(modules, {**os.environ, "PYTHONUTF8": "1"})
     yield server
     server.close()
 

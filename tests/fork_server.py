@@ -1,22 +1,26 @@
-"""Run commands of search-mcp in forked processes, without the import time of a new interpreter.
+"""Run Python programs in forked processes, without the import time of a new interpreter.
 
-The tests of the commands start hundreds of processes, and four fifths of the CPU time of each is spent on imports. A
-fork server is one process that has imported search-mcp and runs nothing else: for each command it forks a child, which
-takes over the standard streams, the folder and the environment it is given and runs `python -m search_mcp`.
+The tests start hundreds of commands and servers, and four fifths of the CPU time of each would be spent on imports. A
+fork server is one process that has imported their modules and runs nothing else. For each program it forks a child,
+which takes over the standard streams, the folder, the environment and the arguments it is given, and runs the program.
 
-Only Linux has a fork server: elsewhere forking is unsafe or missing, and a command starts a new interpreter.
+A program can be started by a test (`ForkServer.start`), or by another program as a command line
+(`ForkServer.command_line`): then a small process stands for the child, which ends with it.
+
+Only Linux has fork servers: elsewhere forking is unsafe or missing, and programs start as usual.
 """
 
 import gc
 import json
 import os
-import pkgutil
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,25 +29,29 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
 
+AVAILABLE = sys.platform == "linux"
+
+STAND_IN = str(Path(__file__).with_name("forked_command.py"))
+
 
 class Forked:
-    """A command that runs in a child of the fork server."""
+    """A program that runs in a child of the fork server."""
 
-    def __init__(self, reply: socket.socket) -> None:
-        self._reply = reply
-        self._lines = reply.makefile("rb")
-        self._pid = int(self._lines.readline())
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._numbers = connection.makefile("rb")
+        self._pid = int(self._numbers.readline())
 
     def wait(self, seconds: float) -> int:
-        """Wait until the command has ended; return its exit code, negative for a signal.
+        """Wait until the program has ended; return its exit code, negative for a signal.
 
         Raises:
             TimeoutError: it did not end in time, and was killed.
         """
-        with self._reply, self._lines:
-            self._reply.settimeout(seconds)
+        with self._connection, self._numbers:
+            self._connection.settimeout(seconds)
             try:
-                return int(self._lines.readline())
+                return int(self._numbers.readline())
             except TimeoutError:
                 os.kill(self._pid, signal.SIGKILL)
                 raise
@@ -52,61 +60,71 @@ class Forked:
 class ForkServer:
     """A running fork server; `close` ends it."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
         self._environment = _read_by_an_interpreter(environment)
-        self._requests, other_end = socket.socketpair()
-        with other_end:
+        self._folder = tempfile.mkdtemp(prefix="fork-server-")  # `tmp_path` is too long for the path of a socket
+        self._path = str(Path(self._folder, "socket"))
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self._path)
+        listener.listen(64)
+        with listener:
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(other_end.fileno())],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, __file__, str(listener.fileno()), *modules],
+                stdin=subprocess.PIPE,
                 env={**environment},
-                pass_fds=[other_end.fileno()],
+                pass_fds=[listener.fileno()],
             )
 
     def close(self) -> None:
-        self._requests.close()
+        assert self._process.stdin is not None
+        self._process.stdin.close()
         self._process.wait()
+        shutil.rmtree(self._folder)
 
     def fits(self, environment: Mapping[str, str]) -> bool:
         """Return whether a new interpreter would behave as the fork server's does in this environment."""
         return _read_by_an_interpreter(environment) == self._environment
 
+    def command_line(self, program: Sequence[str]) -> list[str]:
+        """Return a command line that stands for a program: `-m` and a module, or a script, and arguments."""
+        return [sys.executable, "-ISE", STAND_IN, self._path, *program]
+
     def start(
         self,
-        words: Sequence[str],
+        program: Sequence[str],
         streams: tuple[int, int, int],
         *,
         folder: Path,
         environment: Mapping[str, str],
         terminal: bool = False,
     ) -> Forked:
-        """Start a command with stdin, stdout and stderr; with `terminal`, stdin becomes its controlling terminal."""
-        request = {"words": [*words], "folder": str(folder), "environment": {**environment}, "terminal": terminal}
-        reply, other_end = socket.socketpair()
-        with other_end:
-            socket.send_fds(self._requests, [b"\n"], [*streams, other_end.fileno()])
-        reply.sendall(json.dumps(request).encode())
-        reply.shutdown(socket.SHUT_WR)
-        return Forked(reply)
+        """Start a program with stdin, stdout and stderr; with `terminal`, stdin becomes its controlling terminal."""
+        request = {"program": [*program], "folder": str(folder), "environment": {**environment}, "terminal": terminal}
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(self._path)
+        socket.send_fds(connection, [b"\n"], streams)
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        return Forked(connection)
 
     def run(
-        self, words: Sequence[str], *, stdin: bytes, folder: Path, environment: Mapping[str, str], seconds: float
+        self, program: Sequence[str], *, stdin: bytes, folder: Path, environment: Mapping[str, str], seconds: float
     ) -> "subprocess.CompletedProcess[bytes]":
-        """Run a command to its end, and read what it and its children print."""
-        pipes = [os.pipe() for _ in range(3)]
-        (read_stdin, write_stdin), (read_stdout, write_stdout), (read_stderr, write_stderr) = pipes
-        ends = read_stdin, write_stdout, write_stderr
+        """Run a program to its end, and read what it and its children print."""
+        (read_stdin, write_stdin), (read_stdout, write_stdout), (read_stderr, write_stderr) = (
+            os.pipe() for _ in range(3)
+        )
+        streams = read_stdin, write_stdout, write_stderr
         try:
-            forked = self.start(words, ends, folder=folder, environment=environment)
+            forked = self.start(program, streams, folder=folder, environment=environment)
         finally:
-            for end in ends:
-                os.close(end)
+            for stream in streams:
+                os.close(stream)
         with ThreadPoolExecutor(2) as pool:
             printed = [pool.submit(_read, os.fdopen(end, "rb")) for end in (read_stdout, read_stderr)]
-            with suppress(BrokenPipeError), os.fdopen(write_stdin, "wb") as file:  # the command need not read it
+            with suppress(BrokenPipeError), os.fdopen(write_stdin, "wb") as file:  # the program need not read it
                 file.write(stdin)
             code = forked.wait(seconds)
-        return subprocess.CompletedProcess([*words], code, *(each.result() for each in printed))
+        return subprocess.CompletedProcess([*program], code, *(each.result() for each in printed))
 
 
 def _read(pipe: BinaryIO) -> bytes:
@@ -123,71 +141,80 @@ def _read_by_an_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Request:
+    connection: socket.socket
     streams: tuple[int, ...]
-    reply: socket.socket
-    words: list[str]
+    program: list[str]
     folder: str
     environment: dict[str, str]
-    terminal: bool
+    terminal: bool = False
 
 
 def _main() -> None:
-    for package in ("search_mcp", "search_mcp.cli"):
-        for module in pkgutil.iter_modules(import_module(package).__path__):
-            if module.name != "__main__":
-                import_module(f"{package}.{module.name}")
+    listener, modules = socket.socket(fileno=int(sys.argv[1])), sys.argv[2:]
+    for module in modules:
+        import_module(module)
     gc.freeze()
-    request = _serve(socket.socket(fileno=int(sys.argv[1])))
+    request = _serve(listener)
     if request is not None:
         _become(request)
-        runpy.run_module("search_mcp", run_name="__main__", alter_sys=True)
+        _run(request.program)
 
 
-def _serve(requests: socket.socket) -> _Request | None:
-    """Fork a child for each request, report its process id and then its exit code.
+def _run(program: list[str]) -> None:
+    if program[0] == "-m":
+        sys.argv[1:] = program[2:]
+        runpy.run_module(program[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = program
+        sys.path[0] = str(Path(program[0]).parent)
+        runpy.run_path(program[0], run_name="__main__")
 
-    Returns the request in its child, and None in the server when no more requests can come.
+
+def _serve(listener: socket.socket) -> _Request | None:
+    """Fork a child for each request, send its process id and then its exit code.
+
+    A child whose connection ends is killed. Returns the request in its child, and None in the server when stdin ends.
     """
-    children: dict[int, tuple[int, socket.socket]] = {}
+    children: dict[int, tuple[int, socket.socket]] = {}  # by a descriptor that is readable when the child has ended
     while True:
-        ready, _, _ = select.select([requests.fileno(), *children], [], [])
+        processes = {connection.fileno(): process for process, connection in children.values()}
+        ready, _, _ = select.select([0, listener.fileno(), *children, *processes], [], [])
+        for ended in processes.keys() & {*ready}:
+            os.kill(processes[ended], signal.SIGKILL)
         for descriptor in children.keys() & {*ready}:
+            process, connection = children.pop(descriptor)
             os.close(descriptor)
-            process, reply = children.pop(descriptor)
-            with reply:
-                _report(reply, os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
-        if requests.fileno() not in ready:
-            continue
-        request = _receive(requests)
-        if request is None:
+            with connection:
+                _send(connection, os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+        if 0 in ready:
             return None
+        if listener.fileno() not in ready:
+            continue
+        request = _receive(listener)
         process = os.fork()
         if process == 0:
-            for descriptor, (_, reply) in children.items():
+            for descriptor, (_, connection) in children.items():
                 os.close(descriptor)
-                reply.close()
-            request.reply.close()
-            requests.close()
+                connection.close()
+            request.connection.close()
+            listener.close()
             return request
         for stream in request.streams:
             os.close(stream)
-        _report(request.reply, process)
-        children[os.pidfd_open(process)] = process, request.reply
+        _send(request.connection, process)
+        children[os.pidfd_open(process)] = process, request.connection
 
 
-def _receive(requests: socket.socket) -> _Request | None:
-    data, descriptors, _, _ = socket.recv_fds(requests, 1, 4)
-    if not data:
-        return None
-    *streams, last = descriptors
-    reply = socket.socket(fileno=last)
-    with reply.makefile("rb") as request:
-        return _Request(tuple(streams), reply, **json.load(request))
+def _receive(listener: socket.socket) -> _Request:
+    connection, _ = listener.accept()
+    _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile("rb") as lines:
+        return _Request(connection, tuple(streams), **json.loads(lines.readline()))
 
 
-def _report(reply: socket.socket, number: int) -> None:
-    with suppress(BrokenPipeError):  # the test has failed and does not read it
-        reply.sendall(b"%d\n" % number)
+def _send(connection: socket.socket, number: int) -> None:
+    with suppress(ConnectionError):  # its program was killed, or its test has failed
+        connection.sendall(b"%d\n" % number)
 
 
 def _become(request: _Request) -> None:
@@ -201,7 +228,6 @@ def _become(request: _Request) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     sys.path[0] = request.folder
-    sys.argv[1:] = request.words
     # As an interpreter in UTF-8 mode opens them.
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)

@@ -124,7 +124,9 @@ def test_a_definition_that_is_large_or_deep_is_compared_all_the_same() -> None:
 definitions = st.dictionaries(
     st.text(),
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c)
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda children: st.lists(children) | st.dictionaries(st.text(), children),
+        max_leaves=20,
     ),
 )
 

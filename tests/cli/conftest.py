@@ -51,7 +51,13 @@ class Place:
         """Run search-mcp to its end, in a forked process if that makes no difference, or another command."""
         environment = {**self.variables, **variables}
         if command is None and (forks := self.fork_server_for(environment)) is not None:
-            done = forks.run(words, stdin=stdin.encode(), folder=self.folder, environment=environment, seconds=SECONDS)
+            done = forks.run(
+                ["-m", "search_mcp", *words],
+                stdin=stdin.encode(),
+                folder=self.folder,
+                environment=environment,
+                seconds=SECONDS,
+            )
         else:
             done = subprocess.run(
                 [*(command or COMMAND), *words],

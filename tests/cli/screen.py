@@ -32,7 +32,9 @@ class Screen:
         streams = other_end, other_end if stdout is None else stdout, other_end
         self._process: Forked | subprocess.Popen[bytes]
         if (server := place.fork_server_for(environment)) is not None:
-            self._process = server.start(words, streams, folder=place.folder, environment=environment, terminal=True)
+            self._process = server.start(
+                ["-m", "search_mcp", *words], streams, folder=place.folder, environment=environment, terminal=True
+            )
         else:
             self._process = subprocess.Popen(
                 [*COMMAND, *words],

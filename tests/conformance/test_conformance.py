@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fork_server import ForkServer
 from real import processes
 from real.conftest import Aggregator
 from real.peers import Run
@@ -22,7 +23,7 @@ from conformance import suite
 from conformance.suite import Check, Report
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
-REFERENCE = [sys.executable, str(Path(__file__).with_name("reference.py"))]
+REFERENCE = str(Path(__file__).with_name("reference.py"))
 
 AT_ONCE = 2  # runs; most of their time goes into starting processes
 MOST_RUNS = 3  # on a machine with other things to do the suite may lose its patience; what hangs does so every time
@@ -56,13 +57,21 @@ class Runs:
 
 
 @pytest.fixture(scope="module", params=[LEGACY, MODERN])
-def runs(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregator: Aggregator) -> Runs:
-    entry = {"command": REFERENCE[0], "args": REFERENCE[1:], "prefix": ""}
+def runs(
+    request: pytest.FixtureRequest,
+    new_run: Callable[[], Run],
+    aggregator: Aggregator,
+    fork_server: ForkServer | None,
+    server_fork_server: ForkServer | None,
+) -> Runs:
+    """Run the suite three times; it starts a process for each session, forked where that is possible."""
+    reference = forked(server_fork_server, [sys.executable, REFERENCE])
+    entry = {"command": reference[0], "args": reference[1:], "prefix": ""}
     other_era = {LEGACY: MODERN, MODERN: LEGACY}[request.param]
     servers = [
-        REFERENCE,
-        aggregator({"reference": entry}, listing="full"),
-        aggregator({"reference": {**entry, "protocol": other_era}}, listing="full"),
+        reference,
+        forked(fork_server, aggregator({"reference": entry}, listing="full")),
+        forked(fork_server, aggregator({"reference": {**entry, "protocol": other_era}}, listing="full")),
     ]
 
     def run(server: list[str]) -> Report:
@@ -76,6 +85,11 @@ def runs(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregator:
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return Runs(*pool.map(run, servers))
+
+
+def forked(server: ForkServer | None, command: list[str]) -> list[str]:
+    """Return a command line that does the same as a command of Python."""
+    return command if server is None else server.command_line(command[1:])
 
 
 def test_reference_conforms(runs: Runs) -> None:

@@ -1,0 +1,55 @@
+"""The command line of a forked program behaves as the program does."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fork_server import ForkServer
+
+WAITS = """
+import os, pathlib, sys, time
+pathlib.Path(sys.argv[1]).write_text(str(os.getpid()))
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def server(fork_server: ForkServer | None) -> ForkServer:
+    if fork_server is None:
+        pytest.skip("programs are not forked on this platform")
+    return fork_server
+
+
+def test_streams_folder_environment_arguments_and_exit_code(server: ForkServer, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os, sys\n"
+        "print(sys.stdin.read(), os.getcwd(), os.environ['WORD'], sys.argv)\n"
+        "print('é', file=sys.stderr)\n"
+        "sys.exit(7)\n"
+    )
+    command = [str(program), "a", "b c"]
+    environment = {**os.environ, "WORD": "ü"}
+    for words in (server.command_line(command), [sys.executable, "-X", "utf8", *command]):
+        done = subprocess.run(
+            words, input="ö", capture_output=True, encoding="utf-8", cwd=tmp_path, env=environment, timeout=60
+        )
+        assert done.stdout == f"ö {tmp_path} ü {command}\n"
+        assert (done.stderr, done.returncode) == ("é\n", 7)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+def test_a_signal_to_the_stand_in_ends_the_program(server: ForkServer, tmp_path: Path, number: int) -> None:
+    program, process = tmp_path / "program.py", tmp_path / "process"
+    program.write_text(WAITS)
+    with subprocess.Popen(server.command_line([str(program), str(process)]), stdout=subprocess.PIPE) as stand_in:
+        assert stand_in.stdout is not None
+        assert stand_in.stdout.readline() == b"ready\n"
+        stand_in.send_signal(number)
+        assert stand_in.stdout.read() == b""
+        assert stand_in.wait(60) in (-number, 128 + number)
+    assert not Path("/proc", process.read_text(), "exe").exists()
