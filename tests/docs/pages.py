@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -10,10 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checkout import ROOT
+from fork_server import ForkServer
 
 DOCS = ROOT / "docs"
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 SECONDS = 300
+
+_ONE_COMMAND = re.compile(r"search-mcp(?: +(?:[\w@%+=:,./-]+|'[^']*'))*")
+"""A command of search-mcp in which a shell expands nothing."""
 
 
 def text(page: str) -> str:
@@ -36,6 +42,7 @@ class Reader:
     """A user with a home folder of their own, and search-mcp on the PATH."""
 
     home: Path
+    fork_server: ForkServer | None = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -44,8 +51,16 @@ class Reader:
         return {**inherited, "HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path, "PYTHONUTF8": "1"}
 
     def types(self, line: str) -> "subprocess.CompletedProcess[str]":
-        """Run a line in a shell."""
-        return self._run(line, shell=True)
+        """Run a line in a shell; a command of search-mcp that means the same without a shell runs in a fork."""
+        if self.fork_server is None or _ONE_COMMAND.fullmatch(line) is None:
+            return self._run(line, shell=True)
+        name, *words = shlex.split(line)
+        script = shutil.which(name, path=self.environment["PATH"])
+        assert script is not None
+        done = self.fork_server.run(
+            [script, *words], stdin=b"", folder=self.home, environment=self.environment, seconds=SECONDS
+        )
+        return subprocess.CompletedProcess(line, done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def runs(self, *words: str) -> "subprocess.CompletedProcess[str]":
         """Run a program."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import first_list
 import pytest
 from checkout import ROOT
+from fork_server import ForkServer
 
 from docs.pages import DOCS, PAGES, Reader, blocks, commands, text
 from search_mcp.clients.known import CLIENTS
@@ -24,12 +25,16 @@ print(folders.log_folder())
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> Reader:
+def reader(tmp_path: Path, fork_server: ForkServer | None, server_fork_server: ForkServer | None) -> Reader:
     """A user in a project folder, with two servers that have stderr logs, and another server in Cursor."""
-    reader = Reader(tmp_path)
+    reader = Reader(tmp_path, fork_server)
+    servers = SERVERS
+    if server_fork_server is not None:
+        lines = {name: server_fork_server.command_line(["-m", f"mcp_server_{name}"]) for name in SERVERS}
+        servers = {name: {"command": line[0], "args": line[1:]} for name, line in lines.items()}
     config, logs = map(Path, reader.runs(sys.executable, "-c", FOLDERS).stdout.splitlines())
-    _write(config, {"mcpServers": SERVERS})
-    _write(tmp_path / "config" / "mcp-servers.json", {"mcpServers": SERVERS})  # of a project
+    _write(config, {"mcpServers": servers})
+    _write(tmp_path / "config" / "mcp-servers.json", {"mcpServers": servers})  # of a project
     _write(tmp_path / ".cursor" / "mcp.json", {"mcpServers": IN_CURSOR})
     for name in SERVERS:
         _write(logs / f"{name}.log", "ready")
