@@ -1,8 +1,8 @@
-"""The published programs the tests talk to, installed once into `.cache/` at the repository root.
+"""The published programs the tests talk to, installed once for all test runs of this user.
 
-Each set of packages has a folder named after its exact versions, so a changed pin installs beside the old
-one. A folder is built under another name and renamed when it is complete, under a lock: what exists is whole,
-however many test runs start at once. This module knows versions and how to start things, no protocol.
+Each set of packages has a folder named after its exact versions, in the user's cache folder for `search-mcp-tests`, so
+a changed pin installs beside the old one. A folder is built under another name and renamed when it is complete, under a
+lock: what exists is whole, however many test runs start at once. All of it can be deleted at any time.
 """
 
 import hashlib
@@ -14,12 +14,14 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-CACHE = Path(__file__).parents[2] / ".cache"
+from filelock import FileLock
+from platformdirs import user_cache_path
+
+CACHE = user_cache_path("search-mcp-tests")
 
 NPM = (
     "@modelcontextprotocol/client@2.4.0",
@@ -183,8 +185,8 @@ def _installed(kind: str, key: tuple[str, ...], build: Callable[[Path], None]) -
     digest = hashlib.sha256("\n".join((*key, sys.platform, platform.machine())).encode()).hexdigest()
     folder = CACHE / f"{kind}-{digest[:12]}"
     if not folder.exists():
-        CACHE.mkdir(exist_ok=True)
-        with _lock(CACHE / f"{folder.name}.lock"):
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with FileLock(CACHE / f"{folder.name}.lock"):
             if not folder.exists():
                 _build(folder, build)
     return folder
@@ -198,21 +200,6 @@ def _build(folder: Path, build: Callable[[Path], None]) -> None:
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Hold a lock that ends with its process, so that a killed test run leaves nothing to clear."""
-    with path.open("a+b") as file:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)  # released when the file is closed
-        else:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _npm(folder: Path, packages: tuple[str, ...]) -> None:
