@@ -22,18 +22,19 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile
-from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.cli.command_cache import CachedLists, CommandCache
 from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.dialects import names
 from search_mcp.folders import cache_folder, trust_folder
-from search_mcp.gateway.engine import Aggregate
+from search_mcp.gateway.engine import Engine
 from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.session import Session as ClientSession
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
 from search_mcp.model.names import Action, Era, Kind, State
-from search_mcp.model.servers import Opening, ServerFacts, Status
+from search_mcp.model.servers import Opening, Status
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
 from search_mcp.wire.inflight import Cancel, Reason
@@ -56,6 +57,7 @@ class Person:
     capabilities: Fields = field(default_factory=dict)
     info: Raw | None = None
     log_level: str | None = None
+    session: object = None
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
         question.answer(method_not_found(f"{question.ask.value} (a command at a terminal cannot answer questions)"))
@@ -73,28 +75,40 @@ class Session:
     """
 
     def __init__(
-        self, config: Config, aggregate: Aggregate, cache: CommandCache, left_alone: Mapping[str, Status], *, runs: bool
+        self,
+        config: Config,
+        engine: Engine,
+        client: ClientSession,
+        cache: CommandCache,
+        left_alone: Mapping[str, Status],
+        *,
+        runs: bool,
     ) -> None:
         self.config = config
         self._left_alone, self._runs = left_alone, runs
-        self._aggregate, self._router = aggregate, aggregate.router
+        self._engine, self._client = engine, client
         self._cache = cache
-        self.audience = aggregate.router.audience(_PERSON.viewer)
-        facts = {
-            server.name: ServerFacts(server.description or "", server.tags, server.read_only)
-            for server in config.servers
-        }
-        length = config.settings.description_length
-        self._spellings = Spellings(self.catalog)
-        self.own_tools = OwnTools(self._spellings, facts, self._router.statuses, length)
+        self.audience = client.audience(_PERSON.viewer)
+
+    def read_cache(self) -> None:
+        """Read the cached lists; start no server."""
+        self._client.recall(_OPENING)
+
+    def start(self) -> None:
+        """Start the servers that the command needs."""
+        self._client.open(_OPENING)
+
+    @property
+    def own_tools(self) -> OwnTools:
+        return self._client.own_tools
 
     @property
     def catalog(self) -> Catalog:
-        return self._router.catalog
+        return self._engine.servers.catalog
 
     def changes(self) -> Iterable[tuple[str, str]]:
         """Return server and text of each change since the definitions were first seen or accepted."""
-        return self._router.changes()
+        return self._engine.servers.changes()
 
     def differences(self) -> "dict[str, list[Open]]":
         """Return the differences between the accepted and the listed definitions, by server.
@@ -102,7 +116,7 @@ class Session:
         Raises:
             OSError: the record of accepted definitions cannot be read.
         """
-        return {backend.name: backend.opened() for backend in self._aggregate.backends}
+        return {backend.name: backend.opened() for backend in self._engine.backends}
 
     @property
     def tools(self) -> NamedItems:
@@ -114,7 +128,7 @@ class Session:
         return self._cache.age_seconds_used
 
     def shown_names(self) -> ShownNames:
-        return self._spellings.of(Kind.TOOLS, self.audience.profile)
+        return self._client.shown_names(Kind.TOOLS, _PERSON.viewer)
 
     def find(self, name: str) -> Item | None:
         """Return the tool of a name, in any spelling."""
@@ -122,7 +136,7 @@ class Session:
 
     def instructions(self) -> str:
         """Return the instructions for a client."""
-        return self._router.instructions(_PERSON.viewer)
+        return self._client.instructions(_PERSON.viewer)
 
     def statuses(self) -> list[Status]:
         """Return the status of each server, in order of the configuration.
@@ -130,7 +144,7 @@ class Session:
         The states are `ready`, `remembered` (cached), `failed`, `disabled`, `held`, `starting`, and `unknown` if the
         server is neither cached nor started. A server that waits for its next start counts as failed.
         """
-        return [self._left_alone.get(each.server) or self._of_command(each) for each in self._router.statuses()]
+        return [self._left_alone.get(each.server) or self._of_command(each) for each in self._engine.servers.statuses()]
 
     def _of_command(self, status: Status) -> Status:
         if status.state in (State.READY, State.DISABLED, State.HELD):
@@ -170,14 +184,14 @@ class Session:
     async def settle(self, kinds: Iterable[Kind]) -> None:
         """Wait until every server has listed these kinds, or has failed to."""
         for kind in kinds:
-            await _answer(partial(self._router.merged_list, kind, _PERSON.viewer))
+            await _answer(partial(self._client.merged_list, kind, _PERSON.viewer))
 
     async def call(self, name: str, arguments: Fields, report: Callable[[Fields], None]) -> Outcome:
         """Call a tool, by any spelling of its name."""
 
         def submit(reply: Callable[[Outcome], None]) -> Cancel:
             params = {"arguments": payload.encode(arguments)}
-            return self._router.submit(
+            return self._client.submit(
                 Call(Action.CALL_TOOL, name, params, {}, _PERSON, reply, report),
             )
 
@@ -211,7 +225,7 @@ def run(
 ) -> _Answer:
     """Run a function with the servers of a configuration, and stop them afterwards.
 
-    `open_cache` opens the cache; which servers are started follows from it.
+    `believe` opens the cache; which servers are started follows from it.
 
     Raises:
         InterruptionError: a signal stopped the command.
@@ -220,14 +234,14 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        session, aggregate = _assemble(config, profile, open_cache, left_alone)
+        session, engine = _assemble(config, profile, open_cache, left_alone)
 
         async def with_backends() -> _Answer:
-            async with aggregate.running():
-                aggregate.router.open(_OPENING)
+            async with engine.running():
+                session.start()
                 return await work(session)
 
-        return await interruptible(with_backends, aggregate.signal)
+        return await interruptible(with_backends, engine.signal)
 
     return unwrapped(lambda: anyio.run(main))
 
@@ -246,9 +260,9 @@ def read_cache(config: Config, profile: Profile | None, look: Callable[[Session]
     """Run a function with the cached servers; none is started."""
 
     async def main() -> _Answer:
-        session, aggregate = _assemble(config, profile, CachedLists, {}, runs=False)
-        aggregate.router.recall(_OPENING)
-        await aggregate.compare_recalled()
+        session, engine = _assemble(config, profile, CachedLists, {}, runs=False)
+        session.read_cache()
+        await engine.compare_recalled()
         return look(session)
 
     return asyncio.run(main())  # loads less than anyio.run
@@ -261,7 +275,7 @@ def _assemble(
     left_alone: Mapping[str, Status],
     *,
     runs: bool = True,
-) -> tuple[Session, Aggregate]:
+) -> tuple[Session, Engine]:
     cache = open_cache(cache_folder())
     adapted = altered(
         config,
@@ -275,8 +289,8 @@ def _assemble(
         trust=TrustStore(trust_folder()),
         aside=in_thread if runs else _in_place,
     )
-    aggregate = Aggregate(adapted, patient, dependencies)
-    return Session(config, aggregate, cache, left_alone, runs=runs), aggregate
+    engine = Engine(adapted, dependencies)
+    return Session(config, engine, engine.open_session(patient), cache, left_alone, runs=runs), engine
 
 
 async def _in_place(act: Callable[[], _Answer], /) -> _Answer:

@@ -1,6 +1,6 @@
 """What all four dialects read and write alike: `params`, the `_meta` in them, cancellations."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from search_mcp.dialects import names
 from search_mcp.wire import payload
@@ -82,3 +82,8 @@ def is_wanted(message: Fields, least: str | None) -> bool:
     if least is None or level not in names.LOG_LEVELS:
         return False
     return names.LOG_LEVELS.index(level) >= names.LOG_LEVELS.index(least)
+
+
+def most_verbose(levels: Iterable[str]) -> str:
+    """Return the log level that lets most messages through."""
+    return min(levels, key=names.LOG_LEVELS.index)

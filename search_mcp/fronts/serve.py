@@ -31,7 +31,7 @@ from search_mcp.config.schema import Config
 from search_mcp.config.trust import printable
 from search_mcp.fronts import stdio
 from search_mcp.fronts.connection import Front, Refusing
-from search_mcp.gateway.engine import Aggregate
+from search_mcp.gateway.engine import Engine
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
@@ -59,14 +59,14 @@ NO_CLIENT = (
 class Client:
     """The client's connection: its bytes, its end, and what to do while it does not read."""
 
-    def __init__(self, aggregate: Aggregate | None) -> None:
+    def __init__(self, engine: Engine | None) -> None:
         self.front: Front | Refusing | None = None
         self.reader: stdio.Reader | None = None
         self.spoke = asyncio.Event()
         self.ended = asyncio.Event()
         self.gone = asyncio.Event()
         self.signalled = asyncio.Event()
-        self._aggregate = aggregate
+        self._engine = engine
 
     def on_bytes(self, chunk: bytes) -> None:
         if self.front is not None:
@@ -93,14 +93,14 @@ class Client:
             self.front.peer.pause()
         if self.reader is not None:
             self.reader.pause_reading()
-        if self._aggregate is not None:
-            self._aggregate.pause_reading()
+        if self._engine is not None:
+            self._engine.pause_reading()
 
     def on_clear(self) -> None:
         if self.reader is not None:
             self.reader.resume_reading()
-        if self._aggregate is not None:
-            self._aggregate.resume_reading()
+        if self._engine is not None:
+            self._engine.resume_reading()
         if self.front is not None:
             self.front.peer.resume()
 
@@ -114,26 +114,27 @@ async def serve(
 ) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
-    aggregate = Aggregate(config, profile) if isinstance(config, Config) else None
-    client = Client(aggregate)
+    engine = Engine(config) if isinstance(config, Config) else None
+    client = Client(engine)
     reader, writer = await stdio.connect(*descriptors, client)
     client.reader = reader
-    if aggregate is None or not isinstance(config, Config):
+    if engine is None or not isinstance(config, Config):
         why = ProtocolError(SERVER_ERROR, f"search-mcp cannot start: {config}")
         client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
         await client.ended.wait()
         await _close(writer, client, LAST_BYTES_SECONDS)
         return 2
-    front = client.front = Front(aggregate.router, writer.write, config.settings.max_message_bytes)
-    aggregate.tell_front = front.tell
+    session = engine.open_session(profile)
+    front = client.front = Front(session, writer.write, config.settings.max_message_bytes)
+    session.tell_front = front.tell
     with contextlib.ExitStack() as signals:
-        received = signals.enter_context(_signals(aggregate, client))
+        received = signals.enter_context(_signals(engine, client))
         # Backends start when the client opens, and what runs them takes longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         signals.enter_context(last_resort())  # from here on, what servers send is worked on
-        async with aggregate.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(follow_edits, follow, aggregate, config, log_to)
+        async with engine.running(), anyio.create_task_group() as tasks:
+            tasks.start_soon(follow_edits, follow, engine, config, log_to)
             await client.ended.wait()
             log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")
             if not received:
@@ -167,7 +168,7 @@ async def _first_of(*waits: Callable[[], Awaitable[object]]) -> None:
 
 
 @contextlib.contextmanager
-def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
+def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
     """End on a signal: the first dooms the backends at once, the second kills them.
 
     Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
@@ -178,10 +179,10 @@ def _signals(aggregate: Aggregate, client: Client) -> Iterator[list[int]]:
     def on_signal(number: int) -> None:
         received.append(number)
         if len(received) == 1:
-            aggregate.signal(signal.SIGTERM)
-            loop.call_later(DOOMED_SECONDS, aggregate.signal, kill)
+            engine.signal(signal.SIGTERM)
+            loop.call_later(DOOMED_SECONDS, engine.signal, kill)
         else:
-            aggregate.signal(kill)
+            engine.signal(kill)
         client.signalled.set()
         client.end()
 

@@ -1,13 +1,18 @@
-"""The backends of one configuration behind one router: everything but the client's connection.
+"""The engine: the configuration, the backends and their tasks, which all client sessions share.
 
-Decides which backends exist: at the start, and after an edit of the configuration, which starts, stops
-or restarts only what it changed.
+Decides which backends exist: at the start, and after an edit of the configuration, which starts, stops or restarts only
+the servers it changed.
+
+The first client that opens decides the era and the capabilities that backends are opened with; a later client joins,
+and its calls are translated where its era differs. A question that a backend asks outside of any call goes to the
+client that opened it, and is refused once that client has left. The backends are set to the most verbose log level that
+a client wants. A server is told to unsubscribe when the last client unsubscribes.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING
 
 import anyio
@@ -22,9 +27,12 @@ from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
+from search_mcp.dialects.params import most_verbose
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
-from search_mcp.gateway.router import Router
-from search_mcp.model.servers import News
+from search_mcp.gateway.problems import ProblemLog
+from search_mcp.gateway.servers import Servers
+from search_mcp.gateway.session import Session
+from search_mcp.model.servers import ListChanged, News, Opening, StateChanged
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -67,19 +75,12 @@ class _Running:
             self._scope.cancel()
 
 
-class Aggregate:
-    """All backends and the router in front of them."""
+class Engine:
+    """All backends of one configuration, for any number of clients."""
 
-    def __init__(
-        self,
-        config: Config,
-        profile: Profile | None = None,
-        dependencies: Dependencies | None = None,
-        tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None,
-    ) -> None:
-        self.tell_front = tell_front
+    def __init__(self, config: Config, dependencies: Dependencies | None = None) -> None:
         self.file_queue = FileQueue()
-        self._world = dependencies or Dependencies(
+        self._dependencies = dependencies or Dependencies(
             spawn=Spawner(file_queue=self.file_queue),
             file_queue=self.file_queue,
             max_message_bytes=config.settings.max_message_bytes,
@@ -88,7 +89,12 @@ class Aggregate:
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
         )
-        self.router = Router(config.servers, config.settings, profile, later, self._on_news)
+        self.servers = Servers()
+        self._problems = ProblemLog(self.servers, later)
+        self._sessions: dict[Session, None] = {}
+        self._opening: Opening | None = None
+        self._opener: Session | None = None
+        self._log_level: str | None = None
         self._running: dict[str, _Running] = {}
         self._retiring: dict[str, _Running] = {}  # stopped by an edit, and perhaps still stopping
         self._tasks: TaskGroup | None = None
@@ -100,8 +106,77 @@ class Aggregate:
         """The backends there are, in the order of the configuration."""
         return [running.backend for running in self._running.values()]
 
-    def _on_news(self, news: News | CatalogChanged) -> None:
-        self.tell_front(news)
+    # Sessions
+
+    def open_session(
+        self, profile: Profile | None = None, tell_front: Callable[[News | CatalogChanged], None] = lambda _news: None
+    ) -> Session:
+        """Make a session for one client; `profile` is the one that the client was started with, if any."""
+        session = Session(self, profile, later, tell_front)
+        self._sessions[session] = None
+        return session
+
+    def others(self, session: Session) -> Iterator[Session]:
+        """Give every open session but one."""
+        yield from (each for each in self._sessions if each is not session)
+
+    def leave(self, session: Session) -> None:
+        """Forget a session that ended."""
+        del self._sessions[session]
+        if session.state.log_level is not None:
+            self.apply_log_level()
+
+    def recall(self, opening: Opening) -> None:
+        """Publish what is remembered of the backends for such a client, unless they were opened; start nothing."""
+        if self._opening is None:
+            for backend in self.backends:
+                backend.recall(opening)
+
+    def open(self, session: Session, opening: Opening) -> None:
+        """Open the backends for the first client that opens; a later client joins."""
+        if self._opening is None:
+            self._opening, self._opener = opening, session
+            for backend in self.backends:
+                backend.open(opening)
+
+    def apply_log_level(self) -> None:
+        """Set the backends to the most verbose level that a session wants."""
+        levels = [level for each in self._sessions if (level := each.state.log_level) is not None]
+        if levels:
+            self._log_level = most_verbose(levels)
+            for backend in self.backends:
+                backend.set_log_level(self._log_level)
+
+    def roots_changed(self, session: Session) -> None:
+        """Tell the backends that a client's roots changed, if it is the client that opened them."""
+        if self._opener in (None, session):
+            for backend in self.backends:
+                backend.roots_changed()
+
+    def tell(self, news: News) -> None:
+        """Take a backend's news, and give every session what is meant for its client."""
+        if isinstance(news, ListChanged):
+            for session in self._sessions:
+                session.state.lists.came(news.server, news.kind)
+            self.servers.catalog.put(news.server, news.kind, news.page)
+        if isinstance(news, ListChanged | StateChanged):
+            self._on_change()
+        else:
+            for session in list(self._sessions):
+                session.hear(news)
+
+    def _on_change(self) -> None:
+        for session in list(self._sessions):
+            session.on_change()
+        self._problems.on_change()
+
+    def note_broken_edit(self, error: str | None) -> None:
+        """Have `list_servers` say why an edit of the configuration has no effect; `None` once it has."""
+        self.servers.configuration_error = error
+        for session in self._sessions:
+            session.own_tools.configuration_error = error
+
+    # Backends
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -126,15 +201,14 @@ class Aggregate:
             running.backend.retire()
             running.stop()
             self._retiring[name] = running
-        opening = self.router.opening
         for name, running in self._running.items():
             if before.get(name) is not running and self._tasks is not None:
                 predecessor = before.get(name) or self._retiring.pop(name, None)
                 self._tasks.start_soon(running.run, predecessor)
                 if predecessor is not None:
                     running.backend.succeed(predecessor.backend)
-                if opening is not None:
-                    running.backend.open(opening)
+                if self._opening is not None:
+                    running.backend.open(self._opening)
 
     def _put_in_place(self, config: Config) -> dict[str, _Running]:
         """Make backends for what is new or started differently; return those that are to be stopped."""
@@ -147,11 +221,16 @@ class Aggregate:
                 running.backend.adopt(server)
                 self._running[server.name] = before.pop(server.name)
             else:
-                backend = Supervisor(server, self.router.tell, later, self._world)
+                backend = Supervisor(server, self.tell, later, self._dependencies)
+                if self._log_level is not None:
+                    backend.set_log_level(self._log_level)
                 if self._paused:
                     backend.pause_reading()
                 self._running[server.name] = _Running(backend)
-        self.router.configure(config.servers, config.settings, {each.name: each for each in self.backends})
+        self.servers.configure(config.servers, config.settings, {each.name: each for each in self.backends})
+        for session in self._sessions:
+            session.configure()
+        self._on_change()
         return before
 
     async def look_at_trust(self) -> None:
@@ -166,8 +245,8 @@ class Aggregate:
 
     def tidy(self) -> None:
         """Delete what is remembered of servers that nobody started in months; may be called in any thread."""
-        if self._world.cache is not None:
-            self._world.cache.prune(self._world.wall_clock())
+        if self._dependencies.cache is not None:
+            self._dependencies.cache.prune(self._dependencies.wall_clock())
 
     def pause_reading(self) -> None:
         """Take nothing in from any backend, an edit's new ones included: the client does not take it from us."""

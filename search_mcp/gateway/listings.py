@@ -1,7 +1,7 @@
-"""What each client is shown of the catalogue, and whether that is something else by now.
+"""The lists and instructions that one client is shown, and whether the lists differ from those shown last.
 
-Decides for whom a list is made, and keeps what was made until the catalogue changes. What is shown of a
-tool, and how its name is spelt, `views` decides.
+Chooses the profile a list is made for, and keeps a list until the catalogue changes. How a tool is written and its name
+spelt is decided in `catalog.rendering` and `catalog.shown_names`.
 """
 
 import time
@@ -20,13 +20,13 @@ from search_mcp.wire.structs import EMPTY, Raw
 
 INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""
-LINE_LENGTH = 160
-"""Characters of the instructions that go to one server."""
+COALESCE_SECONDS = 0.05
+"""How long changes are gathered before a client is told: a server that starts changes several lists."""
 
 FEW_TOOLS = 500
-"""As many are listed at once: about ten milliseconds."""
+"""Tools that are listed in one step: about ten milliseconds."""
 SLICE_SECONDS = 0.005
-"""How long a longer list is prepared before calls have their turn."""
+"""How long a longer list is prepared before other messages are handled."""
 
 _HOW_TO: Mapping[str, str] = {
     "light": "Listed tools show only the names of their required parameters, in parentheses: "
@@ -43,7 +43,7 @@ _HOW_TO_CALL: Mapping[CallTool, str] = {
 
 
 def instructions(servers: Mapping[str, str], profile: Profile) -> str:
-    """Say what the names mean and how to search, then one line a server; `servers` has what each is for."""
+    """Write what the names mean and how to search, then one line a server; `servers` maps each to its purpose."""
     how_to = _HOW_TO[profile.listing] + (_HOW_TO_CALL[profile.call_tool] if profile.listing == "search" else "")
     names = f"Tools of several MCP servers, named server{profile.separator}tool. {how_to}"
     lines = [f"- {server}: {about}" if about else f"- {server}" for server, about in servers.items()]
@@ -52,7 +52,7 @@ def instructions(servers: Mapping[str, str], profile: Profile) -> str:
 
 
 class Presentation:
-    """The lists of one catalogue, as whoever looked at them was shown them last."""
+    """The lists of one catalogue as one client was shown them last."""
 
     def __init__(self, spellings: Spellings, settings: Settings, explicit_profile: Profile | None) -> None:
         self._spellings, self._catalog = spellings, spellings.catalog
@@ -65,7 +65,7 @@ class Presentation:
         self.configure(settings)
 
     def configure(self, settings: Settings) -> None:
-        """Go over to other settings; the catalogue has to change with them."""
+        """Apply other settings; the catalogue's version has to change with them."""
         self._settings = settings
         self._audiences: dict[Viewer, Audience] = {}
 
@@ -86,18 +86,18 @@ class Presentation:
         return audience
 
     def note_partial(self) -> None:
-        """Remember that a list goes out without some server's tools: `call_tool` is listed from now on."""
+        """Record that a list goes out without some server's tools: `call_tool` is listed from now on."""
         self._was_partial = True
 
     def show(self, kind: Kind, viewer: Viewer) -> Raw:
-        """Give a list as it is shown now: a JSON array."""
+        """Make a list as it is shown now: a JSON array."""
         items = self._shown[kind, viewer] = self._list(kind, self.audience(viewer))
         return items
 
     def advance(self, kind: Kind, viewer: Viewer) -> bool:
-        """Go on preparing a list for some milliseconds; return whether more is due.
+        """Prepare a list for some milliseconds; return whether more is due.
 
-        Called between other work, so that no call waits for a long list; `show` makes up for what is left.
+        Called between other work, so that no call waits for a long list; `show` prepares what is left.
         """
         audience = self.audience(viewer)
         if self._work is None and (kind is not Kind.TOOLS or self._prepared.get(audience) == self._catalog.version):
@@ -112,13 +112,13 @@ class Presentation:
         return self._is_long()
 
     def advance_shown(self) -> bool:
-        """Do the same for the lists that `changed` looks at."""
+        """Prepare the lists that `changed` compares."""
         return any(self.advance(kind, viewer) for kind, viewer in self._shown)
 
     def _prepare(self, audience: Audience) -> Iterator[None]:
-        """Work out what the list of tools is made of, in slices where there are many."""
+        """Spell and write the tools of a list, in slices where there are many."""
         version, items = self._catalog.version, self._catalog.tools()
-        self._prepared[audience] = version  # whatever changes meanwhile is prepared by the next list
+        self._prepared[audience] = version  # later changes are prepared with the next list
         if not self._is_long():
             return
         yield
@@ -134,7 +134,7 @@ class Presentation:
         return len(self._catalog.tools()) > FEW_TOOLS
 
     def changed(self) -> frozenset[Kind]:
-        """Tell which lists look different now to somebody who was shown them; from now on that is measured anew."""
+        """Return the kinds of the lists that differ from those shown last; these count as shown from now on."""
         changed: set[Kind] = set()
         for (kind, viewer), shown in list(self._shown.items()):
             if self.show(kind, viewer) != shown:

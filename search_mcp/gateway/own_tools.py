@@ -9,8 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item, fold
@@ -19,6 +18,7 @@ from search_mcp.catalog.profiles import Audience, without_registration
 from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.signature import signature
+from search_mcp.gateway.finding import Finder, load_finder
 from search_mcp.gateway.own_tool_definitions import (
     DEFAULT_LIMIT,
     DESCRIBE,
@@ -65,17 +65,6 @@ MOST_NAMED = 50
 
 class ArgumentError(Exception):
     """A model gave one of our tools arguments it does not take; the text says what to give instead."""
-
-
-class Finder(Protocol):
-    """What tools are found with."""
-
-    def advance(self) -> bool: ...
-    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
-        """Rank tools for a query; return them, and whether the first clearly does what is asked for."""
-        ...
-
-    def explain(self, query: str, item: Item) -> "Explanation | None": ...
 
 
 class _Result(Struct, frozen=True):
@@ -131,7 +120,9 @@ class OwnTools:
         facts: Mapping[str, ServerFacts],
         statuses: Callable[[], Iterable[Status]],
         description_length: int,
+        finder: Callable[[], Finder] | None = None,
     ) -> None:
+        self._load_finder = finder or (lambda: load_finder(self._catalog, lambda: self._facts, self._statuses))
         self._spellings, self._catalog = spellings, spellings.catalog
         self._facts, self._statuses = facts, statuses
         self._description_length = description_length
@@ -150,11 +141,7 @@ class OwnTools:
 
     @cached_property
     def _index(self) -> Finder:
-        # The search takes as long to load as all the rest of ours, and some models never search.
-        index: Finder = import_module("search_mcp.gateway.tool_index").ToolIndex(
-            self._catalog, lambda: self._facts, self._statuses
-        )
-        return index
+        return self._load_finder()
 
     def advance(self) -> bool:
         """Go on bringing the search up to the catalogue, for some milliseconds; return whether more is due.

@@ -16,7 +16,7 @@ from search_mcp.config.schema import Config, Settings, camel
 from search_mcp.config.secrets import redact
 from search_mcp.config.trust import printable
 from search_mcp.folders import approvals_folder, trust_folder
-from search_mcp.gateway.engine import Aggregate
+from search_mcp.gateway.engine import Engine
 from search_mcp.model.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class LogSettings:
         return (self._asked_for or settled).upper()
 
 
-async def follow_edits(follow: Gate, aggregate: Aggregate, current: Config, log_to: LogSettings) -> None:
+async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: LogSettings) -> None:
     """Follow edits of the configuration, and what the user accepts; a broken edit is only reported, once."""
     complaint = ""
 
@@ -61,24 +61,24 @@ async def follow_edits(follow: Gate, aggregate: Aggregate, current: Config, log_
             for warning in config.warnings:
                 log.warning("! %s", warning)
             follow.report()
-            aggregate.reconfigure(config)
+            engine.reconfigure(config)
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
-        aggregate.router.note_broken_edit(redact(complaint, log_to.secrets) or None)
+        engine.note_broken_edit(redact(complaint, log_to.secrets) or None)
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded beside the first answers, not before them.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
-    await anyio.to_thread.run_sync(aggregate.tidy, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(engine.tidy, abandon_on_cancel=True)
     with edits.noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()
-            await aggregate.look_at_trust()
+            await engine.look_at_trust()
             await look()  # the first time for what was edited before the watch was in place
             if not follow.is_remembered:
-                aggregate.file_queue(follow.remember_held)  # it may wait for another process
+                engine.file_queue(follow.remember_held)  # it may wait for another process
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 

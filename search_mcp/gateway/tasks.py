@@ -1,14 +1,13 @@
-"""Whose a task is, by which id the client knows it, and the lists of all servers' tasks as one.
+"""The ids of tasks and elicitations as one client knows them, and all servers' lists of tasks as one.
 
-Decides from what the servers said: a task's id leads to whoever issued it. "Task IDs MUST be unique among
-all tasks controlled by the receiver": two servers may issue the same one. What a task is, and how it is
-asked about, is the dialects' business.
+An id leads to the server that issued it. "Task IDs MUST be unique among all tasks controlled by the receiver": two
+servers may issue the same one. Where ids stand in messages is decided in `dialects.task_ids`.
 """
 
 import logging
 import secrets
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from search_mcp.dialects.task_ids import renamed
@@ -21,7 +20,7 @@ from search_mcp.wire.structs import Fields, Raw
 log = logging.getLogger(__name__)
 
 REMEMBERED_TASKS = 10_000
-"""How many ids of one server are remembered; the oldest go first."""
+"""Ids of one server that are remembered; the oldest go first."""
 LONGEST_ID = 4096
 """Characters; a longer id is not remembered."""
 MAX_PAGES = 1000
@@ -29,7 +28,7 @@ MAX_PAGES = 1000
 
 
 class _Ids:
-    """The ids that one server gave: the server's by the client's, and back."""
+    """The ids of one server: its own by the client's, and the client's by its own."""
 
     def __init__(self) -> None:
         # A task is put into both at once, so that it goes from both at once.
@@ -38,27 +37,27 @@ class _Ids:
 
 
 class IdMap:
-    """Ids that servers give, of tasks or of elicitations, as their servers and as the client know them.
+    """The ids of tasks or elicitations, as their servers and as the client know them.
 
-    The client knows one by the id that its server gave, unless another server gave the same.
+    The client knows a task by the id that its server gave, unless another server gave the same.
     """
 
     def __init__(self) -> None:
         self._ids: defaultdict[str, _Ids] = defaultdict(_Ids)  # by server
 
     def find(self, known: str) -> tuple[str, str] | None:
-        """Find the server that an id of the client's leads to, and the server's own id."""
+        """Find the server that one of the client's ids leads to, and the server's own id."""
         for server, ids in self._ids.items():
             if known in ids.of_server:
                 return server, ids.of_server[known]
         return None
 
     def known(self, server: str, own: str) -> str | None:
-        """Give the id that the client knows a server's by, if the server gave it before."""
+        """Return the client's id for a server's own, if the server gave it to this client before."""
         return self._ids[server].of_client.get(own) if server in self._ids else None
 
     def id_for_client(self, server: str, own: str) -> str:
-        """Give the id that the client knows a server's by; from now on it leads there."""
+        """Return the client's id for a server's own; from now on it leads to that server."""
         if len(own) > LONGEST_ID:
             return own
         ids = self._ids[server]
@@ -73,11 +72,16 @@ class TaskMap(IdMap):
     """The tasks of all servers, as their servers and as the client know them."""
 
     def translate(self, server: str, message: Fields) -> Fields:
-        """Have what a server says name its tasks as the client knows them."""
+        """Write a server's message with the ids that the client knows its tasks by."""
         return renamed(message, partial(self.id_for_client, server))
 
+    def knows_named(self, server: str, message: Fields) -> bool:
+        """Whether a server's message is about a task that this client has."""
+        task = payload.string(message.get("taskId"))
+        return task is not None and self.known(server, task) is not None
+
     def translate_outcome(self, server: str, outcome: Outcome) -> Outcome:
-        """Have a server's answer name its tasks as the client knows them."""
+        """Write an outcome with the ids that the client knows the server's tasks by."""
         if not isinstance(outcome, Result):
             return outcome
         body = outcome.fields()
@@ -87,22 +91,28 @@ class TaskMap(IdMap):
     def translated_report(
         self, server: str, report: Callable[[Fields], None] | None
     ) -> Callable[[Fields], None] | None:
-        """Have a server's progress name its tasks as the client knows them."""
+        """Wrap what takes progress, so that it gets the ids that the client knows the server's tasks by."""
         return None if report is None else lambda progress: report(self.translate(server, progress))
 
 
 class TaskLists:
     """One request for the tasks of all servers: every page of each, given as a single page."""
 
-    def __init__(self, call: Call, backends: Sequence[Backend], translate: Callable[[str, Fields], Fields]) -> None:
-        self._call, self._backends, self._translate = call, backends, translate
+    def __init__(
+        self,
+        call: Call,
+        backends: Sequence[Backend],
+        translate: Callable[[str, Fields], Fields],
+        is_hidden: Callable[[str, Fields], bool] = lambda _server, _task: False,
+    ) -> None:
+        self._call, self._backends, self._translate, self._is_hidden = call, backends, translate, is_hidden
         self._tasks: dict[str, list[Raw]] = {backend.name: [] for backend in backends}  # in the servers' order
         self._pages = dict.fromkeys(self._tasks, 0)
         self._cancels: dict[str, Cancel] = {}
         self._open = set(self._tasks)
 
     def gather(self) -> Cancel:
-        """Ask every server at once; what one of them does not tell is left out."""
+        """Ask every server at once; a list that cannot be had is left out."""
         for backend in self._backends:
             self._ask(backend, {})
         if not self._backends:
@@ -123,7 +133,7 @@ class TaskLists:
         except (KeyError, ValueError):
             log.warning("! %s: its list of tasks cannot be had: %s", backend.name, outcome)
             tasks, page = [], {}
-        self._tasks[backend.name] += [self._translated(backend.name, task) for task in tasks]
+        self._tasks[backend.name] += self._translated(backend.name, tasks)
         cursor = page.get("nextCursor")
         if cursor is not None and payload.value(cursor) is not None and self._pages[backend.name] < MAX_PAGES:
             self._ask(backend, {"cursor": cursor})
@@ -132,10 +142,12 @@ class TaskLists:
         if not self._open:
             self._reply()
 
-    def _translated(self, server: str, task: Raw) -> Raw:
-        fields = payload.object_or_empty(task)
-        translated = self._translate(server, fields)
-        return task if translated is fields else payload.encode(translated)
+    def _translated(self, server: str, tasks: list[Raw]) -> Iterator[Raw]:
+        for task in tasks:
+            fields = payload.object_or_empty(task)
+            if not self._is_hidden(server, fields):
+                translated = self._translate(server, fields)
+                yield task if translated is fields else payload.encode(translated)
 
     def _reply(self) -> None:
         tasks = [task for each in self._tasks.values() for task in each]

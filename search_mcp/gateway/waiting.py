@@ -8,8 +8,10 @@ import enum
 import logging
 from collections.abc import Callable, Sequence
 
-from search_mcp.catalog.profiles import Patience
+from search_mcp.catalog.profiles import PARTIAL_SECONDS, Patience
+from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import Call, Later
+from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Kind
 from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
@@ -23,17 +25,17 @@ class _Waiting(Struct, eq=False):
     servers: Sequence[str]
     act: Callable[[], None]
     patience: Patience | None
-    """`None` waits for as long as it takes, also for lists that others gave up on."""
+    """`None` waits without limit, also for lists that others gave up on."""
     takes_part: bool = False
-    """Whether a part of what it waits for is enough by now."""
+    """Whether a part of the lists is enough by now."""
     stop_timer: Callable[[], None] = lambda: None
 
 
 class AwaitedLists:
     """Everything that waits for lists.
 
-    `may_come` tells of one server's list whether it is unknown and may still be known, `has_entries` whether any
-    list of these kinds has something in it.
+    `may_come` says of one server's list whether it is unknown and may still come, `has_entries` whether any list of
+    these kinds has something in it.
     """
 
     def __init__(
@@ -68,15 +70,20 @@ class AwaitedLists:
         return cancel
 
     def came(self, server: str, kind: Kind) -> None:
-        """Take note that there is news of a list."""
+        """Record that there is news of a list."""
         self._overdue.discard((server, kind))
 
     def expect_nothing(self, server: str) -> None:
         """Do not wait for a server's lists until there is news of them."""
         self._overdue |= {(server, kind) for kind in Kind}
 
+    def forget_all(self) -> None:
+        """Give up everything that waits: the client is gone."""
+        for waiting in list(self._waiting):
+            self._forget(waiting)
+
     def look(self) -> None:
-        """Let go of whatever has nothing to wait for any more."""
+        """Release what has nothing to wait for any more."""
         for waiting in [each for each in self._waiting if self._is_done(each)]:
             self._release(waiting)
 
@@ -95,7 +102,7 @@ class AwaitedLists:
             waiting.stop_timer()
 
     def _take_part(self, waiting: _Waiting) -> None:
-        """Be content with a part from now on; with nothing, when all patience is at an end."""
+        """Accept a part of the lists from now on, and none at the end of all patience."""
         assert waiting.patience is not None
         rest = waiting.patience.most - waiting.patience.partial
         if rest <= 0 or self._has_entries(waiting.kinds):
@@ -173,6 +180,35 @@ class WaitingCall:
     def _end_waiting(self, reason: Reason) -> None:
         stop_waiting, self._stop_waiting, self._stage = self._stop_waiting, NOTHING, _Stage.OVER
         stop_waiting(reason)
+
+
+class WaitingCalls:
+    """Has the calls of one client wait for lists."""
+
+    def __init__(self, servers: Servers, lists: AwaitedLists, later: Later) -> None:
+        self._servers, self._lists, self._later = servers, lists, later
+
+    def patience(self) -> Patience:
+        """How long a call waits for the lists of several servers."""
+        setting = self._servers.settings.first_list_seconds
+        seconds = PARTIAL_SECONDS if setting == "auto" else setting
+        return Patience(seconds, seconds)
+
+    def wait(
+        self, call: Call, kinds: frozenset[Kind], servers: Sequence[str], submit: Callable[[Call], Cancel]
+    ) -> Cancel:
+        """Submit a call once these lists are known; for those of one server wait as long as a call of it may take."""
+        is_one = len(servers) == 1
+
+        def too_late() -> WireError:
+            status = self._servers.status(servers[0])
+            return NotRunning(status.server, status.state, status.reason or "it did not list what it has in time")
+
+        def when_settled(act: Callable[[], None]) -> Cancel:
+            return self._lists.when_settled(kinds, servers, act, None if is_one else self.patience())
+
+        limit = self._servers.limit_seconds(servers[0]) if is_one else None
+        return WaitingCall(call, submit, too_late).wait(when_settled, self._later, limit)
 
 
 class SlicedWork:

@@ -107,6 +107,10 @@ class Caller(Protocol):
 
     @property
     def viewer(self) -> Viewer: ...
+    @property
+    def session(self) -> object:
+        """The client session that it calls in: calls of different sessions are never confused."""
+        ...
 
     def ask(self, question: Question, call: "Call | None") -> Cancel:
         """Put a server's question to the client, in the course of `call` where one is under way."""

@@ -24,6 +24,7 @@ class Somebody:
     info: Raw | None = None
     log_level: str | None = None
     viewer = Viewer(None, object_output_only=True)
+    session: object = None
 
     def ask(self, question: Question, call: Call | None) -> Callable[[Raw | None], None]:
         return NOTHING

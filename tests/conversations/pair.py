@@ -36,7 +36,7 @@ from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
-from search_mcp.gateway.engine import Aggregate
+from search_mcp.gateway.engine import Engine
 
 Answer = TypeVar("Answer")
 
@@ -58,7 +58,7 @@ class Pair:
         self.front = Front(self, front)
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
-        self.aggregate: Aggregate | None = None
+        self.engine: Engine | None = None
         self._face: Face | None = None
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
@@ -100,8 +100,8 @@ class Pair:
     def accepts(self, name: str, *tools: str) -> None:
         """The user accepts these tools of a server as they are now."""
         assert self.trust is not None
-        assert self.aggregate is not None
-        backend = next(each for each in self.aggregate.backends if each.name == name)
+        assert self.engine is not None
+        backend = next(each for each in self.engine.backends if each.name == name)
         config = next(each for each in self._config().servers if each.name == name)
         shown = [each for each in backend.opened() if not tools or each.name in tools]
         assert {each.name for each in shown} >= set(tools), f"{tools} are as they were: {shown}"
@@ -110,8 +110,8 @@ class Pair:
 
     def looks_at_trust(self) -> None:
         """The running search-mcp notices that something was accepted."""
-        assert self.aggregate is not None
-        task = self.loop.create_task(self.aggregate.look_at_trust())
+        assert self.engine is not None
+        task = self.loop.create_task(self.engine.look_at_trust())
         self.settle()
         while not task.done():  # comparing takes its time in some tests
             self.after(0.1)
@@ -154,23 +154,23 @@ class Pair:
 
     def client_stops_reading(self) -> None:
         """The client takes nothing from us, so that nothing is to be read of any server."""
-        assert self.aggregate is not None
-        self.aggregate.pause_reading()
+        assert self.engine is not None
+        self.engine.pause_reading()
 
     def client_reads_on(self) -> None:
-        assert self.aggregate is not None
-        self.aggregate.resume_reading()
+        assert self.engine is not None
+        self.engine.resume_reading()
 
     def edit(self) -> None:
         """The file is edited: it says now what `backs` says."""
-        assert self.aggregate is not None
-        self.loop.call_soon(self.aggregate.reconfigure, self._config())
+        assert self.engine is not None
+        self.loop.call_soon(self.engine.reconfigure, self._config())
         self.settle()
 
     def dooms(self, number: int) -> None:
         """A signal comes for search-mcp."""
-        assert self.aggregate is not None
-        self.aggregate.signal(number)
+        assert self.engine is not None
+        self.engine.signal(number)
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
@@ -213,9 +213,10 @@ class Pair:
         faces: list[Face] = []
 
         def start() -> None:  # where a loop runs, as in production
-            self.aggregate = Aggregate(self._config(), self.profile, world)
-            face = Face(self.aggregate.router, self.front.hear, 1 << 20)
-            self.aggregate.tell_front = face.tell
+            self.engine = Engine(self._config(), world)
+            session = self.engine.open_session(self.profile)
+            face = Face(session, self.front.hear, 1 << 20)
+            session.tell_front = face.tell
             faces.append(face)
 
         self.loop.set_exception_handler(lambda _loop, context: self.transcript.faults.append(str(context)))
@@ -227,8 +228,8 @@ class Pair:
 
     async def _live(self, face: Face) -> None:
         """Do as `server.serve` does."""
-        assert self.aggregate is not None
-        async with self.aggregate.running():
+        assert self.engine is not None
+        async with self.engine.running():
             await self._ended.wait()
             face.peer.half_close()
             face.end_subscriptions()

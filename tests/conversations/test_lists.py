@@ -12,7 +12,7 @@ from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import ECHO, GREET, OWN_TOOLS, WITH_CALL_TOOL, Json, encode, names, text, tool
 from search_mcp.catalog import list_limits
-from search_mcp.gateway.router import MOST_LOGGED
+from search_mcp.gateway.problems import MOST_LOGGED
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 

@@ -160,7 +160,7 @@ class World:
     def looks(self) -> None:
         """Let the client look at everything there is to see, and use it."""
         front = self.pair.front
-        if self.pair.aggregate is None:
+        if self.pair.engine is None:
             return
         front.asks("tools/list")
         front.asks("prompts/list")
@@ -185,7 +185,7 @@ class World:
         """Leave, if there is a client, and come back as another one."""
         front = self.pair.front
         self._quiet()
-        if self.pair.aggregate is not None:
+        if self.pair.engine is not None:
             self.pair.comes_back()
             self._quiet()
         front.becomes(revision, **(UI if apps else {}))
@@ -203,9 +203,9 @@ class World:
 
     def accepts(self) -> None:
         """The user accepts what is shown."""
-        if self.pair.aggregate is None:
+        if self.pair.engine is None:
             return
-        (backend,) = self.pair.aggregate.backends
+        (backend,) = self.pair.engine.backends
         for each in backend.opened():
             self.known |= set(MARK.findall((each.now or b"").decode()))
         self.pair.accepts("alpha")
@@ -217,17 +217,17 @@ class World:
         page = ServerList(tuple(Entry(each["name"], payload.fields(payload.encode(each))) for each in entries))
         (config,) = self.pair._config().servers
         TrustStore(self.trust).record(config, "another client", Listed(tools=page))
-        if self.pair.aggregate is not None:
+        if self.pair.engine is not None:
             self.pair.looks_at_trust()
 
     def pins(self, pinned: bool) -> None:
         self.server.config = {**self.server.config, "pin_tools": pinned}
-        if self.pair.aggregate is not None:
+        if self.pair.engine is not None:
             self.pair.edit()
 
     def starts(self, startup: str) -> None:
         self.server.config = {**self.server.config, "startup": startup}
-        if self.pair.aggregate is not None:
+        if self.pair.engine is not None:
             self.pair.edit()
 
     def changes(self, what: str) -> None:

@@ -49,6 +49,7 @@ class FrontLegacy:
     def __init__(self, peer: Peer, gateway: Gateway) -> None:
         self._peer = peer
         self._gateway = gateway
+        self.session: object = gateway
         self.viewer = Viewer(None, object_output_only=True)
         self.opened = False  # `initialize` was answered
         self.log_level: str | None = None  # legacy clients set one for all, if they set one

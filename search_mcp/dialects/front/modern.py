@@ -56,6 +56,7 @@ class Sender(Struct, eq=False):
     info: Raw | None
     log_level: str | None
     viewer: Viewer
+    session: object
     open_questions: OpenQuestions
     park: Callable[[Question], Cancel] | None = None
     """`None` for a subscription, whose answer nobody waits for: no question can be put in it."""
@@ -148,7 +149,7 @@ class FrontModern:
 
     def _sender(self, envelope: detect.Envelope, park: Callable[[Question], Cancel] | None = None) -> Sender:
         viewer, questions = _viewer(envelope), self._open_questions
-        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, questions, park)
+        return Sender(envelope.capabilities, envelope.info, envelope.log_level, viewer, self._gateway, questions, park)
 
     # To the client
 

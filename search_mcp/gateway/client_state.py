@@ -1,0 +1,61 @@
+"""The state of one client, on which the outcome of its calls and the news it gets depend."""
+
+from collections.abc import Callable, Iterable
+
+from search_mcp.catalog.profiles import Audience
+from search_mcp.dialects.task_ids import renamed
+from search_mcp.gateway.listings import Presentation
+from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.subscriptions import Subscriptions
+from search_mcp.gateway.tasks import IdMap, TaskMap
+from search_mcp.gateway.waiting import AwaitedLists
+from search_mcp.model.calls import Viewer
+from search_mcp.wire.structs import Fields
+
+
+class ClientState:
+    """What the client was shown, subscribed to and waits for, and the ids it knows."""
+
+    def __init__(
+        self,
+        presentation: Presentation,
+        lists: AwaitedLists,
+        own_tools: OwnTools,
+        others: Callable[[], "Iterable[ClientState]"],
+    ) -> None:
+        self.presentation, self.lists, self.own_tools = presentation, lists, own_tools
+        self.tasks, self.elicitations = TaskMap(), IdMap()
+        self.subscriptions = Subscriptions()
+        self.log_level: str | None = None
+        """The level set for the whole connection, if one was set."""
+        self._others = others
+
+    def audience(self, viewer: Viewer) -> Audience:
+        """Choose the profile and the limits of a list that this viewer is shown."""
+        return self.presentation.audience(viewer)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no other client is connected."""
+        return not any(True for _ in self._others())
+
+    def is_subscribed_elsewhere(self, server: str, uri: str) -> bool:
+        """Whether another client is subscribed to a resource."""
+        return any(other.subscriptions.has(server, uri) for other in self._others())
+
+    def is_task_of_another(self, server: str, task: str) -> bool:
+        """Whether another client has a task and this one has not; `task` is the server's own id."""
+        if self.tasks.known(server, task) is not None:
+            return False
+        return any(other.tasks.known(server, task) is not None for other in self._others())
+
+    def names_task_of_another(self, server: str, message: Fields) -> bool:
+        """Whether a server's message is about a task that another client has."""
+        named: list[str] = []
+
+        def note(task: str) -> str:
+            named.append(task)
+            return task
+
+        renamed(message, note)
+        return any(self.is_task_of_another(server, task) for task in named)

@@ -1,0 +1,34 @@
+"""The search as our own tools see it; its modules are loaded with the first search."""
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
+
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item
+from search_mcp.model.servers import ServerFacts, Status
+
+if TYPE_CHECKING:
+    from search_mcp.search import Explanation
+
+
+class Finder(Protocol):
+    """An index of the catalogue's tools that follows the catalogue."""
+
+    def advance(self) -> bool:
+        """Index tools for some milliseconds; return whether more is due."""
+        ...
+
+    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
+        """Rank tools for a query; return them, and whether the first clearly does what is asked for."""
+        ...
+
+    def explain(self, query: str, item: Item) -> "Explanation | None": ...
+
+
+def load_finder(
+    catalog: Catalog, facts: Callable[[], Mapping[str, ServerFacts]], statuses: Callable[[], Iterable[Status]]
+) -> Finder:
+    """Load the search, which takes as long to load as all other modules, and make an empty index."""
+    finder: Finder = import_module("search_mcp.gateway.tool_index").ToolIndex(catalog, facts, statuses)
+    return finder

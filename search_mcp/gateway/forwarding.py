@@ -1,0 +1,49 @@
+"""Forwarding of one client's calls to servers."""
+
+from collections.abc import Sequence
+
+from search_mcp.catalog import arguments
+from search_mcp.catalog.items import Item
+from search_mcp.gateway.client_state import ClientState
+from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps, Step
+from search_mcp.gateway.servers import Servers
+from search_mcp.model.calls import Call
+from search_mcp.wire import structs
+from search_mcp.wire.inflight import Cancel
+
+
+class Forwarding:
+    """Gives calls to backends, and names the steps that their outcomes pass through."""
+
+    def __init__(self, servers: Servers, client: ClientState) -> None:
+        self._servers, self._client = servers, client
+        self._steps = OutcomeSteps(servers.resources, client.tasks, client.elicitations)
+
+    def forward(self, server: str, call: Call, target: str, steps: Sequence[Step] | None = None) -> Cancel:
+        """Give a call to a server, under the server's own name for its target."""
+        secrets = self._servers.configs[server].secrets
+        forwarded = Forwarded(server, steps or self._steps.of_call, call.reply, secrets)
+        return self._servers.backends[server].submit(structs.altered(call, reply=forwarded.settle), target)
+
+    def forward_task_call(self, server: str, call: Call, task: str) -> Cancel:
+        """Give a call about a task to its server."""
+        call = structs.altered(call, report=self._client.tasks.translated_report(server, call.report))
+        return self.forward(server, call, task, self._steps.of_task_call)
+
+    def forward_tool_call(self, call: Call, item: Item) -> Cancel:
+        """Give a tool call to its server."""
+        added = self._client.audience(call.caller.viewer).profile.added_arguments
+        params = arguments.without_added(added, call, item) if added else call.params
+        is_task = "task" in params
+        forwarded = Forwarded(
+            server=item.server,
+            steps=self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call,
+            reply=call.reply,
+            secrets=self._servers.configs[item.server].secrets,
+            name=call.target,
+            params=params,
+            item=item,
+        )
+        report = self._client.tasks.translated_report(item.server, call.report) if is_task else call.report
+        call = structs.altered(call, params=params, reply=forwarded.settle, report=report)
+        return self._servers.backends[item.server].submit(call, item.key)

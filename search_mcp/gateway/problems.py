@@ -1,0 +1,60 @@
+"""The log lines about definitions that were repaired, left out or changed."""
+
+import logging
+from collections import Counter
+from collections.abc import Collection
+
+from search_mcp.gateway.listings import COALESCE_SECONDS
+from search_mcp.gateway.servers import Servers
+from search_mcp.model.calls import Later
+from search_mcp.model.names import Kind
+
+log = logging.getLogger(__name__)
+
+MOST_LOGGED = 20
+"""Problems of one server's lists that are logged at a time; of the others only the number is."""
+
+
+class ProblemLog:
+    """Logs each problem of the servers' lists once, some time after the catalogue changed."""
+
+    def __init__(self, servers: Servers, later: Later) -> None:
+        self._servers, self._later = servers, later
+        self._is_due = False
+        self._known: dict[tuple[str, str], None] = {}
+        # The catalogue's version that was last examined, and the servers with changed instructions
+        self._examined: tuple[int, Collection[str]] = -1, ()
+
+    def on_change(self) -> None:
+        """Examine the catalogue soon: several changes are examined together."""
+        if not self._is_due:
+            self._is_due = True
+            self._later(COALESCE_SECONDS, self._examine)
+
+    def _examine(self) -> None:
+        if self._servers.catalog.merge_long(Kind.TOOLS):
+            self._later(0, self._examine)
+            return
+        self._is_due = False
+        changed = self._servers.changed_about()
+        if self._examined == (self._servers.catalog.version, changed):
+            return
+        self._examined = self._servers.catalog.version, changed
+        found = (*self._servers.catalog.problems(), *self._servers.catalog.changes(changed))
+        before, self._known = self._known, dict.fromkeys(found)
+        self._log([each for each in self._known if each not in before])
+
+    def _log(self, problems: Collection[tuple[str, str]]) -> None:
+        logged: Counter[str] = Counter()
+        for server, problem in problems:
+            logged[server] += 1
+            if logged[server] <= MOST_LOGGED:
+                log.warning("! %s: %s", server, problem)
+        for server, count in logged.items():
+            if count > MOST_LOGGED:
+                log.warning(
+                    "! %s: %d more of its definitions are repaired or left out: run `%s`",
+                    server,
+                    count - MOST_LOGGED,
+                    self._servers.configs[server].check(),
+                )

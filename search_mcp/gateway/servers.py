@@ -1,0 +1,160 @@
+"""The configured servers, as all clients share them: their entries, backends, merged lists and URIs.
+
+It knows the `Backend` protocol, not what is behind it, and no client.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+
+from search_mcp.catalog.about import about
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.shown_names import Spellings
+from search_mcp.catalog.uris import ResourceMap
+from search_mcp.config.schema import ServerConfig, Settings, command_line
+from search_mcp.dialects import MergedCapabilities
+from search_mcp.gateway.finding import Finder, load_finder
+from search_mcp.model.names import Kind, State
+from search_mcp.model.servers import Backend, ServerCapabilities, ServerFacts, Status
+from search_mcp.wire.structs import Raw
+
+LINE_LENGTH = 160
+"""Characters of the instructions that go to one server."""
+ENDED_STATES = frozenset({State.BACKING_OFF, State.FAILED, State.DISABLED, State.HELD})
+"""States in which a backend has no list to wait for."""
+
+
+class Servers:
+    """The servers of one configuration."""
+
+    def __init__(self) -> None:
+        self.catalog = Catalog(())
+        self.spellings = Spellings(self.catalog)
+        self.resources = ResourceMap(self.catalog)
+        self.backends: Mapping[str, Backend] = {}
+        """One for every server that may run."""
+        self.configs: Mapping[str, ServerConfig] = {}
+        """Every entry, in the order of the configuration."""
+        self.enabled: Sequence[str] = ()
+        self.settings = Settings()
+        self.facts: Mapping[str, ServerFacts] = {}
+        self.configuration_error: str | None = None
+        """Why the last edit of the configuration is not in effect, if it is not."""
+
+    def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
+        """Go over to a configuration, with one backend for every server of it that may run."""
+        replaced = {name for name, backend in self.backends.items() if backends.get(name) is not backend}
+        self.configs = {config.name: config for config in servers}
+        self.enabled = [config.name for config in servers if config.may_run]
+        self.settings, self.backends = settings, backends
+        enabled, switched_off = ([config for config in servers if config.may_run is on] for on in (True, False))
+        self.catalog.configure(enabled, replaced, switched_off)
+        self.facts = {
+            config.name: ServerFacts(config.description or "", config.tags, config.read_only) for config in servers
+        }
+
+    @cached_property
+    def finder(self) -> Finder:
+        """The search index; it is made with the first search."""
+        return load_finder(self.catalog, lambda: self.facts, self.statuses)
+
+    # States
+
+    def statuses(self) -> list[Status]:
+        """Every configured server's state, disabled ones included, in the order of the configuration."""
+        return [self.status(name) for name in self.configs]
+
+    def status(self, server: str) -> Status:
+        backend = self.backends.get(server)
+        if backend is not None:
+            return backend.status
+        config = self.configs[server]
+        if config.enabled and config.held is not None:
+            return Status(server, State.HELD, config.held, command=command_line(config))
+        return Status(server, State.DISABLED, "it is disabled in the configuration")
+
+    def limit_seconds(self, server: str) -> float | None:
+        """How long a call to a server may wait before the server is ready."""
+        config = self.configs[server]
+        limits = [each for each in (config.call_timeout_seconds, config.max_call_seconds) if each is not None]
+        return min(limits, default=None)
+
+    # Capabilities
+
+    def capabilities(self) -> MergedCapabilities:
+        """Merge the backends' capabilities; while one of them is unknown, every capability is offered."""
+        statuses = [backend.status for backend in self.backends.values()]
+        found = [status.capabilities for status in statuses]
+        known = [each for each in found if each is not None]
+        hopeful = any(status.capabilities is None and status.state not in ENDED_STATES for status in statuses)
+        return MergedCapabilities(
+            kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(each.kinds for each in known))),
+            logging=hopeful or any(each.logging for each in known),
+            completions=hopeful or any(each.completions for each in known),
+            subscribe=hopeful or any(each.subscribe for each in known),
+            extensions={name: raw for each in known for name, raw in each.extensions.items()},
+            tasks=tuple(each.tasks for each in known if isinstance(each.tasks, Raw)),
+        )
+
+    def only_server(self, can: Callable[[ServerCapabilities], bool]) -> str | None:
+        """Find the only server with a capability; `None` while another server's capabilities are unknown."""
+        found = {name: self.status(name).capabilities for name in self.enabled}
+        able = [name for name, each in found.items() if each is None or can(each)]
+        return able[0] if len(able) == 1 and found[able[0]] is not None else None
+
+    def can_subscribe(self, uri: str) -> bool:
+        """Whether a resource belongs, or may belong, to a server that has subscriptions."""
+        server = self.resources.owner(uri)
+        if server is None:
+            return self.capabilities().subscribe
+        capabilities = self.status(server).capabilities
+        return capabilities is None or capabilities.subscribe
+
+    def listing_tasks(self) -> list[Backend]:
+        """Give the backends that can be asked for a list of their tasks."""
+        found = ((backend, backend.status.capabilities) for backend in self.backends.values())
+        return [backend for backend, each in found if each is not None and each.lists_tasks]
+
+    # Lists
+
+    def about(self) -> Mapping[str, str]:
+        """Say in one line of each enabled server what it is for."""
+        return {server: self._about(server) for server in self.enabled}
+
+    def _about(self, server: str) -> str:
+        return about(self.configs[server], self.status(server).capabilities, self._tools_of(server), LINE_LENGTH)
+
+    def _tools_of(self, server: str) -> Iterator[Item]:
+        # A generator, so that nothing is merged for the first answer unless a line needs it.
+        yield from (item for item in self.catalog.tools() if item.server == server and item.is_for_models)
+
+    def may_come(self, server: str, kind: Kind) -> bool:
+        """Whether a list is not known and may still be."""
+        return not self.catalog.is_known(server, kind) and self.status(server).state not in ENDED_STATES
+
+    def has_entries(self, kinds: frozenset[Kind]) -> bool:
+        """Whether any server's list of these kinds has something in it."""
+        return any(self.catalog.has_entries(kind) for kind in kinds)
+
+    def is_filling(self, kind: Kind) -> bool:
+        """Whether a server's list of this kind is not known and the server may still start."""
+        return any(
+            not self.catalog.is_known(server, kind) and self.status(server).state not in (State.FAILED, State.DISABLED)
+            for server in self.enabled
+        )
+
+    def is_without_tools(self) -> bool:
+        """Whether a server that runs, or may start, has no list of tools here."""
+        return any(
+            self.status(server).state is not State.FAILED
+            for server in self.enabled
+            if not self.catalog.is_known(server, Kind.TOOLS) or self.catalog.is_unlistable(server, Kind.TOOLS)
+        )
+
+    def changed_about(self) -> Collection[str]:
+        """Name the servers whose title or instructions are not what was first seen or accepted."""
+        return [name for name in self.backends if self.status(name).is_about_changed]
+
+    def changes(self) -> Iterable[tuple[str, str]]:
+        """Give by server what is not as it was when first seen."""
+        return self.catalog.changes(self.changed_about())

@@ -1,0 +1,287 @@
+"""One client on the engine: the `Gateway` of its front dialects, and the news of servers that it gets.
+
+Several sessions share an engine. A session hears of what was asked for in its own calls, and of nothing that belongs to
+another. A client that is alone gets everything that a server sends unasked, as if it were connected to the server.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Protocol
+
+from search_mcp.catalog.profiles import Audience, Profile, first_list_patience
+from search_mcp.catalog.shown_names import ShownNames
+from search_mcp.dialects import CatalogChanged, Listing, MergedCapabilities
+from search_mcp.dialects.asking import elicitation_id, renamed
+from search_mcp.dialects.params import is_wanted
+from search_mcp.gateway.client_state import ClientState
+from search_mcp.gateway.listings import COALESCE_SECONDS, Presentation, instructions
+from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.router import Router
+from search_mcp.gateway.servers import Servers
+from search_mcp.gateway.waiting import AwaitedLists, SlicedWork
+from search_mcp.model.calls import Call, Later, Outcome, Viewer
+from search_mcp.model.names import Action, Kind
+from search_mcp.model.servers import (
+    ElicitationComplete,
+    Freshness,
+    ListChanged,
+    LogMessage,
+    News,
+    Opening,
+    ResourceUpdated,
+    StateChanged,
+    TaskChanged,
+)
+from search_mcp.wire import structs
+from search_mcp.wire.errors import InternalError, WireError
+from search_mcp.wire.inflight import Cancel
+
+log = logging.getLogger(__name__)
+
+DEFAULT_LOG_LEVEL = "info"
+"""The least severe log messages for a client that set no level, once it shares the servers with others."""
+
+
+class SharedEngine(Protocol):
+    """What a session asks of its engine."""
+
+    @property
+    def servers(self) -> Servers: ...
+    def others(self, session: "Session") -> "Iterable[Session]":
+        """Give every other open session."""
+        ...
+
+    def recall(self, opening: Opening) -> None:
+        """Publish what is remembered of the backends, unless they were opened already."""
+        ...
+
+    def open(self, session: "Session", opening: Opening) -> None:
+        """Open the backends for the first client that opens; a later client joins."""
+        ...
+
+    def apply_log_level(self) -> None:
+        """Set the backends to the most verbose level that a session wants."""
+        ...
+
+    def roots_changed(self, session: "Session") -> None:
+        """Tell the backends that a client's roots changed, if they ask that client for them."""
+        ...
+
+    def leave(self, session: "Session") -> None:
+        """Forget a session that ended."""
+        ...
+
+
+class Session:
+    """One client."""
+
+    def __init__(
+        self,
+        engine: SharedEngine,
+        profile: Profile | None,
+        later: Later,
+        tell_front: Callable[[News | CatalogChanged], None],
+    ) -> None:
+        self.tell_front = tell_front
+        self.opening: Opening | None = None
+        """How the client opened, once it did."""
+        self._engine, self._servers, self.later = engine, engine.servers, later
+        self.state = ClientState(
+            Presentation(self._servers.spellings, self._servers.settings, profile),
+            AwaitedLists(self._servers.may_come, self._servers.has_entries, later),
+            self._own_tools(),
+            lambda: (other.state for other in engine.others(self)),
+        )
+        self._router = Router(self._servers, self.state, later)
+        self._is_change_due = self._is_closed = False
+
+    def _own_tools(self) -> OwnTools:
+        servers = self._servers
+        own_tools = OwnTools(
+            servers.spellings,
+            servers.facts,
+            servers.statuses,
+            servers.settings.description_length,
+            lambda: servers.finder,
+        )
+        own_tools.configuration_error = servers.configuration_error
+        return own_tools
+
+    @property
+    def own_tools(self) -> OwnTools:
+        return self.state.own_tools
+
+    def configure(self) -> None:
+        """Go over to the configuration that the servers have now."""
+        self.state.presentation.configure(self._servers.settings)
+        self.state.own_tools.configure(self._servers.facts, self._servers.settings.description_length)
+
+    def close(self) -> None:
+        """End the session; its front has cancelled the calls of the client.
+
+        A server is told to unsubscribe from what no other client is subscribed to.
+        """
+        self._is_closed = True
+        self.state.lists.forget_all()
+        for subscription in self.state.subscriptions.drain():
+            if subscription.server in self._servers.backends:
+                call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, {}, subscription.caller, reply=_ignore)
+                self._unsubscribe(subscription.server, call)
+        self._engine.leave(self)
+
+    def _unsubscribe(self, server: str, call: Call) -> None:
+        if not self.state.is_subscribed_elsewhere(server, call.target):
+            self._servers.backends[server].submit(call, call.target)
+
+    # The `Gateway` of the front dialects
+
+    def recall(self, opening: Opening) -> None:
+        """Publish what is remembered of the backends for such a client; start nothing."""
+        self._engine.recall(opening)
+
+    def open(self, opening: Opening) -> None:
+        """Open the backends for this client; a second opening changes nothing."""
+        if self.opening is not None:
+            return
+        self.opening = opening
+        self._engine.open(self, opening)
+        for backend in self._servers.backends.values():
+            if backend.status.failed_lately:
+                self.state.lists.expect_nothing(backend.name)
+
+    def audience(self, viewer: Viewer) -> Audience:
+        """Choose the profile and the limits of a list that this viewer is shown."""
+        return self.state.audience(viewer)
+
+    def shown_names(self, kind: Kind, viewer: Viewer) -> ShownNames:
+        """Give the names of the tools or prompts as this viewer is shown them."""
+        return self._servers.spellings.of(kind, self.audience(viewer).profile)
+
+    def capabilities(self) -> MergedCapabilities:
+        return self._servers.capabilities()
+
+    def instructions(self, viewer: Viewer) -> str:
+        """Write how tools are named and found, and one line about each server."""
+        return instructions(self._servers.about(), self.audience(viewer).profile)
+
+    def can_subscribe(self, uri: str) -> bool:
+        return self._servers.can_subscribe(uri)
+
+    def task_id_for_client(self, server: str, task: str) -> str:
+        return self.state.tasks.id_for_client(server, task)
+
+    def elicitation_id_for_client(self, server: str, elicitation: str) -> str:
+        return self.state.elicitations.id_for_client(server, elicitation)
+
+    def set_log_level(self, level: str) -> None:
+        self.state.log_level = level
+        self._engine.apply_log_level()
+
+    def roots_changed(self) -> None:
+        self._engine.roots_changed(self)
+
+    def submit(self, call: Call) -> Cancel:
+        """Carry out a call at the backend that owns its target; answer at once if none does."""
+        return self._router.submit(call)
+
+    def merged_list(
+        self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False
+    ) -> Cancel:
+        """Give a merged list, as soon as it is whole or the client should wait no longer.
+
+        `hears_news`: the client has asked to be told when this list changes.
+        """
+
+        def give() -> None:
+            try:
+                listing: Listing | WireError = self._listing(kind, viewer)
+            except Exception:  # a bug must cost its own request only
+                log.exception("! bug while listing %s", kind.value)
+                listing = InternalError()
+            reply(listing)
+            for backend in self._servers.backends.values():
+                backend.look_again(kind)
+
+        profile = self.audience(viewer).profile
+        patience = first_list_patience(profile, self._servers.settings.first_list_seconds, hears_news=hears_news)
+        sliced = SlicedWork(partial(self.state.presentation.advance, kind, viewer), give, self.later)
+        waiting = self.state.lists.when_settled(frozenset({kind}), self._servers.enabled, sliced.run, patience)
+        return sliced.cancel_with(waiting)
+
+    def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
+        """Make the list that the client is shown now."""
+        if kind is Kind.TOOLS and self._servers.is_without_tools():
+            self.state.presentation.note_partial()
+        items = self.state.presentation.show(kind, viewer)
+        is_filling = self._servers.is_filling(kind)
+        return Listing(items, Freshness() if is_filling else self._servers.catalog.freshness(kind))
+
+    # News
+
+    def on_change(self) -> None:
+        """Release what waited for lists, and tell the client soon of lists that look different."""
+        self.state.lists.look()
+        if not self._is_change_due:
+            self._is_change_due = True
+            self.later(COALESCE_SECONDS, self._tell_of_changes)
+
+    def _tell_of_changes(self) -> None:
+        """Tell the client of the lists that differ from those it was shown last."""
+        if self._is_closed:
+            return
+        if self._servers.catalog.merge_long(Kind.TOOLS) or self.state.presentation.advance_shown():
+            self.later(0, self._tell_of_changes)
+            return
+        self._is_change_due = False
+        changed = self.state.presentation.changed()
+        if changed:
+            self.tell_front(CatalogChanged(changed))
+
+    def hear(self, news: News) -> None:
+        """Tell the client what a server sent unasked, if it is meant for this client."""
+        if isinstance(news, ListChanged | StateChanged) or not self._is_for_client(news):
+            return
+        server, params = news.server, news.params
+        if isinstance(news, ElicitationComplete):
+            params = renamed(params, partial(self.elicitation_id_for_client, server))
+        params = self.state.tasks.translate(server, params)
+        self.tell_front(news if params is news.params else structs.altered(news, params=params))
+
+    def _is_for_client(self, news: ResourceUpdated | LogMessage | ElicitationComplete | TaskChanged) -> bool:
+        match news:
+            case ResourceUpdated(server, uri):
+                is_for_client = self._is_update_wanted(server, uri)
+            case ElicitationComplete(server, params):
+                given = elicitation_id(params)
+                is_for_client = given is not None and self.state.elicitations.known(server, given) is not None
+            case LogMessage():
+                is_for_client = self.state.is_alone or self._is_log_wanted(news)
+            case TaskChanged(server, params):
+                is_for_client = self.state.is_alone or self.state.tasks.knows_named(server, params)
+        if self.state.is_alone and not is_for_client:
+            log.debug("! %s: %s is not passed on: it is not its own", news.server, type(news).__name__)
+        is_of_another = not self.state.is_alone and self.state.names_task_of_another(news.server, news.params)
+        return is_for_client and not is_of_another
+
+    def _is_update_wanted(self, server: str, uri: str) -> bool:
+        """Whether a resource is the server's own, or was subscribed to there, or is a part of such a resource."""
+        if self.state.subscriptions.has(server, uri):
+            return True
+        # Templates are not matched: a server may send any URI as often as it likes, and list thousands of them.
+        owner = self._servers.catalog.owner(uri)
+        owner = owner or self._servers.only_server(lambda able: Kind.RESOURCES in able.kinds)
+        if owner == server and self.state.is_alone:
+            return True
+        return owner in (None, server) and self.state.subscriptions.cover(server, uri)
+
+    def _is_log_wanted(self, message: LogMessage) -> bool:
+        """Whether a log message belongs to a call of this client, or to no call, and is as severe as it wants."""
+        if message.call is None:
+            return is_wanted(message.params, self.state.log_level or DEFAULT_LOG_LEVEL)
+        caller = message.call.caller
+        return caller.session is self and is_wanted(message.params, caller.log_level or DEFAULT_LOG_LEVEL)
+
+
+def _ignore(_outcome: Outcome) -> None:
+    """Take an answer that no client waits for."""

@@ -1,0 +1,124 @@
+"""The tools and prompts that a client's calls name, in its own spelling or any other."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from search_mcp.catalog import profiles
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.shown_names import ShownNames
+from search_mcp.gateway import own_tool_definitions
+from search_mcp.gateway.client_state import ClientState
+from search_mcp.gateway.servers import ENDED_STATES, Servers
+from search_mcp.gateway.waiting import WaitingCalls
+from search_mcp.model.calls import Call
+from search_mcp.model.errors import HiddenByReadOnly, NotRunning
+from search_mcp.model.names import Kind, State
+from search_mcp.wire import structs
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.structs import Struct
+
+
+class Use(Struct, frozen=True):
+    """What is done with the calls of one kind of name."""
+
+    kind: Kind
+    submit: Callable[[Call], Cancel]
+    """Begin again, after a list was waited for."""
+    use_found: Callable[[Call, Item], Cancel]
+    use_unlisted: Callable[[Call, Item], Cancel]
+    """Ask a server whose list cannot be had; the item has no definition."""
+    not_found: Callable[[str, Sequence[str]], WireError]
+
+
+class Targets:
+    """The items of one catalogue under one client's names."""
+
+    def __init__(self, servers: Servers, client: ClientState, waiting: WaitingCalls) -> None:
+        self._servers, self._catalog = servers, servers.catalog
+        self._client, self._waiting = client, waiting
+
+    def find(self, kind: Kind, call: Call) -> Item | None:
+        """Find a tool or prompt by its full name; a tool of an app also by the server's own name."""
+        item = self._names(kind, call).spelled(call.target)
+        return self._catalog.tools().for_apps.get(call.target) if item is None and kind is Kind.TOOLS else item
+
+    def _names(self, kind: Kind, call: Call) -> ShownNames:
+        return self._servers.spellings.of(kind, self._client.audience(call.caller.viewer).profile)
+
+    def unprefixed(self, kind: Kind, call: Call) -> Call:
+        """Take the client's own prefix for search-mcp off a name that means nothing with it."""
+        rest = profiles.without_registration(call.target)
+        if rest is None or self.find(kind, call) is not None:
+            return call
+        if any(own != call.target for _, own in self._prefixed(call.target, kind)):  # a server may be called so
+            return call
+        return structs.altered(call, target=rest)
+
+    def use_unlisted(self, call: Call, use: Use) -> Cancel:
+        """Decide about a name that no list holds: its server may be starting, unlistable, or not running.
+
+        Raises:
+            WireError: the answer, where there is nothing to wait for.
+        """
+        owners = list(self._prefixed(call.target, use.kind))
+        for server, own in owners:
+            if (cancel := self._use_at_owner(call, server, own, use)) is not None:
+                return cancel
+        kinds = frozenset({use.kind})
+        if not owners and not self._client.lists.are_settled(kinds, self._servers.enabled):
+            return self._waiting.wait(call, kinds, self._servers.enabled, use.submit)
+        return self._use_bare(call, use, has_owner=bool(owners))
+
+    def _use_at_owner(self, call: Call, server: str, own: str, use: Use) -> Cancel | None:
+        """Decide about the server whose prefix a name carries; `None` if its list is known and does not hold the name.
+
+        The list of a server whose name begins alike may hold it.
+        """
+        status = self._servers.status(server)
+        if status.state in ENDED_STATES and status.state is not State.FAILED:
+            raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
+        if own in self._catalog.withheld(server, use.kind):
+            raise self._catalog.why_withheld(server, use.kind, own, call.target)
+        if use.kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
+            return None
+        if use.kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):
+            raise HiddenByReadOnly(call.target, server)
+        is_known = self._catalog.is_known(server, use.kind)
+        if self._catalog.is_unlistable(server, use.kind) or (status.state is State.FAILED and not is_known):
+            # Its list cannot be had, or only by starting it again: the server answers for itself.
+            return use.use_unlisted(call, Item(server, own, server, own, {}))
+        return None if is_known else self._waiting.wait(call, frozenset({use.kind}), [server], use.submit)
+
+    def _use_bare(self, call: Call, use: Use, *, has_owner: bool) -> Cancel:
+        """Use a name without a prefix that only one server has; every list is known by now.
+
+        Raises:
+            WireError: there is no such name.
+        """
+        names = self._names(use.kind, call)
+        item = names.bare(call.target)
+        # A page of an app calls through the same door, and may call the tools of its own server only.
+        if item is not None and not has_owner and not self._catalog.tools().servers_with_apps:
+            return use.use_found(call, item)
+        if use.kind is not Kind.TOOLS:
+            raise use.not_found(call.target, names.near(call.target, ()))
+        hiding = [each for each in self._servers.enabled if self._catalog.is_hidden_by_read_only(each, call.target)]
+        if len(hiding) == 1 and not has_owner:
+            raise HiddenByReadOnly(call.target, hiding[0])
+        ours = own_tool_definitions.existing(self._client.audience(call.caller.viewer).profile.call_tool)
+        raise use.not_found(call.target, names.near(call.target, ours))
+
+    def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
+        """Give the servers whose prefix a name carries, the longest there is, each with the rest of the name.
+
+        A name without a prefix may belong to any server that has no prefix and whose list cannot be had.
+        """
+        prefixes = self._catalog.prefixes
+        owners, own = prefixes.split(name)
+        if owners:
+            yield from ((server, own) for server in self._servers.configs if server in owners)
+            return
+        for server, config in self._servers.configs.items():
+            may_list = not config.effective_prefix and self._catalog.is_unlistable(server, kind)
+            if may_list and prefixes.admits(server, name):
+                yield server, name

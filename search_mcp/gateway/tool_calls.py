@@ -1,0 +1,118 @@
+"""Tool calls: of our own tools, of a server's tool, and of a server's tool by `call_tool`."""
+
+from collections.abc import Callable
+
+from search_mcp.catalog import arguments, profiles
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.profiles import CallTool
+from search_mcp.gateway import own_tool_definitions
+from search_mcp.gateway.client_state import ClientState
+from search_mcp.gateway.forwarding import Forwarding
+from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
+from search_mcp.gateway.servers import Servers
+from search_mcp.gateway.targets import Targets, Use
+from search_mcp.gateway.waiting import SlicedWork, WaitingCalls, guarded
+from search_mcp.model.calls import Call, Later, Result
+from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
+from search_mcp.model.names import Kind
+from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import invalid_params
+from search_mcp.wire.inflight import NOTHING, Cancel
+from search_mcp.wire.structs import EMPTY
+
+_TOOLS = frozenset({Kind.TOOLS})
+
+
+class ToolCalls:
+    """Carries out one client's tool calls."""
+
+    def __init__(
+        self,
+        servers: Servers,
+        client: ClientState,
+        forwarding: Forwarding,
+        targets: Targets,
+        waiting: WaitingCalls,
+        later: Later,
+        submit: Callable[[Call], Cancel],
+    ) -> None:
+        self._servers, self._client, self._later = servers, client, later
+        self._forwarding, self._targets, self._waiting = forwarding, targets, waiting
+        self._use = Use(Kind.TOOLS, submit, self._call_found, forwarding.forward_tool_call, ToolNotFound)
+
+    def call(self, call: Call) -> Cancel:
+        """Carry out a tool call.
+
+        Raises:
+            WireError: the answer, if no server is asked.
+        """
+        call = self._targets.unprefixed(Kind.TOOLS, call)
+        params = arguments.with_object(call)
+        if params is not call.params:
+            call = structs.altered(call, params=params)
+        if call.target in NAMES:
+            return self._call_own(call)
+        item = self._targets.find(Kind.TOOLS, call)
+        # "`model`: Tool is visible to and callable by the agent"
+        if item is None or (call.by_name and not item.is_for_models):
+            return self._targets.use_unlisted(call, self._use)
+        return self._call_found(call, item)
+
+    def _call_found(self, call: Call, item: Item) -> Cancel:
+        if call.unless_read_only is not None and not item.is_read_only:
+            raise call.unless_read_only
+        return self._forwarding.forward_tool_call(call, item)
+
+    # Our own tools
+
+    def _call_own(self, call: Call) -> Cancel:
+        if call.target in (CALL, CALL_READ_ONLY):
+            return self._call_by_name(call)
+        given = payload.value(call.params.get("arguments", EMPTY))
+        if not isinstance(given, dict):
+            raise invalid_params("Invalid params: arguments must be an object")
+
+        def run() -> None:
+            call.reply(
+                Result(self._client.own_tools.run(call.target, given, self._client.audience(call.caller.viewer)))
+            )
+
+        if call.target == LIST_SERVERS:
+            run()
+            return NOTHING
+        return self._search(call, run) if call.target == SEARCH else self._when_listed(guarded(call, run))
+
+    def _when_listed(self, act: Callable[[], None]) -> Cancel:
+        """Act when every server's tools are known, or cannot be waited for any longer."""
+        return self._client.lists.when_settled(_TOOLS, self._servers.enabled, act, self._waiting.patience())
+
+    def _search(self, call: Call, run: Callable[[], None]) -> Cancel:
+        """Search when every tool is known, and indexed in slices between other calls.
+
+        The index is not made before: a client whose model never searches is spared it, and it is as large as all lists.
+        The first slice loads the search, so messages that came together with this call are handled before it.
+        """
+        sliced = SlicedWork(self._client.own_tools.advance, guarded(call, run), self._later)
+        return sliced.cancel_with(self._when_listed(guarded(call, sliced.run_later)))
+
+    def _call_by_name(self, call: Call) -> Cancel:
+        """Carry out `call_tool`, or `call_read_only_tool`."""
+        allowed = self._client.audience(call.caller.viewer).profile.call_tool
+        if call.target not in CALLING[allowed]:
+            raise _switched_off(call.target, allowed)
+        wrapped = payload.fields(call.params.get("arguments", EMPTY))
+        name = payload.string(wrapped.get("name"))
+        if not name or not {name, profiles.without_registration(name)}.isdisjoint((CALL, CALL_READ_ONLY)):
+            raise invalid_params(f"Invalid params: {call.target} needs arguments.name, the name of a tool")
+        params = payload.without(call.params, "arguments")
+        if "arguments" in wrapped:
+            params["arguments"] = wrapped["arguments"]
+        refusal = (
+            NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
+        )
+        return self.call(structs.altered(call, target=name, params=params, by_name=True, unless_read_only=refusal))
+
+
+def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:
+    remedy = f"{CALL_READ_ONLY} calls read-only tools" if allowed == "read-only" else "call the tool by its name"
+    return SwitchedOff(name, f'"callTool": "{allowed}"', remedy)
