@@ -38,7 +38,7 @@ from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.peer import ConnectionEndedError
-from search_mcp.wire.structs import UNSET, altered
+from search_mcp.wire.structs import UNSET, replace
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Verdict
@@ -132,7 +132,7 @@ class KnownLists:
         record = cache.load(key)
         is_own = record is not None
         if record is None and (similar := cache.load_similar(key)) is not None:
-            record = altered(similar, capabilities=_for_another_client(similar.capabilities))
+            record = replace(similar, capabilities=_for_another_client(similar.capabilities))
         if record is None:
             return
         self._said = record.capabilities
@@ -147,7 +147,7 @@ class KnownLists:
             self._missing.clear()
         is_pending = self._world.trust is not None
         self._pages = {
-            kind: altered(page, is_pending=True) if is_pending and kind in COMPARED else page
+            kind: replace(page, is_pending=True) if is_pending and kind in COMPARED else page
             for kind, page in list_limits.cut(record.pages).items()
         }
         self.recalled.set()
@@ -271,7 +271,7 @@ class KnownLists:
         """Take note of a list that was read, compare it and tell of it."""
         known = self._pages.get(kind)
         if page is not None and known is not None and page.entries == known.entries:
-            page = altered(page, entries=known.entries)  # as it was remembered, most often: kept once
+            page = replace(page, entries=known.entries)  # as it was remembered, most often: kept once
         trust = self._world.trust
         if trust is None or kind not in COMPARED:
             self._put(kind, page)
@@ -377,7 +377,7 @@ class KnownLists:
         self.is_about_changed = section in verdict.changed.get(section, ()) or section in verdict.new.get(section, ())
         if self._is_pinned and (self.is_about_changed or verdict.trouble):
             title, instructions = verdict.about or ("", "")
-            self.capabilities = altered(listed.capabilities, title=title, instructions=instructions)
+            self.capabilities = replace(listed.capabilities, title=title, instructions=instructions)
         else:
             self.capabilities = listed.capabilities
 
@@ -386,7 +386,7 @@ class KnownLists:
         if not self._is_pinned:
             return said
         title, instructions = self._accepted_about or ("", "")
-        return altered(said, title=title, instructions=instructions)
+        return replace(said, title=title, instructions=instructions)
 
     def opened(self) -> "list[Open]":
         """Give every difference between what was accepted and what is listed now; may block.
@@ -426,4 +426,4 @@ def rules() -> Any:
 
 def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:
     """Leave out of remembered capabilities what a server may offer one client and not another."""
-    return altered(server_capabilities, extensions={}, tasks=UNSET, has_tasks=False)
+    return replace(server_capabilities, extensions={}, tasks=UNSET, has_tasks=False)

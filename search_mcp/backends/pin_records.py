@@ -12,7 +12,7 @@ from typing import Final, Literal
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerCapabilities, ServerList
 from search_mcp.wire import payload
-from search_mcp.wire.structs import Fields, Raw, Struct, altered, field
+from search_mcp.wire.structs import Fields, Raw, Struct, field, replace
 
 TOOLS: Final = Kind.TOOLS.value
 PROMPTS: Final = Kind.PROMPTS.value
@@ -220,7 +220,7 @@ def _was_there(record: Record, section: str, name: str) -> bool:
 
 
 def _with_baseline(record: Record, section: str, definitions: Mapping[str, bytes]) -> Record:
-    begun = altered(record, sections=record.sections | {section})
+    begun = replace(record, sections=record.sections | {section})
     return with_accepted(begun, {section: definitions})
 
 
@@ -237,7 +237,7 @@ def with_accepted(record: Record, listing: Seen) -> Record:
             others = [each for each in names.get(name, ()) if each != definition]
             names[name] = (*others[-(MOST_ACCEPTED - 1) :], definition)
     waiting = {label: _without(sections, listing) for label, sections in record.waiting.items()}
-    return altered(record, accepted=accepted, waiting={label: rest for label, rest in waiting.items() if rest})
+    return replace(record, accepted=accepted, waiting={label: rest for label, rest in waiting.items() if rest})
 
 
 def _without(sections: Seen, listing: Seen) -> Seen:
@@ -266,7 +266,7 @@ def _with_digests_met(record: Record, section: str, definitions: Mapping[str, by
     if not met:
         return record
     left = {name: rest for name, rest in digests.items() if rest}
-    return altered(with_accepted(record, {TOOLS: met}), digests=left)
+    return replace(with_accepted(record, {TOOLS: met}), digests=left)
 
 
 def _with_open(record: Record, label: str, waiting: Seen) -> Record:
@@ -278,7 +278,7 @@ def _with_open(record: Record, label: str, waiting: Seen) -> Record:
         return record
     rest = {other: sections for other, sections in record.waiting.items() if other != label}
     newest = dict(islice(((label, now), *reversed(rest.items())), MOST_LABELS))
-    return altered(record, waiting={label: each for label, each in reversed(_within_room(newest).items()) if each})
+    return replace(record, waiting={label: each for label, each in reversed(_within_room(newest).items()) if each})
 
 
 def _within_room(newest_first: Mapping[str, Seen]) -> dict[str, Seen]:
@@ -343,7 +343,7 @@ def with_all_accepted(record: Record, accepted: Iterable[Open]) -> Record:
     for definitions in reversed(rounds):  # the first are of the listing that was shown, and stay the newest
         record = with_accepted(record, definitions)
     gone = {section: frozenset(names) for section, names in absent.items() if names}
-    return altered(record, absent=gone)
+    return replace(record, absent=gone)
 
 
 # How it is written: a line for what concerns the whole, then one for each name, so that no single step is long
@@ -464,4 +464,4 @@ def marked(page: ServerList, kind: Kind, verdict: Verdict) -> ServerList:
     changed, new = verdict.changed.get(section, frozenset()), verdict.new.get(section, frozenset())
     if (changed, new, verdict.trouble, False) == (page.changed, page.new, page.trouble, page.is_pending):
         return page
-    return altered(page, changed=changed, new=new, trouble=verdict.trouble, is_pending=False)
+    return replace(page, changed=changed, new=new, trouble=verdict.trouble, is_pending=False)

@@ -35,7 +35,7 @@ from search_mcp.model.servers import News, Opening, ServerCapabilities, StateCha
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import NOTHING, SENT_REQUESTS, Cancel, Reason
 from search_mcp.wire.peer import ConnectionEndedError
-from search_mcp.wire.structs import Struct, altered
+from search_mcp.wire.structs import Struct, replace
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Open
@@ -284,7 +284,7 @@ class Supervisor:
                 call.reply(refused)
                 return NOTHING
         if call.action in _SUBSCRIBING:
-            self._subscriptions[call.action, target] = altered(call, reply=lambda _outcome: None)
+            self._subscriptions[call.action, target] = replace(call, reply=lambda _outcome: None)
         elif call.action in _UNDOES:
             self._subscriptions.pop((_UNDOES[call.action], target), None)
         return dialect.submit(call, target)

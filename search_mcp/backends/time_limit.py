@@ -9,7 +9,7 @@ from search_mcp.model.calls import Call, Later, Outcome
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
 from search_mcp.wire.payload import encode
-from search_mcp.wire.structs import Fields, altered
+from search_mcp.wire.structs import Fields, replace
 
 
 class Limited:
@@ -25,7 +25,7 @@ class Limited:
     ) -> None:
         self.cancel_backend: Cancel = NOTHING
         self._is_asking = False
-        self.call = altered(
+        self.call = replace(
             call,
             reply=self._reply,
             report=self._report if seconds is not None else call.report,

@@ -14,7 +14,7 @@ from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, WireError, invalid_params
-from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, altered
+from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, replace
 
 LARGEST_REFUSAL = 1 << 16
 """Bytes of a result that may say that arguments are wrong; a larger one is not searched for it."""
@@ -93,7 +93,7 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
     except ValueError:
         return result
     hint = payload.encode({"type": "text", "text": _hint(name, item)})
-    return altered(result, body={**body, "content": payload.encode([*blocks, hint])})
+    return replace(result, body={**body, "content": payload.encode([*blocks, hint])})
 
 
 def _may_be_error(result: Result) -> bool:

@@ -17,7 +17,7 @@ from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.structs import Fields, altered
+from search_mcp.wire.structs import Fields, replace
 
 FEW_ENTRIES = 500
 """As many are merged at once: about five milliseconds."""
@@ -72,7 +72,7 @@ class Catalog:
     def _looks_alike(self, server: str, before: ServerList, page: ServerList) -> bool:
         is_pinned = server in self._servers and self._servers[server].pin_tools
         is_pending = before.is_pending if is_pinned else page.is_pending
-        return altered(before, freshness=page.freshness, is_pending=is_pending) == page
+        return replace(before, freshness=page.freshness, is_pending=is_pending) == page
 
     def is_known(self, server: str, kind: Kind) -> bool:
         """Whether a server's list was read, or found out not to be readable."""

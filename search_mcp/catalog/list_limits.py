@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerList
-from search_mcp.wire.structs import Fields, altered
+from search_mcp.wire.structs import Fields, replace
 
 MOST_ENTRIES = 5_000
 """Definitions that are taken of one server, all lists together."""
@@ -65,7 +65,7 @@ def cut(pages: Mapping[Kind, ServerList]) -> dict[Kind, ServerList]:
             bytes_left -= size(entry.fields)
             if count >= entries_left or bytes_left < 0:
                 remark = cut_remark(kind, count, f"the other {len(page.entries) - count:,} are")
-                page = altered(page, entries=page.entries[:count], rejected=(*page.rejected, remark))
+                page = replace(page, entries=page.entries[:count], rejected=(*page.rejected, remark))
                 break
             count += 1
         entries_left, bytes_left = entries_left - count, max(0, bytes_left)

@@ -9,7 +9,7 @@ from search_mcp.catalog.items import OWN_NAMES, Item, accepted, fold, stable_suf
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import short_reason
-from search_mcp.wire.structs import Fields, altered
+from search_mcp.wire.structs import Fields, replace
 
 
 class NamedItems(Sequence[Item]):
@@ -72,9 +72,9 @@ class NamedItems(Sequence[Item]):
         plain, attempt = item, 0
         while not item.is_suffixed or fold(item.name) in self._by_fold:
             suffix = stable_suffix(plain.server, plain.key, str(attempt))
-            item = altered(plain, own=f"{plain.own}_{suffix}", is_suffixed=True)
+            item = replace(plain, own=f"{plain.own}_{suffix}", is_suffixed=True)
             if not self._prefixes.admits(item.server, item.name):  # a name begins with a letter
-                item = altered(item, own=f"x{suffix}_{without_separators(plain.own)}")
+                item = replace(item, own=f"x{suffix}_{without_separators(plain.own)}")
             attempt += 1
         key, name = short_reason(plain.key), short_reason(plain.name)
         problem = f"its {self._noun} {key} is called {short_reason(item.name)}, because {name} {reason}"

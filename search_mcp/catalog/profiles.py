@@ -7,7 +7,7 @@ called, only what is shown.
 import re
 from typing import Final, Literal, TypeAlias
 
-from search_mcp.wire.structs import Struct, altered
+from search_mcp.wire.structs import Struct, replace
 
 Listing: TypeAlias = Literal["light", "full", "search"]
 CallTool: TypeAlias = Literal["all", "read-only", "off"]
@@ -134,7 +134,7 @@ def adjusted(
     profile: Profile, *, separator: str, max_length: int | None, listing: Listing | None, call_tool: CallTool = "all"
 ) -> Profile:
     """Put a user's own settings over a client's; `"auto"` and `None` leave the client's."""
-    return altered(
+    return replace(
         profile,
         separator=profile.separator if separator == "auto" else separator,
         max_length=profile.max_length if max_length is None else max_length,

@@ -15,7 +15,7 @@ from search_mcp.backends.cache import CatalogCache, Failure, Key, Record
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerList
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 _NO_PAGES: Mapping[Kind, ServerList] = MappingProxyType({})
 
@@ -61,7 +61,7 @@ class CachedEras(CommandCache):
 
     def load(self, key: Key) -> Record | None:
         record = super().load(key)
-        return altered(record, pages=_NO_PAGES) if record is not None else None
+        return replace(record, pages=_NO_PAGES) if record is not None else None
 
     def load_similar(self, key: Key) -> Record | None:
         return None

@@ -25,7 +25,7 @@ from search_mcp.config.parsing import FaultyFile
 from search_mcp.config.schema import NOTHING, Config, ServerConfig
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import escaped
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 _PROGRAM = ("command", "args", "env", "cwd", *URLS, "headers", "inheritEnv")
 
@@ -88,17 +88,17 @@ def accept(
     for each in doubtful:
         options.screen.note(f"{escaped(each.name)}: its command is accepted.")
     freed = {each.name for each in doubtful if each.held is not None}
-    servers = tuple(altered(each, held=None) if each.name in freed else each for each in config.servers)
-    return altered(config, servers=servers), [name for name in names if name not in freed]
+    servers = tuple(replace(each, held=None) if each.name in freed else each for each in config.servers)
+    return replace(config, servers=servers), [name for name in names if name not in freed]
 
 
 def _refused(config: Config, names: Collection[str]) -> Config:
     """Return the configuration with these servers held."""
     held = [
-        altered(each, held=each.held or "you did not accept its command") if each.name in names else each
+        replace(each, held=each.held or "you did not accept its command") if each.name in names else each
         for each in config.servers
     ]
-    return altered(config, servers=tuple(held))
+    return replace(config, servers=tuple(held))
 
 
 def _question(servers: Sequence[ServerConfig]) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Collection, Sequence
 from search_mcp.catalog import profiles
 from search_mcp.catalog.items import fold
 from search_mcp.config.schema import Config, ServerConfig
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 
 def only(config: Config, servers: Collection[str]) -> Config:
     """Disable all other servers."""
-    narrowed = [server if server.name in servers else altered(server, enabled=False) for server in config.servers]
-    return altered(config, servers=tuple(narrowed))
+    narrowed = [server if server.name in servers else replace(server, enabled=False) for server in config.servers]
+    return replace(config, servers=tuple(narrowed))
 
 
 def needed(config: Config, tools: Sequence[str]) -> Config:

@@ -38,7 +38,7 @@ from search_mcp.model.servers import Opening, Status
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
 from search_mcp.wire.inflight import Cancel, Reason
-from search_mcp.wire.structs import Fields, Raw, altered
+from search_mcp.wire.structs import Fields, Raw, replace
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Open
@@ -150,10 +150,10 @@ class Session:
         if status.state in (State.READY, State.DISABLED, State.HELD):
             return status
         if status.state is State.STOPPED and self.has_listed(status.server):
-            return altered(status, state=State.REMEMBERED)
+            return replace(status, state=State.REMEMBERED)
         if status.reason is not None:
-            return altered(status, state=State.FAILED)
-        return altered(status, state=State.STARTING if self._runs else State.UNKNOWN)
+            return replace(status, state=State.FAILED)
+        return replace(status, state=State.STARTING if self._runs else State.UNKNOWN)
 
     def needed_for(self, tool: str) -> list[Status]:
         """Return the status of the servers whose prefix a name begins with."""
@@ -277,12 +277,12 @@ def _assemble(
     runs: bool = True,
 ) -> tuple[Session, Engine]:
     cache = open_cache(cache_folder())
-    adapted = altered(
+    adapted = replace(
         config,
-        settings=altered(config.settings, first_list_seconds=_patience(config)),
-        servers=tuple(altered(server, startup=cache.startup) for server in config.servers),
+        settings=replace(config.settings, first_list_seconds=_patience(config)),
+        servers=tuple(replace(server, startup=cache.startup) for server in config.servers),
     )
-    patient = altered(profile or profiles.CANONICAL, patience_seconds=float("inf"))
+    patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
     dependencies = Dependencies(
         max_message_bytes=config.settings.max_message_bytes,
         cache=cache,

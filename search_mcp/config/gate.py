@@ -23,7 +23,7 @@ from search_mcp.config import identity
 from search_mcp.config.schema import Config, ServerConfig, command_line
 from search_mcp.config.trust import Approvals, Record, printable, real_path
 from search_mcp.model.errors import for_shell
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def for_command(config: Config, path: Path, origin: Origin, approvals: Approvals
     record = approvals.read(path)
     if origin is Origin.FOUND or _confirms(config, record):
         if warning := _about_removed(config, record, path, origin):
-            config = altered(config, warnings=(*config.warnings, warning))
+            config = replace(config, warnings=(*config.warnings, warning))
         record = _at_start(config, path, origin, record, approvals)
         return _marked(config, path, origin, _accepts(record, origin), record.fault)
     if origin is not Origin.OWN and record.folder == "trusted":  # the remedy in a folder names the file
@@ -147,7 +147,7 @@ def _at_start(config: Config, path: Path, origin: Origin, record: Record, approv
     try:
         return approvals.confirm(path, config.servers)
     except OSError as exc:
-        return altered(record, fault=f"{approvals.folder}: {exc.strerror}")
+        return replace(record, fault=f"{approvals.folder}: {exc.strerror}")
 
 
 def _marked(
@@ -156,9 +156,9 @@ def _marked(
     if all(map(is_allowed, config.servers)):
         return config
     servers = (
-        each if is_allowed(each) else altered(each, held=_reason(each, path, origin, fault)) for each in config.servers
+        each if is_allowed(each) else replace(each, held=_reason(each, path, origin, fault)) for each in config.servers
     )
-    return altered(config, servers=tuple(servers))
+    return replace(config, servers=tuple(servers))
 
 
 def _reason(server: ServerConfig, path: Path, origin: Origin, fault: str) -> str:

@@ -108,7 +108,7 @@ def parse(
             (path[2:], problem, remedy) for path, problem, remedy in misspelt if path[:2] == ("mcpServers", name)
         ]
         server, complaints = _resolve(name, entry, _defaults(entry, said, file.settings), places, of_server)
-        servers.append(structs.altered(server, file=named) if named else server)
+        servers.append(structs.replace(server, file=named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
     faults += _equal_prefixes(document, servers)

@@ -16,7 +16,7 @@ from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.files import locked, write_whole
 from search_mcp.wire import payload
-from search_mcp.wire.structs import Struct, altered, field
+from search_mcp.wire.structs import Struct, field, replace
 
 MOST_PROGRAMS = 8
 """Accepted programs that are kept of one server, the newest: a change of branch and back asks nothing."""
@@ -100,7 +100,7 @@ class Approvals:
 
         def change(record: Record) -> Record:
             record = record if record.has_baseline else _with_accepted(record, servers)
-            return altered(record, has_baseline=True, confirms=True)
+            return replace(record, has_baseline=True, confirms=True)
 
         return self._revise(config, change, CONFIRM_PATIENCE_SECONDS)
 
@@ -115,7 +115,7 @@ class Approvals:
 
         def change(record: Record) -> Record:
             record = _with_accepted(record, servers)
-            return altered(record, has_baseline=True, folder="trusted", confirms=confirms, held={})
+            return replace(record, has_baseline=True, folder="trusted", confirms=confirms, held={})
 
         self._revise(config, change)
 
@@ -125,7 +125,7 @@ class Approvals:
         Raises:
             OSError: that cannot be remembered.
         """
-        self._revise(config, lambda record: altered(record, folder="refused", accepted={}, texts={}, held={}))
+        self._revise(config, lambda record: replace(record, folder="refused", accepted={}, texts={}, held={}))
 
     def note_held(self, config: Path, servers: Iterable[ServerConfig]) -> None:
         """Remember which programs a running `serve` holds.
@@ -134,7 +134,7 @@ class Approvals:
             OSError: that cannot be remembered.
         """
         self._revise(
-            config, lambda record: altered(record, held={each.name: _digest(record.salt, each) for each in servers})
+            config, lambda record: replace(record, held={each.name: _digest(record.salt, each) for each in servers})
         )
 
     def _path(self, real: str) -> Path:
@@ -146,7 +146,7 @@ class Approvals:
         real = real_path(config)
         with locked(self._lock, self._patience_seconds if patience_seconds is None else patience_seconds):
             before = self.read(config)
-            after = altered(change(before), fault="")
+            after = replace(change(before), fault="")
             if after != before:
                 write_whole(self._path(real), payload.encode_bytes(after))
         return after
@@ -168,7 +168,7 @@ def _nothing(real: str) -> Record:
 
 def _lost(real: str, fault: str) -> Record:
     # It may have had a baseline: to take another would accept what was added since.
-    return altered(_nothing(real), has_baseline=True, fault=fault)
+    return replace(_nothing(real), has_baseline=True, fault=fault)
 
 
 def _with_accepted(record: Record, servers: Iterable[ServerConfig]) -> Record:
@@ -177,7 +177,7 @@ def _with_accepted(record: Record, servers: Iterable[ServerConfig]) -> Record:
         accepted[server.name] = _newest(accepted.get(server.name, ()), _digest(record.salt, server))
         texts[server.name] = _newest(texts.get(server.name, ()), _digest_with_texts(record.salt, server))
         held.pop(server.name, None)
-    return altered(record, accepted=accepted, texts=texts, held=held)
+    return replace(record, accepted=accepted, texts=texts, held=held)
 
 
 def _newest(digests: Iterable[str], new: str) -> list[str]:

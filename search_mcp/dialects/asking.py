@@ -19,7 +19,7 @@ from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
-from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, altered
+from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
 """The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
@@ -83,7 +83,7 @@ class OpenQuestions:
         self._open[question.server] += 1
         if self._later is not None:
             counted.stop_timer = self._later(FORGOTTEN_SECONDS, counted.close)
-        withdraw = put(altered(question, answer=counted.answer))
+        withdraw = put(replace(question, answer=counted.answer))
         return partial(counted.cancel, withdraw)
 
 
@@ -175,7 +175,7 @@ def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
             raise ValueError(f"the data of its error has more than {LARGEST_ERROR_DATA:,} bytes")
         elicitations = _elicitations(error)
         if elicitations is None:
-            return altered(error, data=UNSET)
+            return replace(error, data=UNSET)
         if len(elicitations) > MOST_OPEN:
             raise ValueError(f"these are more than {MOST_OPEN} questions at once")
         return _with_elicitations(error, [admitted(server, Ask.ELICIT, each) for each in elicitations])
@@ -216,7 +216,7 @@ def _elicitations(error: ErrorObject) -> list[Fields] | None:
 
 def _with_elicitations(error: ErrorObject, elicitations: list[Fields]) -> ErrorObject:
     data = payload.object_or_empty(error.data if isinstance(error.data, Raw) else None)
-    return altered(error, data=payload.encode({**data, "elicitations": elicitations}))
+    return replace(error, data=payload.encode({**data, "elicitations": elicitations}))
 
 
 def _admitted_request(server: str, raw: Raw) -> Raw:

@@ -55,7 +55,7 @@ def translate_question(question: Question, rename: Rename) -> Question:
     if meta is question.meta:
         return question
     report = None if question.report is None else translation.report
-    return structs.altered(question, meta=meta, answer=translation.answer, report=report)
+    return structs.replace(question, meta=meta, answer=translation.answer, report=report)
 
 
 class _Translation(Struct, eq=False):

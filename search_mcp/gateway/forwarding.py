@@ -23,11 +23,11 @@ class Forwarding:
         """Give a call to a server, under the server's own name for its target."""
         secrets = self._servers.configs[server].secrets
         forwarded = Forwarded(server, steps or self._steps.of_call, call.reply, secrets)
-        return self._servers.backends[server].submit(structs.altered(call, reply=forwarded.settle), target)
+        return self._servers.backends[server].submit(structs.replace(call, reply=forwarded.settle), target)
 
     def forward_task_call(self, server: str, call: Call, task: str) -> Cancel:
         """Give a call about a task to its server."""
-        call = structs.altered(call, report=self._client.tasks.translated_report(server, call.report))
+        call = structs.replace(call, report=self._client.tasks.translated_report(server, call.report))
         return self.forward(server, call, task, self._steps.of_task_call)
 
     def forward_tool_call(self, call: Call, item: Item) -> Cancel:
@@ -45,5 +45,5 @@ class Forwarding:
             item=item,
         )
         report = self._client.tasks.translated_report(item.server, call.report) if is_task else call.report
-        call = structs.altered(call, params=params, reply=forwarded.settle, report=report)
+        call = structs.replace(call, params=params, reply=forwarded.settle, report=report)
         return self._servers.backends[item.server].submit(call, item.key)

@@ -246,7 +246,7 @@ class Session:
         if isinstance(news, ElicitationComplete):
             params = renamed(params, partial(self.elicitation_id_for_client, server))
         params = self.state.tasks.translate(server, params)
-        self.tell_front(news if params is news.params else structs.altered(news, params=params))
+        self.tell_front(news if params is news.params else structs.replace(news, params=params))
 
     def _is_for_client(self, news: ResourceUpdated | LogMessage | ElicitationComplete | TaskChanged) -> bool:
         match news:

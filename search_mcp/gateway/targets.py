@@ -52,7 +52,7 @@ class Targets:
             return call
         if any(own != call.target for _, own in self._prefixed(call.target, kind)):  # a server may be called so
             return call
-        return structs.altered(call, target=rest)
+        return structs.replace(call, target=rest)
 
     def use_unlisted(self, call: Call, use: Use) -> Cancel:
         """Decide about a name that no list holds: its server may be starting, unlistable, or not running.

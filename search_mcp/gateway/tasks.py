@@ -86,7 +86,7 @@ class TaskMap(IdMap):
             return outcome
         body = outcome.fields()
         translated = self.translate(server, body)
-        return outcome if translated is body else structs.altered(outcome, body=translated)
+        return outcome if translated is body else structs.replace(outcome, body=translated)
 
     def translated_report(
         self, server: str, report: Callable[[Fields], None] | None
@@ -121,7 +121,7 @@ class TaskLists:
 
     def _ask(self, backend: Backend, params: Fields) -> None:
         self._pages[backend.name] += 1
-        page = structs.altered(
+        page = structs.replace(
             self._call, params=params, report=None, reply=lambda outcome: self._take(backend, outcome)
         )
         self._cancels[backend.name] = backend.submit(page, "")

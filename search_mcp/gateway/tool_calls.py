@@ -49,7 +49,7 @@ class ToolCalls:
         call = self._targets.unprefixed(Kind.TOOLS, call)
         params = arguments.with_object(call)
         if params is not call.params:
-            call = structs.altered(call, params=params)
+            call = structs.replace(call, params=params)
         if call.target in NAMES:
             return self._call_own(call)
         item = self._targets.find(Kind.TOOLS, call)
@@ -110,7 +110,7 @@ class ToolCalls:
         refusal = (
             NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
         )
-        return self.call(structs.altered(call, target=name, params=params, by_name=True, unless_read_only=refusal))
+        return self.call(structs.replace(call, target=name, params=params, by_name=True, unless_read_only=refusal))
 
 
 def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:

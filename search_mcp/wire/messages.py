@@ -12,7 +12,7 @@ import msgspec.structs
 
 from search_mcp.wire.framing import GLIMPSE_BYTES, Line, Oversize
 from search_mcp.wire.payload import encode, encode_bytes, fields, items, request_id
-from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Params, Raw, RequestId, Struct, UnsetType, altered
+from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Params, Raw, RequestId, Struct, UnsetType, replace
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -82,7 +82,7 @@ def _decode_one(line: bytes) -> Message | Invalid:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     except RecursionError:
         # It may well be JSON, so whoever sent it waits under its id.
-        return altered(glimpsed(line), message="Parse error: nested too deeply")
+        return replace(glimpsed(line), message="Parse error: nested too deeply")
     if message.method is UNSET:
         if message.result is UNSET and message.error is UNSET:
             return _invalid("Invalid Request: no method, result or error", line)

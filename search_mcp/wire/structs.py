@@ -24,7 +24,7 @@ Params: TypeAlias = Mapping[str, object] | Raw | None
 
 T = TypeVar("T")
 
-altered = msgspec.structs.replace
+replace = msgspec.structs.replace
 """Copy a `Struct` with some of its fields changed."""
 Declared: TypeAlias = msgspec.structs.FieldInfo
 declared = msgspec.structs.fields

@@ -11,7 +11,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Freshness, Opening, ServerCapabilities, ServerList
 from search_mcp.wire import payload
-from search_mcp.wire.structs import Raw, altered
+from search_mcp.wire.structs import Raw, replace
 
 RECORD = Record(ServerCapabilities("2025-11-25", Era.LEGACY, frozenset({Kind.TOOLS})))
 FULL_KEY, ONE_KEY = Key("full", "x"), Key("one", "x")
@@ -68,9 +68,9 @@ def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
 
 
 def test_how_fresh_a_list_was_and_what_had_changed_in_it_is_not_remembered(tmp_path: Path) -> None:
-    page = altered(TOOLS, freshness=Freshness(60_000, True), changed=frozenset({"echo"}))
+    page = replace(TOOLS, freshness=Freshness(60_000, True), changed=frozenset({"echo"}))
     cache = CatalogCache(tmp_path)
-    cache.store(FULL_KEY, altered(FULL, pages={**FULL.pages, Kind.TOOLS: page}))
+    cache.store(FULL_KEY, replace(FULL, pages={**FULL.pages, Kind.TOOLS: page}))
     assert cache.load(FULL_KEY) == FULL
 
 
@@ -80,8 +80,8 @@ def test_a_record_that_says_nothing_new_is_not_written_again(tmp_path: Path) -> 
     written = file.stat().st_ino, file.stat().st_mtime_ns
     cache.store(FULL_KEY, FULL)
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == written
-    cache.store(FULL_KEY, altered(FULL, pages={}))
-    assert cache.load(FULL_KEY) == altered(FULL, pages={})
+    cache.store(FULL_KEY, replace(FULL, pages={}))
+    assert cache.load(FULL_KEY) == replace(FULL, pages={})
 
 
 def test_what_is_too_old_is_deleted_and_nothing_else(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_the_newest_record_of_the_same_program_is_similar(tmp_path: Path) -> Non
     for age, (name, record) in enumerate({"mine": FULL, "older": RECORD, "new": FULL, "empty": RECORD}.items()):
         cache.store(Key("p", name), record)
         os.utime(tmp_path / f"p-{name}.json", (1000 + age, 1000 + age))
-    cache.store(Key("other", "newest"), altered(FULL, pages={}))
+    cache.store(Key("other", "newest"), replace(FULL, pages={}))
     assert cache.load_similar(Key("p", "mine")) == FULL, "one without lists is of no use"
     assert cache.load_similar(Key("other", "x")) is None
     (tmp_path / "p-new.json").write_bytes(b"{")
@@ -119,7 +119,7 @@ def test_the_newest_record_of_the_same_program_is_similar(tmp_path: Path) -> Non
 @pytest.mark.parametrize("change", [{"capabilities": {"roots": Raw(b"{}")}}, {"era": Era.MODERN}])
 def test_another_kind_of_client_has_a_record_of_its_own_of_the_same_program(change: dict[str, Any]) -> None:
     opening = Opening(Era.LEGACY, "2025-11-25", {}, None)
-    one, other = (fingerprint(SERVER, "x", each) for each in (opening, altered(opening, **change)))
+    one, other = (fingerprint(SERVER, "x", each) for each in (opening, replace(opening, **change)))
     assert one.program == other.program
     assert one.opening != other.opening
 
@@ -129,7 +129,7 @@ def test_another_kind_of_client_has_a_record_of_its_own_of_the_same_program(chan
 )
 def test_another_program_has_no_record_in_common(change: dict[str, Any]) -> None:
     opening = Opening(Era.LEGACY, "2025-11-25", {}, None)
-    other = altered(SERVER, **change)
+    other = replace(SERVER, **change)
     assert fingerprint(SERVER, "x", opening).program != fingerprint(other, "x", opening).program
     assert fingerprint(SERVER, "x", opening).program != fingerprint(SERVER, "y", opening).program
 
@@ -154,8 +154,8 @@ def test_a_failure_is_remembered_until_it_is_cleared(tmp_path: Path) -> None:
 def test_an_edit_of_its_entry_ends_a_failure(tmp_path: Path, change: dict[str, Any]) -> None:
     cache = CatalogCache(tmp_path)
     cache.store_failure(FULL_KEY, failure(SERVER, "why", now=5.0))
-    assert cache.load_failure(FULL_KEY, altered(SERVER, **change)) is None
-    assert cache.load_failure(FULL_KEY, altered(SERVER, startup="lazy")) is not None
+    assert cache.load_failure(FULL_KEY, replace(SERVER, **change)) is None
+    assert cache.load_failure(FULL_KEY, replace(SERVER, startup="lazy")) is not None
 
 
 def test_a_damaged_failure_is_none(tmp_path: Path) -> None:

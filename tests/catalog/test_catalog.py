@@ -20,7 +20,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
-from search_mcp.wire.structs import Raw, altered
+from search_mcp.wire.structs import Raw, replace
 
 OBJECT = {"type": "object"}
 
@@ -294,7 +294,7 @@ PARTS = st.sampled_from(["hub_c", "hub.c", "hub__c", "c", "b.c", "b__c", "_b", "
 RIVALS = st.dictionaries(WORDS, st.tuples(st.none() | st.just("") | WORDS, st.lists(PARTS, unique=True)), min_size=1)
 
 
-@given(RIVALS, st.randoms(use_true_random=False), st.sampled_from([*PROFILES, altered(CANONICAL, separator="-")]))
+@given(RIVALS, st.randoms(use_true_random=False), st.sampled_from([*PROFILES, replace(CANONICAL, separator="-")]))
 def test_every_name_leads_to_the_server_whose_prefix_it_carries(
     servers: dict[str, tuple[str | None, list[str]]], random: Random, profile: Profile
 ) -> None:
@@ -822,7 +822,7 @@ def test_read_only_leaves_out_what_is_not_declared_so() -> None:
     for other in ("b", "unknown"):
         assert not merged.hidden_by_read_only(other)
         assert not merged.is_hidden_by_read_only(other, "write")
-    assert {item.name: item.hint for item in catalog((altered(config, read_only=False), page)).tools()} == {
+    assert {item.name: item.hint for item in catalog((replace(config, read_only=False), page)).tools()} == {
         "a.read": "read-only",
         "a.write": "",
         "a.remove-it": "destructive",

@@ -23,7 +23,7 @@ from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.model.visible import one_line
 from search_mcp.wire import payload
-from search_mcp.wire.structs import Raw, altered
+from search_mcp.wire.structs import Raw, replace
 
 OPEN = {"type": "object", "properties": {}, "additionalProperties": True}
 
@@ -278,7 +278,7 @@ FULL_DEFINITION = {
 
 
 def audience(listing: Listing = "light", *, profile: Profile = CANONICAL, object_output_only: bool = False) -> Audience:
-    return Audience(altered(profile, listing=listing), object_output_only)
+    return Audience(replace(profile, listing=listing), object_output_only)
 
 
 def shown(merged: Catalog, whom: Audience) -> list[dict[str, Any]]:
@@ -422,7 +422,7 @@ def test_who_shows_apps_is_told_by_which_names_they_call_and_what_is_left_to_the
 @pytest.mark.parametrize("listing", ["light", "full"])
 def test_a_name_for_apps_is_all_that_its_entry_has_of_its_own(listing: Listing) -> None:
     merged = catalog(s=[tool("clock", **{**FULL_DEFINITION, "_meta": APP | {"a": 1}})])
-    whom = Audience(altered(CANONICAL, listing=listing), object_output_only=False, shows_apps=True)
+    whom = Audience(replace(CANONICAL, listing=listing), object_output_only=False, shows_apps=True)
     first, second, _ = shown(merged, whom)
     assert second == {**first, "name": "clock", "_meta": {"a": 1, "ui": {**APP["ui"], "visibility": ["app"]}}}
 
@@ -451,7 +451,7 @@ IN_A_SEARCH = [
 
 @pytest.mark.parametrize(("pinned", "then"), IN_A_SEARCH)
 def test_in_a_search_the_apps_of_pinned_tools_can_call(pinned: tuple[str, ...], then: dict[str, Any]) -> None:
-    assert visibilities({"s": CLOCK}, altered(CANONICAL, listing="search"), pinned=pinned) == then
+    assert visibilities({"s": CLOCK}, replace(CANONICAL, listing="search"), pinned=pinned) == then
 
 
 NAMES_FOR_APPS = [
@@ -482,7 +482,7 @@ def test_names_for_apps(more: Mapping[str, list[Entry]], profile: Profile, then:
 def test_what_has_no_other_name_than_an_app_knows_is_listed_once() -> None:
     bare = {"clock": None, "tick": None, "refresh": ["app"], "buy": ["model"], "our_own": ["model"]}
     assert visibilities({"s": CLOCK}, prefix="") == bare
-    pinned = visibilities({"s": CLOCK}, altered(CANONICAL, listing="search"), prefix="", pinned=("clock",))
+    pinned = visibilities({"s": CLOCK}, replace(CANONICAL, listing="search"), prefix="", pinned=("clock",))
     assert pinned == {"clock": None, "tick": ["app"], "refresh": ["app"], "our_own": ["model"]}
 
 
@@ -541,7 +541,7 @@ def test_names_that_are_alike_only_as_this_client_is_shown_them_get_a_suffix() -
     merged = Catalog([ServerConfig(name="a", command="x"), ServerConfig(name="bare", command="x", prefix="")])
     merged.put("a", Kind.TOOLS, ServerList((tool("b"),)))
     merged.put("bare", Kind.TOOLS, ServerList((tool("a___b"),)))
-    items, profile = merged.tools(), altered(CANONICAL, separator="___")
+    items, profile = merged.tools(), replace(CANONICAL, separator="___")
     assert [re.sub("[0-9a-f]{6}", "*", item.name) for item in items] == ["a.b", "x*_a_b"]  # else it begins like a's
     spelt = ShownNames(items, profile)
     assert spelt[items[0]] != spelt[items[1]]
@@ -552,7 +552,7 @@ def test_names_that_are_alike_only_as_this_client_is_shown_them_get_a_suffix() -
 
 def test_names_are_looked_up_as_they_are_shown_and_by_every_other_spelling() -> None:
     items = listed({"my.s": ["a-b"]})
-    spelt = ShownNames(items, altered(CANONICAL, separator="--"))
+    spelt = ShownNames(items, replace(CANONICAL, separator="--"))
     assert list(spelt.names()) == ["my.s--a-b"]
     for name in ("my.s--a-b", "my.s.a-b", "my.s__a-b", "my_s_a_b"):
         assert spelt.find(name) is items[0]
@@ -594,7 +594,7 @@ def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, server: 
     """Clients that fold names drop the second of two that coincide, or call the wrong one."""
     merged = Catalog([ServerConfig(name=server, command="x", prefix=prefix)])
     merged.put(server, Kind.TOOLS, ServerList((tool(name),)))
-    whom = Audience(altered(CANONICAL, separator=separator), False)
+    whom = Audience(replace(CANONICAL, separator=separator), False)
     listed_names = [
         each["name"] for each in json.loads(bytes(tool_list(Spellings(merged), whom, definitions("search"), 120)))
     ]
@@ -605,7 +605,7 @@ def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, server: 
 ODD = st.text("aA_.- é", max_size=4) | st.text(max_size=5) | st.just(LONG)
 SERVERS = st.dictionaries(ODD.filter(bool), st.lists(ODD.filter(bool), unique=True, max_size=6), max_size=4)
 PROFILES = st.builds(
-    altered,
+    replace,
     st.sampled_from(list(BY_NAME.values())),
     separator=st.sampled_from([".", "__", "_", "-", "..", "_._"]),
     max_length=st.integers(16, 64),

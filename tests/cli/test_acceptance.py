@@ -46,7 +46,7 @@ def test_a_decision_that_cannot_be_recorded_is_not_reported_as_accepted(
     ],
 )
 def test_the_definitions_that_a_name_stands_for(name: str, wanted: Wanted) -> None:
-    config = structs.altered(NOTHING, servers=(BANK, MORE))
+    config = structs.replace(NOTHING, servers=(BANK, MORE))
     assert acceptance.wanted([name], config) == [wanted]
 
 

@@ -18,7 +18,7 @@ from search_mcp.cli import checkup, command_lines, configuring, consent
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
-from search_mcp.wire.structs import altered
+from search_mcp.wire import structs
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
 """A program that creates a file when it is started."""
@@ -478,7 +478,7 @@ def test_a_person_is_asked_before_a_command_is_accepted(theirs: Path, answer: bo
     screen = Asked(answer)
     options = Options(screen=screen, config=str(theirs))
     loaded, _ = location.load(str(theirs), {})
-    held = altered(loaded, servers=tuple(altered(each, held="new") for each in loaded.servers))
+    held = structs.replace(loaded, servers=tuple(structs.replace(each, held="new") for each in loaded.servers))
     after, others = consent.accept(["evil"], held, theirs, options, is_sure=is_sure)
     assert (after.servers[0].held is None, others) == (answer or is_sure, [])
     assert screen.questions == ([] if is_sure else ["Accept the command of evil?"])

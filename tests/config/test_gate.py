@@ -12,7 +12,7 @@ from search_mcp.config.gate import Gate, Origin, for_command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.trust import Approvals
 from search_mcp.files import locked
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 OWN, NAMED, FOUND = Origin.OWN, Origin.NAMED, Origin.FOUND
 
@@ -201,7 +201,7 @@ def test_the_texts_of_a_file_in_a_folder_are_trusted_with_its_programs(tmp_path:
     """They reach the model as if the server, or the user, had written them."""
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
     before = config("a")
-    after = altered(before, servers=tuple(altered(each, **change) for each in before.servers))
+    after = replace(before, servers=tuple(replace(each, **change) for each in before.servers))
     approvals.trust(path, before.servers)
     gate, named = Gate(path, FOUND, approvals), Gate(path, NAMED, approvals)
     assert held(gate.at_start(before)) == held(named.at_start(before)) == []

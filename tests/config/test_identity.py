@@ -7,7 +7,7 @@ import pytest
 
 from search_mcp.config import identity
 from search_mcp.config.schema import Entry, ServerConfig
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 SERVER = ServerConfig(name="git", command="uvx", args=("mcp-server-git",), env={"TOKEN": "one"}, cwd="/a")
 PURPOSES: dict[str, Callable[[ServerConfig], object]] = {
@@ -40,7 +40,7 @@ EDITS: list[tuple[dict[str, Any], set[str]]] = [
 
 @pytest.mark.parametrize(("edit", "others"), EDITS)
 def test_an_edit_makes_another_server_for_these_purposes(edit: dict[str, Any], others: set[str]) -> None:
-    edited = altered(SERVER, **edit)
+    edited = replace(SERVER, **edit)
     found = {purpose for purpose, of in PURPOSES.items() if of(edited) != of(SERVER)}
     if not identity.is_started_alike(edited, SERVER):
         found.add("start")

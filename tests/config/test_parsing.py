@@ -21,7 +21,7 @@ from search_mcp.config.parsing import FaultyFile
 from search_mcp.config.schema import Config, ServerConfig, Settings, command_line
 from search_mcp.config.secrets import redact
 from search_mcp.model.errors import ConfigError
-from search_mcp.wire.structs import altered
+from search_mcp.wire.structs import replace
 
 SHIPPED = Path(__file__).parents[2] / "config" / "mcp-servers.json"
 VARIABLES = {"HOME": "/home/ada", "TOKEN": "s3cret-token"}
@@ -42,7 +42,7 @@ def server(entry: object, settings: object = None, **options: Any) -> ServerConf
     """Parse a file whose one server, "s", is `entry`."""
     text = json.dumps({"mcpServers": {"s": entry}, "settings": settings})
     (only,) = parse(text, **options).servers
-    return altered(only, program=b"")
+    return replace(only, program=b"")
 
 
 # What a file says.
@@ -84,7 +84,7 @@ ENTRIES = [
 
 @pytest.mark.parametrize(("entry", "difference"), ENTRIES)
 def test_an_entry(entry: dict[str, Any], difference: dict[str, Any]) -> None:
-    assert server({"command": "c", **entry}) == altered(PLAIN, **difference)
+    assert server({"command": "c", **entry}) == replace(PLAIN, **difference)
 
 
 def test_settings_and_their_defaults() -> None:
@@ -120,7 +120,7 @@ DEFAULTS = [
 
 @pytest.mark.parametrize(("settings", "entry", "difference"), DEFAULTS)
 def test_a_server_has_the_last_word(settings: object, entry: dict[str, Any], difference: dict[str, Any]) -> None:
-    assert server({"command": "c", **entry}, settings) == altered(PLAIN, **difference)
+    assert server({"command": "c", **entry}, settings) == replace(PLAIN, **difference)
 
 
 def test_servers_keep_the_order_of_the_file() -> None:
@@ -202,7 +202,7 @@ def test_a_server_that_cannot_start_says_why_and_the_others_start(entry: object,
     good = {"command": "c"}
     first, second = parse(json.dumps({"mcpServers": {"s": entry, "good": good}})).servers
     assert first.problem == problem
-    assert altered(second, program=b"") == ServerConfig(name="good", command="c")
+    assert replace(second, program=b"") == ServerConfig(name="good", command="c")
 
 
 # Secrets.
@@ -518,7 +518,7 @@ WARNINGS = [
 def test_warnings(keys: str, warning: str) -> None:
     got = parse('{"mcpServers": {"s": {"command": "c",\n' + keys + "}}}")
     assert got.warnings == (f"f:2: {warning}",)
-    assert [altered(each, program=b"") for each in got.servers] == [PLAIN]
+    assert [replace(each, program=b"") for each in got.servers] == [PLAIN]
 
 
 MISSPELT = [

@@ -37,7 +37,7 @@ from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, method_not_found
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, altered
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
 
 log = logging.getLogger(__name__)
 
@@ -160,7 +160,7 @@ class BackLegacy:
         if action is not Action.GET_TASK or not isinstance(read, Result):
             return read
         try:  # a task of the extension asks in what is told of it
-            return altered(read, body=asking.admitted_in(self._server, read.fields()))
+            return replace(read, body=asking.admitted_in(self._server, read.fields()))
         except ValueError as exc:
             return asking.refused(exc)
 

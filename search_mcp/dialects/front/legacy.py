@@ -31,7 +31,7 @@ from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params, invalid_request
 from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, altered, field
+from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, field, replace
 
 log = logging.getLogger(__name__)
 
@@ -188,7 +188,7 @@ class FrontLegacy:
             question.answer(refusal)
             return NOTHING
         rename = partial(self._gateway.elicitation_id_for_client, question.server)
-        question = altered(question, params=asking.renamed(question.params, rename))
+        question = replace(question, params=asking.renamed(question.params, rename))
         return self.put_counted(
             translate_question(question, partial(self._gateway.task_id_for_client, question.server))
         )
