@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import app_uris, has_literal_scheme, literal_beginning
-from search_mcp.model.calls import Newest
+from search_mcp.model.calls import BoundedDict
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.wire.payload import picked, string, typed
@@ -48,11 +48,11 @@ class ResourceMap:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._seen: dict[str, Newest[str, int]] = {}  # by server: URIs, with when they were first seen
+        self._seen: dict[str, BoundedDict[str, int]] = {}  # by server: URIs, with when they were first seen
         self._mentions = 0
         self.contested: dict[str, tuple[str, str]] = {}
         """By server: the first URI that it mentioned after another server did, and that server."""
-        self._templates: Newest[str, UriTemplate] = Newest(COMPILED_TEMPLATES)
+        self._templates: BoundedDict[str, UriTemplate] = BoundedDict(COMPILED_TEMPLATES)
         self._ordered: tuple[Mapping[str, tuple[str, Entry]], Sequence[str]] = {}, ()
 
     def owner(self, uri: str) -> str | None:
@@ -123,7 +123,7 @@ class ResourceMap:
     def _see(self, uri: str, server: str) -> None:
         if len(uri) > LONGEST_URI:
             return
-        seen = self._seen.setdefault(server, Newest(SEEN_URIS))
+        seen = self._seen.setdefault(server, BoundedDict(SEEN_URIS))
         if uri not in seen and server not in self.contested and (first := self._first_to_mention(uri)) is not None:
             self.contested[server] = uri, first
         self._mentions += 1

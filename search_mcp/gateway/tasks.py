@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from search_mcp.dialects.task_ids import renamed
-from search_mcp.model.calls import Call, Newest, Outcome, Result
+from search_mcp.model.calls import BoundedDict, Call, Outcome, Result
 from search_mcp.model.servers import Backend
 from search_mcp.wire import payload, structs
 from search_mcp.wire.inflight import Cancel, Reason
@@ -32,8 +32,8 @@ class _Ids:
 
     def __init__(self) -> None:
         # A task is put into both at once, so that it goes from both at once.
-        self.of_server: Newest[str, str] = Newest(REMEMBERED_TASKS)
-        self.of_client: Newest[str, str] = Newest(REMEMBERED_TASKS)
+        self.of_server: BoundedDict[str, str] = BoundedDict(REMEMBERED_TASKS)
+        self.of_client: BoundedDict[str, str] = BoundedDict(REMEMBERED_TASKS)
 
 
 class IdMap:

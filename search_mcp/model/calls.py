@@ -22,8 +22,8 @@ Later: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
 """Do something after that many seconds; the answer prevents it."""
 
 
-class Newest(dict[K, V]):
-    """What was put in last: beyond `most`, the oldest go; what is put in again is new again."""
+class BoundedDict(dict[K, V]):
+    """A dictionary of at most `most` keys: the keys that were set longest ago are removed."""
 
     def __init__(self, most: int) -> None:
         super().__init__()

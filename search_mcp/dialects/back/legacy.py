@@ -22,7 +22,7 @@ from search_mcp.dialects.back.common import (
 from search_mcp.dialects.back.forwarding import ForwardedCall
 from search_mcp.dialects.params import on_cancelled, read_params
 from search_mcp.dialects.task_ids import task_made
-from search_mcp.model.calls import Call, Caller, Newest, Outcome, Question, Result
+from search_mcp.model.calls import BoundedDict, Call, Caller, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
 from search_mcp.model.servers import (
     ElicitationComplete,
@@ -118,9 +118,11 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
-        self._tasks: Newest[str, None] = Newest(REMEMBERED_TASKS)  # those the client made of this backend's questions
+        self._tasks: BoundedDict[str, None] = BoundedDict(
+            REMEMBERED_TASKS
+        )  # those the client made of this backend's questions
         # By task: who hears of its progress.
-        self._reported: Newest[str, tuple[int, Callable[[Fields], None]]] = Newest(REMEMBERED_TASKS)
+        self._reported: BoundedDict[str, tuple[int, Callable[[Fields], None]]] = BoundedDict(REMEMBERED_TASKS)
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each
 

@@ -23,7 +23,7 @@ from search_mcp.dialects.front.common import (
 )
 from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, send_request
 from search_mcp.dialects.task_ids import task_made, translate_question
-from search_mcp.model.calls import Call, InputRequired, Inputs, Newest, Outcome, Question, Result, Viewer
+from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Result, Viewer
 from search_mcp.model.errors import MisbehavedError, ResourceNotFound
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
@@ -53,7 +53,7 @@ class FrontLegacy:
         self.viewer = Viewer(None, object_output_only=True)
         self.opened = False  # `initialize` was answered
         self.log_level: str | None = None  # legacy clients set one for all, if they set one
-        self._tasks: Newest[str, Callable[[Fields], None]] = Newest(
+        self._tasks: BoundedDict[str, Callable[[Fields], None]] = BoundedDict(
             REMEMBERED_TASKS
         )  # whoever hears of each task of the client's
         self._open_questions = OpenQuestions()
