@@ -28,7 +28,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.back.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
-from search_mcp.model.calls import Call, Later
+from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, ServerCapabilities, StateChanged, Status
@@ -61,7 +61,7 @@ class Supervisor:
         self,
         config: ServerConfig,
         tell: Callable[[News], None],
-        later: Later,
+        later: CallLater,
         dependencies: Dependencies,
     ) -> None:
         self._config, self._tell, self._later, self._world = config, tell, later, dependencies

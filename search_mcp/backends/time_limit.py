@@ -5,7 +5,7 @@ Decides when its time is up; the time a server waits for the user, in the middle
 
 from collections.abc import Callable
 
-from search_mcp.model.calls import Call, Later, Outcome
+from search_mcp.model.calls import Call, CallLater, Outcome
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import NOTHING, Cancel, Reason
 from search_mcp.wire.payload import encode
@@ -20,7 +20,7 @@ class Limited:
         call: Call,
         seconds: float | None,
         at_most: float | None,
-        later: Later,
+        later: CallLater,
         error: Callable[[Call, str], WireError],
     ) -> None:
         self.cancel_backend: Cancel = NOTHING

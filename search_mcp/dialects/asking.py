@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 from search_mcp.dialects import names
-from search_mcp.model.calls import InputRequired, Later, Question, Result
+from search_mcp.model.calls import CallLater, InputRequired, Question, Result
 from search_mcp.model.errors import MisbehavedError
 from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
@@ -67,7 +67,7 @@ def too_many() -> ProtocolError:
 class OpenQuestions:
     """The number of questions of each server that wait for one client's user."""
 
-    def __init__(self, later: Later | None = None) -> None:
+    def __init__(self, later: CallLater | None = None) -> None:
         """Make a counter; with `later`, a question that was never answered stops counting after a while."""
         self._later = later
         self._open: Counter[str] = Counter()  # by server

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from search_mcp.gateway.listings import COALESCE_SECONDS
 from search_mcp.gateway.servers import Servers
-from search_mcp.model.calls import Later
+from search_mcp.model.calls import CallLater
 from search_mcp.model.names import Kind
 
 log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ MOST_LOGGED = 20
 class ProblemLog:
     """Logs each problem of the servers' lists once, some time after the catalogue changed."""
 
-    def __init__(self, servers: Servers, later: Later) -> None:
+    def __init__(self, servers: Servers, later: CallLater) -> None:
         self._servers, self._later = servers, later
         self._is_due = False
         self._known: dict[tuple[str, str], None] = {}

@@ -14,7 +14,7 @@ from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.tasks import TaskLists
 from search_mcp.gateway.tool_calls import ToolCalls
 from search_mcp.gateway.waiting import WaitingCalls
-from search_mcp.model.calls import Call, Later, Result
+from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import NotRunning, PromptNotFound, ResourceNotFound, TaskNotFound
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.similar import nearest
@@ -27,7 +27,7 @@ _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
 class Router:
     """Carries out the calls of one client."""
 
-    def __init__(self, servers: Servers, client: ClientState, later: Later) -> None:
+    def __init__(self, servers: Servers, client: ClientState, later: CallLater) -> None:
         self._servers, self._client = servers, client
         self._waiting = WaitingCalls(servers, client.lists, later)
         self._forwarding = Forwarding(servers, client)

@@ -20,7 +20,7 @@ from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.router import Router
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import AwaitedLists, SlicedWork
-from search_mcp.model.calls import Call, Later, Outcome, Viewer
+from search_mcp.model.calls import Call, CallLater, Outcome, Viewer
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.servers import (
     ElicitationComplete,
@@ -80,7 +80,7 @@ class Session:
         self,
         engine: SharedEngine,
         profile: Profile | None,
-        later: Later,
+        later: CallLater,
         tell_front: Callable[[News | CatalogChanged], None],
     ) -> None:
         self.tell_front = tell_front

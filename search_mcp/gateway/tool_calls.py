@@ -12,7 +12,7 @@ from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLIN
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.waiting import SlicedWork, WaitingCalls, guarded
-from search_mcp.model.calls import Call, Later, Result
+from search_mcp.model.calls import Call, CallLater, Result
 from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
 from search_mcp.wire import payload, structs
@@ -33,7 +33,7 @@ class ToolCalls:
         forwarding: Forwarding,
         targets: Targets,
         waiting: WaitingCalls,
-        later: Later,
+        later: CallLater,
         submit: Callable[[Call], Cancel],
     ) -> None:
         self._servers, self._client, self._later = servers, client, later

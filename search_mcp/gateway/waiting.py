@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from search_mcp.catalog.profiles import PARTIAL_SECONDS, Patience
 from search_mcp.gateway.servers import Servers
-from search_mcp.model.calls import Call, Later
+from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Kind
 from search_mcp.wire.errors import InternalError, WireError
@@ -42,7 +42,7 @@ class AwaitedLists:
         self,
         may_come: Callable[[str, Kind], bool],
         has_entries: Callable[[frozenset[Kind]], bool],
-        later: Later,
+        later: CallLater,
     ) -> None:
         self._may_come, self._has_entries, self._later = may_come, has_entries, later
         self._waiting: dict[_Waiting, None] = {}  # in order
@@ -145,7 +145,7 @@ class WaitingCall:
     def wait(
         self,
         when_settled: Callable[[Callable[[], None]], Cancel],
-        later: Later,
+        later: CallLater,
         limit_seconds: float | None,
     ) -> Cancel:
         """Wait for the lists, or until the time limit; return what cancels the call."""
@@ -185,7 +185,7 @@ class WaitingCall:
 class WaitingCalls:
     """Has the calls of one client wait for lists."""
 
-    def __init__(self, servers: Servers, lists: AwaitedLists, later: Later) -> None:
+    def __init__(self, servers: Servers, lists: AwaitedLists, later: CallLater) -> None:
         self._servers, self._lists, self._later = servers, lists, later
 
     def patience(self) -> Patience:
@@ -214,7 +214,7 @@ class WaitingCalls:
 class SlicedWork:
     """Work that is prepared in slices, between which other messages are handled, and then done."""
 
-    def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: Later) -> None:
+    def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: CallLater) -> None:
         self._advance, self._act, self._later = advance, act, later
         self._stop: Callable[[], None] | None = None
 

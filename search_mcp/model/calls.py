@@ -18,8 +18,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-Later: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
-"""Do something after that many seconds; the answer prevents it."""
+CallLater: TypeAlias = Callable[[float, Callable[[], None]], Callable[[], None]]
+"""Call a function after that many seconds; the returned function cancels that."""
 
 
 class BoundedDict(dict[K, V]):

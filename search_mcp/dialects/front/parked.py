@@ -10,7 +10,7 @@ from typing import Protocol
 
 from search_mcp.dialects import Gateway, asking, names
 from search_mcp.dialects.params import with_meta
-from search_mcp.model.calls import Call, InputRequired, Later, Outcome, Question, Result
+from search_mcp.model.calls import Call, CallLater, InputRequired, Outcome, Question, Result
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, invalid_request
@@ -34,7 +34,7 @@ class Desk(Protocol):
 class ParkedCalls:
     """The parked calls of one connection, by handle."""
 
-    def __init__(self, later: Later) -> None:
+    def __init__(self, later: CallLater) -> None:
         self._later = later
         self._exchanges: dict[str, tuple[Exchange, Callable[[], None]]] = {}  # each with what stops its expiry
 
