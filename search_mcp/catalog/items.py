@@ -63,14 +63,14 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def _visibility(self) -> Sequence[Any] | None:
-        app = payload.picked(payload.picked(self.fields.get("_meta"), "ui").get("ui"), "visibility")
+        app = payload.members(payload.members(self.fields.get("_meta"), "ui").get("ui"), "visibility")
         visibility = payload.value(app["visibility"]) if "visibility" in app else None
         return visibility if isinstance(visibility, list) else None
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
         """The hints that are read here."""
-        hints = payload.picked(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
+        hints = payload.members(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
         return {name: payload.value(raw) for name, raw in hints.items()}
 
     @cached_property
@@ -94,9 +94,9 @@ class Item(Struct, frozen=True, dict=True):
 
 def app_uris(shown: Fields) -> Sequence[str]:
     """Read which MCP App shows a tool, or a result: the URI of its page, in either spelling of the extension."""
-    meta = payload.picked(shown.get("_meta"), "ui", "ui/resourceUri")
+    meta = payload.members(shown.get("_meta"), "ui", "ui/resourceUri")
     # "The flat `_meta["ui/resourceUri"]` format is deprecated. Use `_meta.ui.resourceUri` instead."
-    spellings = (payload.picked(meta.get("ui"), "resourceUri").get("resourceUri"), meta.get("ui/resourceUri"))
+    spellings = (payload.members(meta.get("ui"), "resourceUri").get("resourceUri"), meta.get("ui/resourceUri"))
     return [uri for uri in map(payload.string, spellings) if uri is not None]
 
 

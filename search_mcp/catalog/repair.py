@@ -98,7 +98,7 @@ def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: li
             fitted = payload.without(fitted, key)
             remarks.append(f"{where}{key} has the wrong type and is left out")
         elif not isinstance(shape, bytes):
-            inside = payload.picked(raw, *shape)  # one that is too deep to be read is let through
+            inside = payload.members(raw, *shape)  # one that is too deep to be read is let through
             inside_fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
             if inside_fitted is not inside:
                 whole = payload.object_or_empty(raw)
@@ -120,11 +120,11 @@ def _all_have(member: str, raw: Raw) -> bool:
 
 
 def _has_text(raw: Raw, key: str) -> bool:
-    return payload.string(payload.picked(raw, key).get(key)) is not None
+    return payload.string(payload.members(raw, key).get(key)) is not None
 
 
 def _task_support(execution: Raw) -> str | None:
-    return payload.string(payload.picked(execution, "taskSupport").get("taskSupport"))
+    return payload.string(payload.members(execution, "taskSupport").get("taskSupport"))
 
 
 class _SoundSchema(Struct):

@@ -15,7 +15,7 @@ from search_mcp.catalog.items import app_uris, has_literal_scheme, literal_begin
 from search_mcp.model.calls import BoundedDict
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
-from search_mcp.wire.payload import picked, string, typed
+from search_mcp.wire.payload import members, string, typed
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType
 
 SEEN_URIS = 4_000
@@ -105,7 +105,7 @@ class ResourceMap:
         if content is None or not _MENTION.search(content):
             return
         if not isinstance(result, dict):
-            content = picked(result, "content").get("content", content)  # not what stands beside it
+            content = members(result, "content").get("content", content)  # not what stands beside it
         # A brace before an escaped quote stands in a text, such as JSON that is embedded.
         text = bytes(content)
         if text.count(b"{") - text.count(b'{\\"') > MOST_BLOCKS:
@@ -116,7 +116,7 @@ class ResourceMap:
     def note_app(self, server: str, result: Raw | Fields) -> None:
         """Remember the URI of the app that shows a server's tool result, where that says so itself."""
         if not isinstance(result, dict):
-            result = picked(result, "_meta") if _APP_MENTION.search(result) else {}
+            result = members(result, "_meta") if _APP_MENTION.search(result) else {}
         for uri in app_uris(result):
             self._see(uri, server)
 
@@ -166,7 +166,7 @@ def _mentioned(content: Raw) -> Iterator[str]:
         if kind == b'"resource_link"' and block.uri is not UNSET:
             uri = block.uri
         elif kind == b'"resource"' and block.resource is not UNSET:
-            uri = picked(block.resource, "uri").get("uri")
+            uri = members(block.resource, "uri").get("uri")
         text = string(uri)
         if text is not None:
             yield text

@@ -99,23 +99,23 @@ def _token_pattern() -> re.Pattern[bytes]:
     return re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},]', re.DOTALL)
 
 
-def picked(raw: Raw | None, *keys: str) -> Fields:
+def members(raw: Raw | None, *keys: str) -> Fields:
     """Read some members of a JSON object and skip the others, however many there are; anything else reads as empty."""
     try:
-        found = _picker(keys).decode(raw) if raw is not None else None
+        found = _members_decoder(keys).decode(raw) if raw is not None else None
     except UNREADABLE:
         return {}
-    members = msgspec.structs.astuple(found) if found is not None else ()
-    return {key: member for key, member in zip(keys, members, strict=False) if isinstance(member, Raw)}
+    values = msgspec.structs.astuple(found) if found is not None else ()
+    return {key: value for key, value in zip(keys, values, strict=False) if isinstance(value, Raw)}
 
 
 @cache
-def _picker(keys: tuple[str, ...]) -> "msgspec.json.Decoder[Any]":
-    # Made when it is first needed: not every start needs it.
-    members = [
+def _members_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[Any]":
+    # Made on first use: not every process needs every decoder.
+    fields_of_struct = [
         (f"member_{place}", Raw | UnsetType, msgspec.field(default=UNSET, name=key)) for place, key in enumerate(keys)
     ]
-    return msgspec.json.Decoder(msgspec.defstruct("Picked", members))
+    return msgspec.json.Decoder(msgspec.defstruct("Members", fields_of_struct))
 
 
 def value(raw: Raw | bytes) -> Any:

@@ -152,6 +152,6 @@ def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
 
 def test_some_members_are_picked_whatever_stands_beside_them() -> None:
     raw = Raw(b'{"b":[1],"x":{"a":0},"a":null,"b":2}')
-    assert payload.picked(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
-    assert payload.picked(Raw(b"[1]"), "a") == {}
-    assert payload.picked(None, "a") == {}
+    assert payload.members(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
+    assert payload.members(Raw(b"[1]"), "a") == {}
+    assert payload.members(None, "a") == {}

@@ -76,7 +76,7 @@ def read_notice(server: str, method: str, params: Raw | UnsetType) -> Fields | N
     """Open the parameters of a notification; `None` if they are malformed, or too large for what they say."""
     if params is not UNSET and len(memoryview(params)) > LARGEST_NOTICE:
         if method in _READ_OF_LARGE:
-            return payload.picked(params, *_READ_OF_LARGE[method]) or None
+            return payload.members(params, *_READ_OF_LARGE[method]) or None
         log.warning("! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTICE)
         return None
     try:
@@ -106,8 +106,8 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
     nested = {name: payload.object_or_empty(raw) for name, raw in capabilities.items()}
     info = result.get("serverInfo")
     if info is None:
-        info = payload.picked(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
-    about = payload.picked(info, "title", "name")
+        info = payload.members(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
+    about = payload.members(info, "title", "name")
     return ServerCapabilities(
         revision=revision,
         era=era,
@@ -144,7 +144,7 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
         await anyio.lowlevel.checkpoint()  # a large page is read in several steps, between which others have their turn
         if memoryview(answer)[0] != ord("{"):
             raise ValueError("its result is not an object")
-        result = payload.picked(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
+        result = payload.members(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
         await anyio.lowlevel.checkpoint()
         await reading.take(result.get(names.ITEMS_KEY[kind], EMPTY))
         freshness.append(_freshness(result))

@@ -118,10 +118,9 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
-        self._tasks: BoundedDict[str, None] = BoundedDict(
-            REMEMBERED_TASKS
-        )  # those the client made of this backend's questions
-        # By task: who hears of its progress.
+        # Tasks that the client made of this backend's questions.
+        self._tasks: BoundedDict[str, None] = BoundedDict(REMEMBERED_TASKS)
+        # By task of the backend: the progress token of the call that made it, and where its progress is reported.
         self._reported: BoundedDict[str, tuple[int, Callable[[Fields], None]]] = BoundedDict(REMEMBERED_TASKS)
         self._level: str | None = None  # the log level it was last set to
         self._asking: Counter[Call | None] = Counter()  # how many questions are open in each

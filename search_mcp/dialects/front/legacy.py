@@ -53,9 +53,8 @@ class FrontLegacy:
         self.viewer = Viewer(None, object_output_only=True)
         self.opened = False  # `initialize` was answered
         self.log_level: str | None = None  # legacy clients set one for all, if they set one
-        self._tasks: BoundedDict[str, Callable[[Fields], None]] = BoundedDict(
-            REMEMBERED_TASKS
-        )  # whoever hears of each task of the client's
+        # By task of the client: the function that tells the server of a change.
+        self._tasks: BoundedDict[str, Callable[[Fields], None]] = BoundedDict(REMEMBERED_TASKS)
         self._open_questions = OpenQuestions()
         self.capabilities: Fields = {}
         self.info: Raw | None = None
