@@ -10,7 +10,7 @@ import typer
 from search_mcp.cli import session
 from search_mcp.cli.options import configuration
 from search_mcp.config.parsing import FaultyFile
-from search_mcp.config.schema import NOTHING, Config
+from search_mcp.config.schema import EMPTY_CONFIG, Config
 from search_mcp.gateway.own_tool_definitions import existing
 from search_mcp.model.errors import ConfigError
 
@@ -40,4 +40,4 @@ def _configuration(context: typer.Context) -> Config:
     except FaultyFile as exc:
         return exc.rest
     except ConfigError:
-        return NOTHING
+        return EMPTY_CONFIG

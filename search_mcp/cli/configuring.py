@@ -17,7 +17,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.config import location
 from search_mcp.config.location import FILE_NAME
 from search_mcp.config.parsing import FaultyFile
-from search_mcp.config.schema import NOTHING, Config
+from search_mcp.config.schema import EMPTY_CONFIG, Config
 from search_mcp.config.trust import printable, real_path
 from search_mcp.model.errors import ConfigError
 
@@ -83,7 +83,7 @@ def _examined(options: Options) -> tuple[str, Config, Sequence[ConfigError]]:
         return exc.source, exc.rest, exc.faults
     except ConfigError as exc:
         options.screen.traceback(exc)
-        return exc.source, NOTHING, [exc]
+        return exc.source, EMPTY_CONFIG, [exc]
     return str(found), loaded, []
 
 

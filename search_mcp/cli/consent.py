@@ -22,7 +22,7 @@ from search_mcp.clients.storage import File
 from search_mcp.config import location
 from search_mcp.config.gate import Origin
 from search_mcp.config.parsing import FaultyFile
-from search_mcp.config.schema import NOTHING, Config, ServerConfig
+from search_mcp.config.schema import EMPTY_CONFIG, Config, ServerConfig
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import escaped
 from search_mcp.wire.structs import replace
@@ -130,7 +130,7 @@ def _read(text: bytes, path: Path) -> Config:
     except FaultyFile as exc:
         return exc.rest
     except ConfigError:
-        return NOTHING
+        return EMPTY_CONFIG
 
 
 @contextlib.contextmanager

@@ -157,8 +157,8 @@ class Config(Struct, frozen=True, eq=False):
         return frozenset[str]().union(*(server.secrets for server in self.servers))
 
 
-NOTHING: Final = Config((), Settings(), ())
-"""What a file says that cannot be read at all."""
+EMPTY_CONFIG: Final = Config((), Settings(), ())
+"""The configuration of a file that cannot be read: no servers, and default settings."""
 
 
 def command_line(server: ServerConfig) -> str:

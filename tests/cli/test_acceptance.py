@@ -11,7 +11,7 @@ from search_mcp.cli import acceptance, differences
 from search_mcp.cli.acceptance import Wanted
 from search_mcp.cli.problem import Misuse, Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config.schema import NOTHING, ServerConfig
+from search_mcp.config.schema import EMPTY_CONFIG, ServerConfig
 from search_mcp.files import locked
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload, structs
@@ -46,7 +46,7 @@ def test_a_decision_that_cannot_be_recorded_is_not_reported_as_accepted(
     ],
 )
 def test_the_definitions_that_a_name_stands_for(name: str, wanted: Wanted) -> None:
-    config = structs.replace(NOTHING, servers=(BANK, MORE))
+    config = structs.replace(EMPTY_CONFIG, servers=(BANK, MORE))
     assert acceptance.wanted([name], config) == [wanted]
 
 

@@ -465,7 +465,7 @@ def test_all_faults_are_found_and_the_rest_is_read() -> None:
 def test_of_a_file_without_a_sound_part_nothing_is_left(text: str) -> None:
     with pytest.raises(FaultyFile) as caught:
         parse(text)
-    assert caught.value.rest == schema.NOTHING
+    assert caught.value.rest == schema.EMPTY_CONFIG
 
 
 def test_a_file_that_is_nested_too_deeply_for_those_who_explain_it() -> None:
