@@ -33,7 +33,7 @@ from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, ServerCapabilities, StateChanged, Status
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import NOTHING, SENT_REQUESTS, Cancel, Reason
+from search_mcp.wire.inflight import SENT_REQUESTS, Cancel, Reason, cancel_nothing
 from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import Struct, replace
 
@@ -212,7 +212,7 @@ class Supervisor:
             self._world.last_uses.note(self._config, self._world.file_queue)
         if self._life is not None and self._life.dialect is not None and self._life.child.is_congested():
             call.reply(NotRunning(self.name, self._state, "it does not read its input, and much waits already"))
-            return NOTHING
+            return cancel_nothing
         seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
         if seconds is None and at_most is None:
             return self._pass_on(call, target)
@@ -234,7 +234,7 @@ class Supervisor:
         held = _Held(call, target)
         if len(self._held) >= SENT_REQUESTS:
             call.reply(NotRunning(self.name, self._state, f"{SENT_REQUESTS} calls wait for it already"))
-            return NOTHING
+            return cancel_nothing
         waiting = self._held  # a successor takes it over as it is
         waiting[held] = None
         if dialect is None:
@@ -276,13 +276,13 @@ class Supervisor:
         refusal = self._unless_read_only(call)
         if refusal is not None and not self._known.is_read_only(target):
             call.reply(refusal)
-            return NOTHING
+            return cancel_nothing
         self._idle_since = None
         if self._config.pin_tools and (kind := _COMPARED.get(call.action)) is not None:
             refused = self._known.refusal(kind, target, call.target)
             if refused is not None:
                 call.reply(refused)
-                return NOTHING
+                return cancel_nothing
         if call.action in _SUBSCRIBING:
             self._subscriptions[call.action, target] = replace(call, reply=lambda _outcome: None)
         elif call.action in _UNDOES:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from search_mcp.model.calls import Call, CallLater, Outcome
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.payload import encode
 from search_mcp.wire.structs import Fields, replace
 
@@ -23,7 +23,7 @@ class Limited:
         later: CallLater,
         error: Callable[[Call, str], WireError],
     ) -> None:
-        self.cancel_backend: Cancel = NOTHING
+        self.cancel_backend: Cancel = cancel_nothing
         self._is_asking = False
         self.call = replace(
             call,

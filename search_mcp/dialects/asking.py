@@ -18,7 +18,7 @@ from search_mcp.model.names import Ask
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError, WireError, invalid_request
-from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
@@ -78,7 +78,7 @@ class OpenQuestions:
             return put(question)
         if self._open[question.server] >= MOST_OPEN:
             question.answer(too_many())
-            return NOTHING
+            return cancel_nothing
         counted = _CountedQuestion(question, self._open)
         self._open[question.server] += 1
         if self._later is not None:

@@ -19,7 +19,7 @@ from search_mcp.model.errors import NotRunning, PromptNotFound, ResourceNotFound
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.similar import nearest
 from search_mcp.wire.errors import WireError, method_not_found
-from search_mcp.wire.inflight import NOTHING, Cancel
+from search_mcp.wire.inflight import Cancel, cancel_nothing
 
 _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
 
@@ -59,7 +59,7 @@ class Router:
             return self._routes[call.action](call)
         except WireError as error:
             call.reply(error)
-            return NOTHING
+            return cancel_nothing
 
     # Prompts
 
@@ -104,7 +104,7 @@ class Router:
             self._client.subscriptions.add(call.target, server, call.caller)
         elif self._client.is_subscribed_elsewhere(server, call.target):
             call.reply(Result({}))
-            return NOTHING
+            return cancel_nothing
         return self._forwarding.forward(server, call, call.target)
 
     # Tasks

@@ -17,7 +17,7 @@ from search_mcp.model.errors import NotReadOnly, SwitchedOff, ToolNotFound
 from search_mcp.model.names import Kind
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import invalid_params
-from search_mcp.wire.inflight import NOTHING, Cancel
+from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import EMPTY
 
 _TOOLS = frozenset({Kind.TOOLS})
@@ -79,7 +79,7 @@ class ToolCalls:
 
         if call.target == LIST_SERVERS:
             run()
-            return NOTHING
+            return cancel_nothing
         return self._search(call, run) if call.target == SEARCH else self._when_listed(guarded(call, run))
 
     def _when_listed(self, act: Callable[[], None]) -> Cancel:

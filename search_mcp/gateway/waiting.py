@@ -14,7 +14,7 @@ from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Kind
 from search_mcp.wire.errors import InternalError, WireError
-from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class AwaitedLists:
         waiting = _Waiting(kinds, servers, act, patience)
         if self._is_done(waiting):
             act()
-            return NOTHING
+            return cancel_nothing
         self._waiting[waiting] = None
         if patience is not None:
             waiting.stop_timer = self._later(patience.partial, lambda: self._take_part(waiting))
@@ -138,9 +138,9 @@ class WaitingCall:
     def __init__(self, call: Call, submit: Callable[[Call], Cancel], too_late: Callable[[], WireError]) -> None:
         self._call, self._submit_call, self._too_late = call, submit, too_late
         self._stage = _Stage.WAITING
-        self._stop_waiting: Cancel = NOTHING
+        self._stop_waiting: Cancel = cancel_nothing
         self._stop_timer: Callable[[], None] = lambda: None
-        self._cancel_submitted: Cancel = NOTHING
+        self._cancel_submitted: Cancel = cancel_nothing
 
     def wait(
         self,
@@ -157,7 +157,7 @@ class WaitingCall:
         return self.cancel
 
     def _submit(self) -> None:
-        self._stage, self._stop_waiting = _Stage.SUBMITTED, NOTHING  # which would refer back to this object
+        self._stage, self._stop_waiting = _Stage.SUBMITTED, cancel_nothing  # which would refer back to this object
         self._stop_timer()
         try:
             self._cancel_submitted = self._submit_call(self._call)
@@ -178,7 +178,7 @@ class WaitingCall:
             self._cancel_submitted(reason)
 
     def _end_waiting(self, reason: Reason) -> None:
-        stop_waiting, self._stop_waiting, self._stage = self._stop_waiting, NOTHING, _Stage.OVER
+        stop_waiting, self._stop_waiting, self._stage = self._stop_waiting, cancel_nothing, _Stage.OVER
         stop_waiting(reason)
 
 
@@ -219,9 +219,9 @@ class SlicedWork:
         self._stop: Callable[[], None] | None = None
 
     def cancel_with(self, stop_waiting: Cancel) -> Cancel:
-        """Return what cancels this work and the waiting before it; `NOTHING` if both are done."""
-        if stop_waiting is NOTHING and self._stop is None:
-            return NOTHING
+        """Return what cancels this work and the waiting before it; `cancel_nothing` if both are done."""
+        if stop_waiting is cancel_nothing and self._stop is None:
+            return cancel_nothing
 
         def cancel(reason: Reason) -> None:
             stop_waiting(reason)

@@ -16,8 +16,8 @@ Cancel: TypeAlias = Callable[[Reason], None]
 """Give up on something under way. Late calls do nothing."""
 
 
-def NOTHING(_reason: Reason) -> None:  # noqa: N802  # a constant that happens to be a function
-    """Cancel what is not under way."""
+def cancel_nothing(_reason: Reason) -> None:
+    """Do nothing: there is nothing to cancel."""
 
 
 RECEIVED_REQUESTS = 65_536

@@ -13,7 +13,7 @@ from search_mcp.model.errors import BackendToolError
 from search_mcp.model.names import Action
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, ProtocolError
-from search_mcp.wire.inflight import NOTHING
+from search_mcp.wire.inflight import cancel_nothing
 from search_mcp.wire.structs import ErrorObject, Fields, Raw
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
@@ -27,7 +27,7 @@ class Somebody:
     session: object = None
 
     def ask(self, question: Question, call: Call | None) -> Callable[[Raw | None], None]:
-        return NOTHING
+        return cancel_nothing
 
 
 def call(given: str | None, target: str = "s.t") -> Call:

@@ -10,7 +10,7 @@ from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.errors import TaskNotFound
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import Opening, Status
-from search_mcp.wire.inflight import NOTHING, Cancel
+from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.payload import encode, fields, value
 from search_mcp.wire.structs import Fields, Raw
 
@@ -103,7 +103,7 @@ class Endless:
     def submit(self, call: Call, target: str) -> Cancel:
         self.waiting.append(call)
         self.cursors.append(value(call.params.get("cursor", Raw(b"null"))))
-        return NOTHING
+        return cancel_nothing
 
     def answer(self) -> None:
         page = {"tasks": [{"taskId": f"t-{len(self.cursors)}"}], "nextCursor": f"{len(self.cursors)}"}

@@ -8,7 +8,7 @@ from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.errors import ToolNotFound
 from search_mcp.model.names import Action
 from search_mcp.wire.errors import InternalError
-from search_mcp.wire.inflight import NOTHING, Cancel, Reason
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 
 TOO_LATE = ToolNotFound("too late", ())
 
@@ -37,7 +37,7 @@ class Waiter:
     def _when_settled(self, act: Callable[[], None]) -> Cancel:
         if self._is_settled:
             act()
-            return NOTHING
+            return cancel_nothing
         self.waiting.append(act)
         return lambda _reason: self.waiting.clear()
 

@@ -35,7 +35,7 @@ from search_mcp.model.servers import (
 )
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, method_not_found
-from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
+from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
 
@@ -130,11 +130,11 @@ class BackLegacy:
     def submit(self, call: Call, target: str) -> Cancel:
         if call.action not in names.METHOD:
             call.reply(method_not_found(call.action.value))  # the experimental tasks are told of unasked
-            return NOTHING
+            return cancel_nothing
         if call.inputs is not None and call.inputs.request_state is not None:
             # Only our own handles mean anything here, and those never get this far.
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
-            return NOTHING
+            return cancel_nothing
         self._calls[call] = None
         if self.capabilities.logging:
             self._set_level_for(call.caller.log_level)

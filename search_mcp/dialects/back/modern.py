@@ -26,7 +26,7 @@ from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
 from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Request
+from search_mcp.wire.inflight import Answer, Cancel, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
@@ -105,7 +105,7 @@ class BackModern:
         if call.action in _LISTENING:
             self._subscribe(call, target)
             call.reply(Result({}))
-            return NOTHING
+            return cancel_nothing
         self._calls[call] = None
         params = targeted(call, target)
         if call.inputs is not None:

@@ -29,7 +29,7 @@ from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params, invalid_request
-from search_mcp.wire.inflight import NOTHING, Answer, Cancel, Reason, Request
+from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, field, replace
 
@@ -185,7 +185,7 @@ class FrontLegacy:
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is not None:
             question.answer(refusal)
-            return NOTHING
+            return cancel_nothing
         rename = partial(self._gateway.elicitation_id_for_client, question.server)
         question = replace(question, params=asking.renamed(question.params, rename))
         return self.put_counted(

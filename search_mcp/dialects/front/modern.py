@@ -29,7 +29,7 @@ from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload, structs
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_request, method_not_found
-from search_mcp.wire.inflight import NOTHING, Cancel, Request
+from search_mcp.wire.inflight import Cancel, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
 
@@ -67,7 +67,7 @@ class Sender(Struct, eq=False):
         if refusal is None and call is not None and self.park is not None:
             return self.open_questions.put(question, self.park)
         question.answer(refusal or invalid_request("Invalid Request: the client can only be asked during a call"))
-        return NOTHING
+        return cancel_nothing
 
 
 class FrontModern:
