@@ -9,7 +9,7 @@ from search_mcp.wire.structs import Struct
 CONTENT_LENGTH = b"content-length:"
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _SMALL_PIECE = 4096  # bytes; a line that comes in crumbs is kept in pieces of this size, not of theirs
-GLIMPSE_BYTES = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
+END_BYTES = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
 
 
 class Oversize(Struct, frozen=True):
@@ -81,8 +81,8 @@ class LineDecoder:
             self._pending.append(piece)
         if self._size > self._limit:
             for kept in self._pending:
-                self._head += kept[: GLIMPSE_BYTES - len(self._head)]
-                self._tail = (self._tail + kept[-GLIMPSE_BYTES:])[-GLIMPSE_BYTES:]
+                self._head += kept[: END_BYTES - len(self._head)]
+                self._tail = (self._tail + kept[-END_BYTES:])[-END_BYTES:]
             self._pending = []
 
     def _complete(self, line: bytes) -> Line | None:

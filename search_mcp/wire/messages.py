@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 import msgspec.structs
 
-from search_mcp.wire.framing import GLIMPSE_BYTES, Line, Oversize
+from search_mcp.wire.framing import END_BYTES, Line, Oversize
 from search_mcp.wire.payload import encode, encode_bytes, fields, items, request_id
 from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Params, Raw, RequestId, Struct, UnsetType, replace
 
@@ -82,7 +82,7 @@ def _decode_one(line: bytes) -> Message | Invalid:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     except RecursionError:
         # It may well be JSON, so whoever sent it waits under its id.
-        return replace(glimpsed(line), message="Parse error: nested too deeply")
+        return replace(describe_unreadable(line), message="Parse error: nested too deeply")
     if message.method is UNSET:
         if message.result is UNSET and message.error is UNSET:
             return _invalid("Invalid Request: no method, result or error", line)
@@ -131,9 +131,9 @@ _ID_AT_AN_END = rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,100}")\s*[,}]'
 _FIRST_MEMBER = rb'"(result|error|method|params)"\s*:'
 
 
-def glimpsed(line: Line) -> Invalid:
+def describe_unreadable(line: Line) -> Invalid:
     """Tell what a line that could not be read may have been: look for an id near its ends."""
-    head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:GLIMPSE_BYTES], line[-GLIMPSE_BYTES:])
+    head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:END_BYTES], line[-END_BYTES:])
     first = re.search(_FIRST_MEMBER, head)
     is_answer = first is None or first[1] in (b"result", b"error")
     found = re.search(_ID_AT_AN_END, head)

@@ -290,11 +290,11 @@ class Peer:
     def _on_line(self, line: Line) -> None:
         if isinstance(line, framing.Oversize):
             message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
-            glimpsed = messages.glimpsed(line)
+            described = messages.describe_unreadable(line)
             # It was well-formed as far as anybody knows, so whoever sent it waits under its id.
-            message_id = None if glimpsed.is_answer else glimpsed.id
+            message_id = None if described.is_answer else described.id
             self._on_invalid(Invalid(messages.PARSE_ERROR, message, message_id), line, self._write)
-            self._give_up_on(glimpsed, message)
+            self._give_up_on(described, message)
             return
         if self._is_traced:
             log.debug("< %s %s", self._name, _shown(line))
@@ -306,7 +306,7 @@ class Peer:
         else:
             self._on_invalid(decoded, line, self._write)
             if decoded.code == messages.PARSE_ERROR:
-                self._give_up_on(messages.glimpsed(line), decoded.message)
+                self._give_up_on(messages.describe_unreadable(line), decoded.message)
 
     def _give_up_on(self, invalid: Invalid, message: str) -> None:
         """Let nobody wait for ever for an answer that came and could not be read."""

@@ -216,7 +216,7 @@ def test_an_error_with_an_unpaired_surrogate_is_written() -> None:
 
 FAR = b"x" * 600
 
-GLIMPSES = [
+UNREADABLE = [
     # the line, then
     pytest.param(b'{"jsonrpc":"2.0","id":12,"result":' + FAR, 12, id="at the head"),
     pytest.param(b'{"result":"' + FAR + b'","id" : -3 }', -3, id="at the tail"),
@@ -238,16 +238,16 @@ GLIMPSES = [
 ]
 
 
-@pytest.mark.parametrize(("line", "then"), GLIMPSES)
-def test_glimpses_the_id_of_a_line_it_cannot_read(line: bytes, then: RequestId | None) -> None:
+@pytest.mark.parametrize(("line", "then"), UNREADABLE)
+def test_finds_the_id_of_a_line_it_cannot_read(line: bytes, then: RequestId | None) -> None:
     (oversize,) = cut([line], limit=1)
     assert isinstance(oversize, Oversize)
     for each in (line, oversize):
-        glimpsed = messages.glimpsed(each)
-        assert (glimpsed.id if glimpsed.is_answer else None) == then
+        described = messages.describe_unreadable(each)
+        assert (described.id if described.is_answer else None) == then
 
 
-def test_glimpses_which_request_is_too_long() -> None:
+def test_finds_the_id_of_a_request_that_is_too_long() -> None:
     (oversize,) = cut([b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"' + FAR], limit=1)
-    glimpsed = messages.glimpsed(oversize)
-    assert (glimpsed.id, glimpsed.is_answer) == (7, False)
+    described = messages.describe_unreadable(oversize)
+    assert (described.id, described.is_answer) == (7, False)
