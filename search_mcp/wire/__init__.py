@@ -1,1 +1,1 @@
-"""Bytes to JSON-RPC messages and back: framing, messages, payloads, one end of a connection. No word of MCP."""
+"""JSON-RPC over byte streams: framing, messages, payloads, and one end of a connection. Knows nothing of MCP."""

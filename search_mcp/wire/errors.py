@@ -1,4 +1,4 @@
-"""Error responses that any JSON-RPC peer may send, and the exceptions that stand for them."""
+"""Exceptions that become JSON-RPC error responses, and the error responses that any peer may send."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,25 +14,25 @@ contract with its users."""
 
 
 class SearchMcpError(Exception):
-    """Everything raised on purpose here."""
+    """Base class of all exceptions of search-mcp."""
 
 
 class WireError(SearchMcpError):
-    """An error response: what `code`, message and `data` the client gets."""
+    """An error response: its `code`, its message (the text of the exception) and its `data`."""
 
     code: int = INTERNAL_ERROR
 
     @property
     def what(self) -> str:
-        """What went wrong, without the reasons and remedies that a message adds for a model."""
+        """The problem in a few words, without the reasons and remedies that the message adds for a model."""
         return str(self)
 
     def data(self) -> Mapping[str, Any] | None:
-        """What a program needs to act on the error; clients show a model the message alone."""
+        """Return the fields that a program needs to act on the error; clients show a model only the message."""
         return None
 
     def error_object(self) -> ErrorObject:
-        """The error as it goes on the wire."""
+        """Return the `error` member of the response."""
         data = self.data()
         return ErrorObject(self.code, str(self), UNSET if data is None else encode(data))
 
@@ -83,7 +83,7 @@ class PeerError(WireError):
 
 
 class InternalError(WireError):
-    """A bug here. The traceback went to stderr; the client learns only that it was not its fault."""
+    """A bug in search-mcp. The traceback is logged; the client gets only this message."""
 
     def __str__(self) -> str:
         return "Internal error"

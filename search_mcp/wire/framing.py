@@ -1,4 +1,4 @@
-"""Framing: cut a byte stream into lines, or into `Content-Length` bodies."""
+"""Framing: split a byte stream into lines, or into bodies behind `Content-Length` headers."""
 
 import codecs
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from search_mcp.wire.structs import Struct
 
 CONTENT_LENGTH = b"content-length:"
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
-_SMALL_PIECE = 4096  # bytes; a line that comes in crumbs is kept in pieces of this size, not of theirs
-END_BYTES = 512  # bytes kept of each end of a refused line: where JSON libraries write the id
+_SMALL_PIECE = 4096  # bytes; smaller chunks of one line are joined until they have this size
+END_BYTES = 512  # bytes kept of both ends of an oversize line: JSON libraries write the id near one of them
 
 
 class Oversize(Struct, frozen=True):
-    """A line over the limit: its bytes are gone, its length and its two ends are not."""
+    """A line over the limit, of which only the length and both ends are kept."""
 
     size: int
     head: bytes
@@ -24,22 +24,22 @@ Line: TypeAlias = bytes | Oversize
 
 
 class LineDecoder:
-    """Cut a byte stream into lines, and into `Content-Length` bodies where a client frames like LSP.
+    """Splits a byte stream into lines, or into bodies behind `Content-Length` headers, the framing of LSP.
 
-    The limit is in bytes of one line; a longer one is discarded as it comes and reported as `Oversize`.
-    Without a `header` only lines are taken.
+    A line of more than `limit` bytes is discarded while it arrives and reported as `Oversize`.
+    Without a `header`, every line is a message.
     """
 
     def __init__(self, limit: int, header: bytes | None = CONTENT_LENGTH) -> None:
         self._header = header
-        self.speaks_headers = False  # true once a body came behind headers: answers are framed alike
+        self.speaks_headers = False  # true once a body came behind headers: responses are framed in the same way
         self._limit = limit
         self._pending: list[bytes] = []
         self._size = 0
         self._head = self._tail = b""  # the ends of a line that is over the limit
         self._body: int | None = None  # bytes of a body still to come; None between bodies
-        self._expected = 0  # what the headers being read announced
-        self._at_start = True  # nothing was taken in as a line yet, so a BOM may lead it
+        self._expected = 0  # length of the body that the headers announced
+        self._at_start = True  # no line was completed yet, so a BOM may be first
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
         """Yield every line that `chunk` completes, without its line ending; blank lines are dropped."""
@@ -53,7 +53,7 @@ class LineDecoder:
                     self._keep(piece)
                 else:
                     self._body = None
-                    # A body may be pretty-printed; a line may not. Newlines are not in JSON strings.
+                    # A body may be pretty-printed. JSON strings contain no newline, so spaces can replace all of them.
                     body = self._complete(piece)
                     if body is not None:
                         yield body.translate(_NEWLINES_TO_SPACES) if isinstance(body, bytes) else body
@@ -86,7 +86,7 @@ class LineDecoder:
             self._pending = []
 
     def _complete(self, line: bytes) -> Line | None:
-        """Take what is pending, and this end of it, for a line; none if it was blank or a header."""
+        """Return the pending bytes and `line` as one line; `None` for a blank line or a header."""
         if self._size or len(line) > self._limit:
             self._keep(line)
             size, pending, self._pending, self._size = self._size, self._pending, [], 0
@@ -99,7 +99,7 @@ class LineDecoder:
             self._at_start = False
             line = line.removeprefix(codecs.BOM_UTF8)
         if line[:1] in (b"{", b"["):
-            self._expected = 0  # after a header, but with no blank line: whatever wrote that does not frame by it
+            self._expected = 0  # a message right behind a header, without the blank line: this is not framing
             return line.removesuffix(b"\r")
         if self._header is not None and line[: len(self._header)].lower() == self._header:
             digits = line[len(self._header) :].strip()
@@ -115,5 +115,5 @@ class LineDecoder:
 
 
 def framed(line: bytes) -> bytes:
-    """Put `Content-Length` headers before a message, for a client that frames like LSP."""
+    """Put a `Content-Length` header before a message, for a peer that frames like LSP."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(line) - 1, line[:-1])

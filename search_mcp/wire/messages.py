@@ -1,6 +1,6 @@
-"""JSON-RPC messages: read one line into requests, notifications and responses, and write them.
+"""JSON-RPC messages: decode a line into requests, notifications and responses, and encode them.
 
-Reads the envelope only: `params`, `result` and `error` stay `Raw`.
+Only the envelope is decoded: `params`, `result` and `error` stay `Raw`.
 """
 
 import codecs
@@ -19,9 +19,9 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-_CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces so that a large line is never copied whole
+_CHECK_CHUNK = 1 << 16  # bytes; UTF-8 is checked in pieces, so that a large line is not copied as a whole
 BATCH_MESSAGES = 16_384
-"""How many messages a batch may hold; nobody is owed more answers than that."""
+"""Most messages of a batch; a longer batch is refused as a whole."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -36,13 +36,13 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class Invalid(Struct, frozen=True):
-    """A line, or an element of a batch, that is not a message: what to answer, and to whom."""
+    """A line, or an element of a batch, that is not a message: the error to answer, and the id to answer it under."""
 
     code: int
     message: str
     id: RequestId | None = None
     is_answer: bool = False
-    """Whether it was meant as a response: JSON with an id and no method."""
+    """Whether it was probably a response: JSON with an id and without a method."""
 
 
 Decoded: TypeAlias = Message | Invalid | list[Message | Invalid]
@@ -51,7 +51,7 @@ _error = msgspec.json.Decoder(ErrorObject)
 
 
 def decode(line: bytes) -> Decoded:
-    """Read one line; never raises. A JSON array is a batch: a list with one element a message."""
+    """Decode one line; never raises. A batch becomes a list with an element for each message."""
     first = line.lstrip()[:1]
     if first != b"[":
         return _decode_one(line)
@@ -81,7 +81,7 @@ def _decode_one(line: bytes) -> Message | Invalid:
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         return Invalid(PARSE_ERROR, f"Parse error: {exc}")
     except RecursionError:
-        # It may well be JSON, so whoever sent it waits under its id.
+        # It may be valid JSON, so its sender waits for an answer under its id.
         return replace(describe_unreadable(line), message="Parse error: nested too deeply")
     if message.method is UNSET:
         if message.result is UNSET and message.error is UNSET:
@@ -100,26 +100,26 @@ def _check_utf8(line: bytes) -> None:
 
 
 REPAIRS = 10_000
-"""How many half characters of one line are replaced: a program that cuts strings inside a character leaves a few."""
+"""Most unpaired surrogates that are replaced in one line; a program that cuts strings writes a few of them."""
 _HIGH, _LOW, _HEX = rb"\\u[dD][89abAB]", rb"\\u[dD][c-fC-F]", rb"[0-9a-fA-F]{2}"
 _HALF_CHARACTER = rb"%b%b(?!%b%b)|(?<!%b%b)%b%b" % (_HIGH, _HEX, _LOW, _HEX, _HIGH, _HEX, _LOW, _HEX)
 
 
 def _repaired(line: bytes) -> bytes:
-    r"""Replace `\uD800` to `\uDFFF` escapes that have no partner by U+FFFD; of very many, the first.
+    r"""Replace unpaired surrogate escapes (`\uD800` to `\uDFFF`) by U+FFFD, up to `REPAIRS` of them.
 
-    JavaScript writes them for strings cut inside a character; no strict reader, the client's included,
-    takes the line with them in it.
+    JavaScript writes them for strings that were cut inside a character, and strict JSON parsers, those of clients
+    included, refuse them.
     """
-    if b"\\u" not in line or b"\0" in line:  # no JSON has a NUL in it
+    if b"\\u" not in line or b"\0" in line:  # JSON contains no NUL
         return line
-    # An escaped backslash does not begin an escape; two NULs stand for it meanwhile.
+    # An escaped backslash begins no escape; two NULs replace it meanwhile.
     text = line.replace(rb"\\", b"\0\0")
     return re.sub(_HALF_CHARACTER, rb"\\ufffd", text, count=REPAIRS).replace(b"\0\0", rb"\\")
 
 
 def _invalid(message: str, line: bytes) -> Invalid:
-    """Describe JSON that is no message, with what can be told of it all the same."""
+    """Describe JSON that is not a message, with its id if that can be read."""
     try:
         members = fields(Raw(line))
     except ValueError:
@@ -132,7 +132,7 @@ _FIRST_MEMBER = rb'"(result|error|method|params)"\s*:'
 
 
 def describe_unreadable(line: Line) -> Invalid:
-    """Tell what a line that could not be read may have been: look for an id near its ends."""
+    """Describe a line that could not be decoded, with the id that is found near one of its ends."""
     head, tail = (line.head, line.tail) if isinstance(line, Oversize) else (line[:END_BYTES], line[-END_BYTES:])
     first = re.search(_FIRST_MEMBER, head)
     is_answer = first is None or first[1] in (b"result", b"error")
@@ -143,7 +143,7 @@ def describe_unreadable(line: Line) -> Invalid:
 
 
 def error_object(raw: Raw) -> ErrorObject:
-    """Read a response's `error`; one that breaks the rules becomes an internal error that shows it."""
+    """Decode the `error` of a response; a malformed one becomes an internal error with the original as its data."""
     try:
         return _error.decode(raw)
     except UNREADABLE:
@@ -151,26 +151,26 @@ def error_object(raw: Raw) -> ErrorObject:
 
 
 def _params_member(params: Params) -> tuple[bytes, ...]:
-    """What stands behind a method, to the end of the line."""
+    """Encode the rest of the line behind the method."""
     return (b'","params":', encode_bytes(params), b"}\n") if params is not None else (b'"}\n',)
 
 
 def request(message_id: RequestId, method: str, params: Params) -> bytes:
-    """Write a request as one line."""
+    """Encode a request as one line."""
     head = b'{"jsonrpc":"2.0","id":', encode_bytes(message_id), b',"method":"', method.encode()
     return b"".join((*head, *_params_member(params)))
 
 
 def notification(method: str, params: Params) -> bytes:
-    """Write a notification as one line."""
+    """Encode a notification as one line."""
     return b"".join((b'{"jsonrpc":"2.0","method":"', method.encode(), *_params_member(params)))
 
 
 def result(message_id: RequestId, payload: Raw) -> bytes:
-    """Write a successful response as one line."""
+    """Encode a successful response as one line."""
     return b"".join((b'{"jsonrpc":"2.0","id":', encode_bytes(message_id), b',"result":', payload, b"}\n"))
 
 
 def failure(message_id: RequestId | None, error: ErrorObject) -> bytes:
-    """Write an error response as one line; the id is null where none could be read."""
+    """Encode an error response as one line; `None` for an id that could not be read."""
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(message_id), encode(error))

@@ -1,6 +1,6 @@
-"""JSON payloads: open one as far as it is needed, and encode new ones.
+"""JSON payloads: decode one as far as needed, and encode new ones.
 
-A payload is a `Raw`, a view of the bytes as they came, so that it is relayed and never rebuilt.
+A payload is a `Raw`: a view of the bytes as they arrived, which is relayed and not rebuilt.
 """
 
 import re
@@ -14,10 +14,10 @@ import msgspec.structs
 from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Fields, Raw, RequestId, T, UnsetType
 
 _SMALL_ARRAY = 1 << 18
-"""Bytes of an array that is opened at once: whatever is in it takes a few milliseconds."""
+"""Bytes of an array that is decoded in one step, whatever it contains: a few milliseconds."""
 _FEW_COMMAS = 100_000
-"""Of a larger array that is opened at once: it has no more elements than that."""
-_TOKENS_A_PAUSE = 20_000
+"""Commas of a larger array that is decoded in one step: a bound on its elements."""
+_TOKENS_A_PAUSE = 20_000  # a few milliseconds
 _fields = msgspec.json.Decoder(dict[str, Raw])
 _items = msgspec.json.Decoder(list[Raw])
 _string = msgspec.json.Decoder(str)
@@ -28,7 +28,7 @@ _sorting_encoder = msgspec.json.Encoder(order="sorted")
 
 
 def fields(raw: Raw | UnsetType) -> Fields:
-    """Open a JSON object one level; absent reads as empty.
+    """Decode a JSON object by one level; an absent one is empty.
 
     Raises:
         ValueError: it is not an object.
@@ -42,7 +42,7 @@ def fields(raw: Raw | UnsetType) -> Fields:
 
 
 def object_or_empty(raw: Raw | None) -> Fields:
-    """Open a JSON object one level; anything else, absence included, reads as empty."""
+    """Decode a JSON object by one level; anything else, absence included, is empty."""
     try:
         return _fields.decode(raw) if raw is not None else {}
     except UNREADABLE:
@@ -50,7 +50,7 @@ def object_or_empty(raw: Raw | None) -> Fields:
 
 
 def items(raw: Raw) -> list[Raw]:
-    """Open a JSON array one level.
+    """Decode a JSON array by one level.
 
     Raises:
         ValueError: it is not an array.
@@ -62,10 +62,10 @@ def items(raw: Raw) -> list[Raw]:
 
 
 def elements(raw: Raw, most_bytes: int) -> Iterator[Raw | None]:
-    """Open a JSON array one level, one element at a time; `None` stands for a pause in a long search for the next.
+    """Decode a JSON array by one level, one element at a time; `None` allows a pause in a long search for the next.
 
-    Unlike `items`, whoever takes only the first elements of a long array pays only for those; of an array that is
-    longer than `most_bytes` no more than that is looked at.
+    Unlike with `items`, taking only the first elements of a long array costs only those. At most `most_bytes` of the
+    array are read.
 
     Raises:
         ValueError: it is not an array.
@@ -100,7 +100,7 @@ def _token_pattern() -> re.Pattern[bytes]:
 
 
 def members(raw: Raw | None, *keys: str) -> Fields:
-    """Read some members of a JSON object and skip the others, however many there are; anything else reads as empty."""
+    """Decode some members of a JSON object and skip all others; anything else is empty."""
     try:
         found = _members_decoder(keys).decode(raw) if raw is not None else None
     except UNREADABLE:
@@ -119,7 +119,7 @@ def _members_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[Any]":
 
 
 def value(raw: Raw | bytes) -> Any:
-    """Decode a payload wholly; `None` where it cannot be (too deep)."""
+    """Decode a whole payload; `None` if it cannot be decoded (nested too deeply)."""
     try:
         return _anything.decode(raw)
     except UNREADABLE:
@@ -143,12 +143,12 @@ def request_id(raw: Raw | None) -> RequestId | None:
 
 
 def encode(payload: object) -> Raw:
-    """Encode anything, `Raw` included, compactly and in the order given."""
+    """Encode a value, which may contain `Raw`, compactly and in the given order."""
     return Raw(encode_bytes(payload))
 
 
 def _without_surrogates(payload: object) -> object:
-    """Replace unpaired surrogates, which file names and environments may hold, by U+FFFD."""
+    """Replace unpaired surrogates, which file names and environment variables may contain, by U+FFFD."""
     if isinstance(payload, str):
         return payload.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(payload, Mapping):
@@ -161,7 +161,7 @@ def _without_surrogates(payload: object) -> object:
 
 
 def encode_bytes(payload: object) -> bytes:
-    """Encode anything, as plain bytes."""
+    """Encode a value as `encode` does, as plain bytes."""
     try:
         return _encoder.encode(payload)
     except UnicodeEncodeError:
@@ -169,7 +169,7 @@ def encode_bytes(payload: object) -> bytes:
 
 
 def typed(data: bytes | Raw, kind: type[T]) -> T:
-    """Read JSON as a typed value, such as a `Struct`; nothing is taken for what it is not, and `Raw` stays as it is.
+    """Decode JSON as a typed value, such as a `Struct`, without converting between types; `Raw` fields stay encoded.
 
     Raises:
         ValueError: it does not fit, or is not JSON.
@@ -181,7 +181,7 @@ def typed(data: bytes | Raw, kind: type[T]) -> T:
 
 
 def fits(raw: Raw | None, kind: type[T]) -> bool:
-    """Whether a payload is there and can be read as such a value."""
+    """Return whether a payload is present and can be decoded as a value of this type."""
     if raw is None:
         return False
     try:
@@ -192,7 +192,7 @@ def fits(raw: Raw | None, kind: type[T]) -> bool:
 
 
 def convert(decoded: object, kind: type[T]) -> T:
-    """Read JSON that is decoded already as a typed value, as strictly as `typed` does.
+    """Convert decoded JSON to a typed value, as strictly as `typed` does.
 
     Raises:
         ValueError: it does not fit.
@@ -201,13 +201,13 @@ def convert(decoded: object, kind: type[T]) -> T:
 
 
 def canonical(raw: Raw) -> bytes:
-    """Write a payload as all that mean the same are written: keys in order, no spaces; as it is if too deep."""
+    """Encode a payload in canonical form, with sorted keys and no spaces; unchanged if it is nested too deeply."""
     decoded = value(raw)
     return bytes(raw) if decoded is None else _sorting_encoder.encode(decoded)
 
 
 def without(payload: Mapping[str, Raw], *keys: str) -> Fields:
-    """Copy a shallow object without some of its keys."""
+    """Copy an object without some of its keys."""
     rest = dict(payload)
     for key in keys:
         rest.pop(key, None)

@@ -1,8 +1,8 @@
-"""One end of a JSON-RPC connection: bytes in, messages out, and the other way round.
+"""One end of a JSON-RPC connection: turns received bytes into messages, and messages into bytes to send.
 
-Pairs answers with requests and keeps the two sides' ids apart. Methods are opaque strings here; what
-a message means is its `Receiver`'s business, which also hands over what to send when a request of
-ours is abandoned. Everything happens inside `feed`, in the order the bytes came.
+Matches responses with requests; the ids of the two sides are independent. Methods are opaque: the `Receiver` handles
+messages, and the caller of `abandon` supplies the cancellation to send. Everything happens inside `feed`, in the order
+in which the bytes arrived.
 """
 
 import asyncio
@@ -29,30 +29,30 @@ from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Params, Raw, Req
 log = logging.getLogger(__name__)
 
 BATCH_REQUESTS = 256
-"""How many requests of one batch are served: its answers are gathered, and each may be a whole list."""
+"""Most requests of one batch that are served: their responses are kept in memory until the last one."""
 TRACED_BYTES = 2000
-"""How much of a message the log shows."""
+"""Most bytes of a message that the log shows."""
 
 
 class Receiver(Protocol):
-    """What a connection's owner makes of what arrives."""
+    """The owner of a connection, which handles the messages that arrive."""
 
     def on_request(self, request: Request) -> None: ...
     def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
     def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
-        """Say what to answer a line that is no message, if anything."""
+        """Return the error to answer a line that is not a message with, or `None` for no answer."""
         ...
 
 
 class ConnectionEndedError(Exception):
-    """The connection ended before the answer came."""
+    """The connection ended before the response arrived."""
 
 
 class Peer:
-    """A JSON-RPC endpoint over whatever `write` leads to.
+    """A JSON-RPC endpoint.
 
-    `write` takes whole lines and never blocks; `limit` is in bytes of one incoming line. Without a
-    `header` the other side is taken to write lines and nothing else.
+    `write` takes whole lines and does not block. `limit` is in bytes of one received line. Without a `header`, every
+    received line is a message.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class Peer:
         self._lines = framing.LineDecoder(limit, header)
         self._inflight = Inflight()
         self._paused = False
-        self._unread: deque[Line] = deque()  # lines that came while paused
-        self._is_traced = log.isEnabledFor(logging.DEBUG)  # asked once a chunk: it costs as much as to read a message
+        self._unread: deque[Line] = deque()  # lines that arrived while paused
+        self._is_traced = log.isEnabledFor(logging.DEBUG)  # cached for a chunk: the check is as slow as decoding
         self._ended = False
         self._half_closed = False
-        self._all_answered: asyncio.Event | None = None  # set and forgotten once no request of theirs is open
+        self._all_answered: asyncio.Event | None = None  # set, and dropped, when no received request is open
 
     def __repr__(self) -> str:
         return f"<Peer {self._name} inflight={len(self._inflight)}{' ended' if self._ended else ''}>"
@@ -82,35 +82,36 @@ class Peer:
     # Bytes
 
     def feed(self, chunk: bytes) -> None:
-        """Take in bytes and act on every message they complete; what comes after the end is not heard."""
+        """Handle every message that these bytes complete; bytes after the end are ignored."""
         if not self._ended:
             self._is_traced = log.isEnabledFor(logging.DEBUG)
             self._unread.extend(self._lines.feed(chunk))
             self._read()
 
     def flush(self) -> None:
-        """Act on a last line that came without a line ending."""
+        """Handle a last line that has no line ending."""
         self._unread.extend(self._lines.flush())
         self._read()
 
     def pause(self) -> None:
-        """Act on nothing more until `resume`: what the next message is answered with has nowhere to go.
+        """Handle no more messages until `resume`, because responses cannot be written now.
 
-        The lines of one chunk are kept; whoever feeds is to feed no more.
+        The lines of the current chunk are kept; the caller should feed no more.
         """
         self._paused = True
 
     def resume(self) -> None:
+        """Handle the messages that arrived while paused, and those that follow."""
         self._paused = False
         self._read()
-        self._tell_if_all_answered()
+        self._signal_if_all_answered()
 
     def _read(self) -> None:
         while self._unread and not self._paused and not self._ended:
             self._on_line(self._unread.popleft())
 
     def end(self) -> None:
-        """Take note that the connection ended: nobody is left waiting, nothing more is written."""
+        """End the connection: retire all requests in flight and write nothing more."""
         if self._ended:
             return
         self.flush()
@@ -121,7 +122,7 @@ class Peer:
         for request in self._inflight.drain_received():
             if request.cancel is not None:
                 self._guarded(request.cancel, None)
-        self._tell_if_all_answered()
+        self._signal_if_all_answered()
 
     def _write(self, line: bytes) -> None:
         if self._ended:
@@ -130,10 +131,10 @@ class Peer:
             log.debug("> %s %s", self._name, _shown(line))
         self._send_bytes(framing.framed(line) if self._lines.speaks_headers else line)
 
-    # Our requests
+    # Sent requests
 
     def request(self, method: str, params: Params, settle: Callable[[Answer], None]) -> int:
-        """Send a request and return its id; `settle` is called once, unless the request is abandoned."""
+        """Send a request; return its id. `settle` is called once, unless the request is abandoned."""
         if not self._can_request(settle):
             return 0
         message_id = self._inflight.send(Sent(settle))
@@ -165,11 +166,11 @@ class Peer:
         return True
 
     async def ask(self, method: str, params: Params) -> Raw:
-        """Send a request and wait for its result; giving up forgets it.
+        """Send a request and wait for its result; on cancellation, its response is ignored.
 
         Raises:
             PeerError: the other side answered with an error.
-            ConnectionEndedError: it will not answer any more.
+            ConnectionEndedError: the connection ended.
         """
         if self._ended:
             raise ConnectionEndedError
@@ -193,14 +194,14 @@ class Peer:
         return answer
 
     def abandon(self, message_id: int, method: str, params: Params) -> bool:
-        """Stop waiting for a request of ours and say so; false if it is over anyway."""
+        """Retire a sent request and send this notification; return false if it was retired before."""
         if self._inflight.settle(message_id) is None:
             return False
         self.notify(method, params)
         return True
 
     def half_close(self) -> None:
-        """Take note that they say nothing more: they get their answers, and nothing else."""
+        """Record that the other side sends nothing more: only responses to its requests are still written."""
         self._half_closed = True
         for sent in self._inflight.drain_sent():
             self._guarded(sent.settle, None)
@@ -212,72 +213,72 @@ class Peer:
         self._write(messages.notification(method, params))
 
     def report(self, token: RequestId | None, params: Fields) -> None:
-        """Pass progress on to whom it concerns; on anything not in flight it is dropped."""
+        """Report progress on the sent request with this token; ignore it if that is not in flight."""
         sent = self._inflight.waiting(token)
         if sent is not None and sent.report is not None:
             sent.report(params)
 
     def is_idle(self) -> bool:
-        """Whether no request of ours waits for an answer."""
+        """Return whether no sent request is unanswered."""
         return not self.unanswered
 
     @property
     def unanswered(self) -> int:
-        """How many requests of ours wait for an answer."""
+        """The number of unanswered sent requests."""
         return len(self._inflight)
 
-    # Their requests
+    # Received requests
 
     def answer(self, request: Request, result: Raw) -> None:
-        """Answer a request; one that was cancelled meanwhile gets no response."""
+        """Answer a request with a result, unless it was cancelled meanwhile."""
         if self._retire(request):
             request.write(messages.result(request.id, result))
 
     def refuse(self, request: Request, error: WireError) -> None:
-        """Answer a request with an error; one that was cancelled meanwhile gets no response."""
+        """Answer a request with an error, unless it was cancelled meanwhile."""
         if self._retire(request):
             request.write(messages.failure(request.id, error.error_object()))
 
     def drop(self, request: Request) -> None:
-        """Close a request without an answer, where the protocol wants none written."""
+        """Retire a request without a response, where the protocol allows none."""
         if self._retire(request) and isinstance(request.write, BatchSlot):
             request.write.skip()
 
     async def answered(self) -> None:
-        """Wait until no request of theirs waits for its answer."""
-        while self._owes():
+        """Wait until no received request is unanswered."""
+        while self._has_open_requests():
             if self._all_answered is None:
                 self._all_answered = asyncio.Event()
             await self._all_answered.wait()
 
     def _retire(self, request: Request) -> bool:
-        """Close a request of theirs; false if it was closed before."""
+        """Retire a received request; return false if it was retired before."""
         if not self._inflight.retire(request):
             return False
-        self._tell_if_all_answered()
-        # It leads back to the request: kept, each call would be garbage that only a search for cycles finds.
+        self._signal_if_all_answered()
+        # It refers back to the request: without this, only the cyclic garbage collector would free each call.
         request.cancel = None
         return True
 
-    def _tell_if_all_answered(self) -> None:
-        if self._all_answered is not None and not self._owes():
+    def _signal_if_all_answered(self) -> None:
+        if self._all_answered is not None and not self._has_open_requests():
             self._all_answered.set()
             self._all_answered = None
 
-    def _owes(self) -> bool:
-        return bool(self._unread) or self._inflight.owes()
+    def _has_open_requests(self) -> bool:
+        return bool(self._unread) or self._inflight.has_received()
 
     def refuse_all(self, error: WireError) -> None:
-        """Answer every open request with an error, because nothing else will."""
+        """Answer every open request with an error."""
         for request in self._inflight.open_requests():
             self.refuse(request, error)
 
     def is_open(self, request: Request) -> bool:
-        """Whether a request still wants its answer."""
+        """Return whether a received request is still unanswered."""
         return self._inflight.is_open(request)
 
     def cancelled(self, message_id: RequestId | None, reason: Reason) -> None:
-        """Take note that the other side gave up on a request; on anything not in flight, ignore it."""
+        """Cancel a received request, as the other side demands; ignore an id that is not in flight."""
         request = self._inflight.received(message_id)
         if request is not None:
             cancel = request.cancel
@@ -291,7 +292,7 @@ class Peer:
         if isinstance(line, framing.Oversize):
             message = f"Parse error: a message of {line.size:,} bytes, over the limit of {self._limit:,}"
             described = messages.describe_unreadable(line)
-            # It was well-formed as far as anybody knows, so whoever sent it waits under its id.
+            # It may be well-formed, so its sender waits for an answer under its id.
             message_id = None if described.is_answer else described.id
             self._on_invalid(Invalid(messages.PARSE_ERROR, message, message_id), line, self._write)
             self._give_up_on(described, message)
@@ -309,7 +310,7 @@ class Peer:
                 self._give_up_on(messages.describe_unreadable(line), decoded.message)
 
     def _give_up_on(self, invalid: Invalid, message: str) -> None:
-        """Let nobody wait for ever for an answer that came and could not be read."""
+        """Settle the request whose response could not be decoded."""
         lost = self._inflight.settle(invalid.id) if invalid.is_answer else None
         if lost is not None:
             error = ErrorObject(messages.INTERNAL_ERROR, f"unreadable answer: {message}")
@@ -342,7 +343,7 @@ class Peer:
 
     def _on_invalid(self, invalid: Invalid, line: Line, write: Callable[[bytes], None]) -> None:
         if invalid.is_answer and self._inflight.waiting(invalid.id) is not None:
-            # The two sides' ids overlap: an error under this one would answer a request of theirs.
+            # The two sides' ids overlap: an error under this id would answer a request of the other side.
             self._give_up_on(invalid, invalid.message)
             if isinstance(write, BatchSlot):
                 write.skip()
@@ -368,11 +369,11 @@ class Peer:
             self.serve(request)
 
     def hear(self, method: str, params: Raw | UnsetType) -> None:
-        """Have a notification taken note of, now or again."""
+        """Pass a notification to the receiver, also one that was held back."""
         self._guarded(self._receiver.on_notification, method, params)
 
     def serve(self, request: Request) -> None:
-        """Have a request served that is registered, now or again; an error answers it."""
+        """Pass a registered request, also one that was held back, to the receiver, whose error is the answer."""
         try:
             self._receiver.on_request(request)
         except WireError as error:
@@ -398,9 +399,9 @@ class Peer:
 
 
 def _shown(line: bytes) -> str:
-    """The beginning of a message as text on one line: escaped once more, a secret in it would not be known for one."""
+    """Return the beginning of a message as one line; escaping it further would hide secrets from the redaction."""
     text = " ".join(line[:TRACED_BYTES].decode(errors="replace").splitlines())
     if len(line) <= TRACED_BYTES:
         return text
-    whole_words = max(text.rfind('"'), text.rfind(" ")) + 1  # nor would half of one
+    whole_words = max(text.rfind('"'), text.rfind(" ")) + 1  # half a secret would not be redacted
     return f"{text[:whole_words]}..."

@@ -1,6 +1,6 @@
-"""Types of everything that is read and written as JSON.
+"""The types of JSON data.
 
-With `payload` and `messages` the only module that imports the JSON library.
+Only this module, `payload` and `messages` import the JSON library.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from msgspec import NODEFAULT as NODEFAULT
 from msgspec import UNSET as UNSET
 from msgspec import Meta as Meta  # bounds of a value, in an annotation that `convert` reads
 from msgspec import Raw as Raw
-from msgspec import Struct as Struct  # what a dataclass is, but defined in a tenth of the time
+from msgspec import Struct as Struct  # like a dataclass, but defined in a tenth of the time
 from msgspec import UnsetType as UnsetType
 from msgspec import field as field
 
 RequestId: TypeAlias = int | str
 Fields: TypeAlias = dict[str, Raw]
-"""A JSON object one level deep: its keys in order, its values untouched."""
+"""A JSON object decoded by one level: keys in order, values still encoded."""
 Params: TypeAlias = Mapping[str, object] | Raw | None
-"""What a message of ours says, for the encoder; `None` where it says nothing."""
+"""The `params` of a message to send; `None` leaves them out."""
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ replace = msgspec.structs.replace
 """Copy a `Struct` with some of its fields changed."""
 Declared: TypeAlias = msgspec.structs.FieldInfo
 declared = msgspec.structs.fields
-"""Give the fields of a `Struct`: their names, types and defaults."""
+"""Return the fields of a `Struct`: their names, types and defaults."""
 EMPTY = Raw(b"{}")
 
 

@@ -1,36 +1,37 @@
-"""Bytes on their way into a pipe: few large writes in place of many small ones.
+"""Buffered writing to a pipe: few large writes instead of many small ones.
 
-Decides when they leave, never whether: the order stays, and nothing waits longer than the turn of the
-event loop in which it was written. A write is a system call and wakes the reader up, who then takes the
-processor from us; under load that is half of what a message costs.
+The order is kept, and data waits at most until the end of the turn of the event loop in which it was written. Each
+write is a system call that wakes the reader, which then competes for the processor: under load, half of the cost of a
+message.
 """
 
 import asyncio
 
 LARGE_BYTES = 1 << 16
-"""Beyond this, copying what waits into one piece costs more than another write."""
+"""Most buffered bytes; copying more into one piece costs more than another write."""
 
 
 class WriteBuffer:
-    """What is written in a turn leaves together at its end.
+    """Collects the data that is written in one turn of the event loop and writes it at the end of the turn.
 
-    Its first piece leaves at once, so that nobody waits for it, unless there were more of them the last time.
+    The first piece of a turn is written at once, to save its latency, unless the previous turn had several pieces.
     """
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
         self._transport = transport
         self._loop = asyncio.get_running_loop()
         self._waiting: list[bytes] = []
-        self._size = 0  # of what waits
-        self._gathers = False
-        self._hurries = True
+        self._size = 0  # bytes in `_waiting`
+        self._turn_is_open = False
+        self._writes_first_at_once = True
 
     def write(self, data: bytes) -> None:
-        if not self._gathers:
-            self._gathers = True
+        """Write data now or at the end of the turn."""
+        if not self._turn_is_open:
+            self._turn_is_open = True
             self._loop.call_soon(self._end_turn)
-            if self._hurries:
-                self._let_go(data)
+            if self._writes_first_at_once:
+                self._write_now(data)
                 return
         self._waiting.append(data)
         self._size += len(data)
@@ -38,31 +39,31 @@ class WriteBuffer:
             self.flush()
 
     def unwritten(self) -> int:
-        """How many bytes the reader has not taken."""
+        """Return the number of bytes that the reader has not read."""
         return self._size + self._transport.get_write_buffer_size()
 
     def flush(self) -> None:
-        """Let go of what waits."""
+        """Write the waiting data."""
         if self._waiting:
             waiting, self._waiting, self._size = self._waiting, [], 0
-            self._let_go(waiting[0] if len(waiting) == 1 else b"".join(waiting))
+            self._write_now(waiting[0] if len(waiting) == 1 else b"".join(waiting))
 
     def close(self) -> None:
-        """Write what waits, then close."""
+        """Write the waiting data, then close."""
         self.flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """Close without writing anything more."""
+        """Close without writing the waiting data."""
         self._waiting, self._size = [], 0
         self._transport.abort()
 
     def _end_turn(self) -> None:
-        self._gathers = False
-        pieces = len(self._waiting) + self._hurries
-        self._hurries = pieces == 1
+        self._turn_is_open = False
+        pieces = len(self._waiting) + self._writes_first_at_once
+        self._writes_first_at_once = pieces == 1
         self.flush()
 
-    def _let_go(self, data: bytes) -> None:
+    def _write_now(self, data: bytes) -> None:
         if not self._transport.is_closing():
             self._transport.write(data)

@@ -108,13 +108,13 @@ def test_nothing_has_no_id() -> None:
 
 def test_owes_while_a_request_of_theirs_is_open() -> None:
     inflight, request = Inflight(), asked(1)
-    assert not inflight.owes()
+    assert not inflight.has_received()
     inflight.send(Sent(nobody))
-    assert not inflight.owes()
+    assert not inflight.has_received()
     inflight.receive(request)
-    assert inflight.owes()
+    assert inflight.has_received()
     inflight.retire(request)
-    assert not inflight.owes()
+    assert not inflight.has_received()
 
 
 # What would be too many
@@ -222,4 +222,4 @@ def test_everything_is_retired_exactly_once(steps: list[tuple[str, RequestId]]) 
     assert sorted(settled) == list(range(len(sent)))
     assert sorted(map(id, retired)) == sorted(map(id, accepted))
     assert len(inflight) == 0
-    assert not inflight.owes()
+    assert not inflight.has_received()
