@@ -1,1 +1,1 @@
-"""The vocabulary of the middle, without eras: calls, servers, their names and their errors."""
+"""Calls, servers, enumerations and errors, independent of protocol eras."""

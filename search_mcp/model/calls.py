@@ -1,8 +1,7 @@
-"""The vocabulary of the middle: what both eras are translated into.
+"""Calls, their outcomes, and the questions of servers, independent of protocol eras.
 
-Decides nothing. It knows no method name, no `_meta` key and no protocol version (those live in
-`dialects/`), no stream and no process. A front dialect builds a `Call`; the router finds its
-`Backend`; a back dialect carries it out and answers with an `Outcome`.
+A front dialect makes a `Call`, the router finds its `Backend`, and a back dialect forwards it and replies with an
+`Outcome`. Method names, `_meta` keys and protocol versions are in `dialects/` only.
 """
 
 from collections.abc import Callable
@@ -37,42 +36,42 @@ class BoundedDict(dict[K, V]):
 
 
 class Result(Struct, frozen=True):
-    """A finished answer: its bytes as they came, or its fields where a hop's own keys were taken out."""
+    """A final result: the bytes as they arrived, or the fields where keys of one connection were removed."""
 
     body: Raw | Fields
     type: str = "complete"
 
     def fields(self) -> Fields:
-        """Open the body one level."""
+        """Return the body, decoded by one level."""
         return self.body if isinstance(self.body, dict) else object_or_empty(self.body)
 
     def raw(self) -> Raw:
-        """Give the body as bytes."""
+        """Return the body, encoded."""
         return encode(self.body) if isinstance(self.body, dict) else self.body
 
 
 class InputRequired(Struct, frozen=True):
-    """An unfinished answer: the server wants these requests answered and the call made again."""
+    """An intermediate result: the server needs answers to these requests, in a repeated call."""
 
     requests: Fields | None
     request_state: Raw | None
     rest: Fields = field(default_factory=dict)
     server: str = ""
-    """Who wants it; empty where nobody counts its questions."""
+    """The server, for counting its open questions; empty if they are not counted."""
 
 
 Outcome: TypeAlias = Result | InputRequired | WireError
 
 
 class Inputs(Struct, frozen=True):
-    """What a repeated call brings along: the answers, and the server's own state, byte-exact."""
+    """The input of a repeated call: the answers, and the server's state, byte for byte."""
 
     responses: Raw | None
     request_state: Raw | None
 
 
 class Question(Struct, frozen=True):
-    """A server's request to the client. `answer` is called once, with a result or with an error."""
+    """A server's request to the client. `answer` is called once, with a result or an error."""
 
     server: str
     ask: Ask
@@ -80,13 +79,13 @@ class Question(Struct, frozen=True):
     meta: Fields
     answer: Callable[[Result | WireError], None]
     report: Callable[[Fields], None] | None = None
-    """Takes the client's progress on this question, where the server asked for it."""
+    """Reports the client's progress to the server, if it asked for that."""
     follow: Callable[[Fields], None] | None = None
-    """Takes the changes of the task that the client makes of this question, where the server asked for one."""
+    """Reports changes of the task that the client makes of this question, if the server asked for one."""
 
 
 class Viewer(Struct, frozen=True, cache_hash=True):
-    """Who looks at a list: what the client calls itself, what its revision can read, whether it shows apps."""
+    """The properties of a client on which a list depends: its name, what its revision can read, and MCP Apps."""
 
     client_name: str | None
     object_output_only: bool
@@ -94,7 +93,7 @@ class Viewer(Struct, frozen=True, cache_hash=True):
 
 
 class Caller(Protocol):
-    """The client, as a call sees it."""
+    """The client that makes a call."""
 
     @property
     def capabilities(self) -> Fields: ...
@@ -102,7 +101,7 @@ class Caller(Protocol):
     def info(self) -> Raw | None: ...
     @property
     def log_level(self) -> str | None:
-        """The least severe log message it wants for this call; `None` for none."""
+        """The level of the least severe log messages it wants for this call; `None` for no messages."""
         ...
 
     @property
@@ -113,20 +112,20 @@ class Caller(Protocol):
         ...
 
     def ask(self, question: Question, call: "Call | None") -> Cancel:
-        """Put a server's question to the client, in the course of `call` where one is under way."""
+        """Put a server's question to the client, as part of `call` if one is in progress."""
         ...
 
 
 class Call(Struct, frozen=True, eq=False):
-    """One request of a client for one backend, free of either side's ids and era.
+    """One request of a client for one backend, without ids and era of either side.
 
-    `reply` is called exactly once unless the call is cancelled, then never. `report` takes progress,
-    and is `None` where the client asked for none.
+    `reply` is called exactly once, or never if the call is cancelled. `report` is called with progress, and is `None`
+    if the client asked for none.
     """
 
     action: Action
     target: str
-    """The name or URI, as the client spelled it."""
+    """The name or URI, as the client wrote it."""
     params: Fields
     meta: Fields
     caller: Caller
@@ -134,8 +133,8 @@ class Call(Struct, frozen=True, eq=False):
     report: Callable[[Fields], None] | None = None
     inputs: Inputs | None = None
     asks: Callable[[bool], None] | None = None
-    """Takes whether the server waits for the client now, in the middle of the call."""
+    """Called with true when the server starts to wait for the client during the call, with false when it stops."""
     by_name: bool = False
-    """Whether a model named the tool in the arguments of one of ours, so that tools kept for apps are not meant."""
+    """Whether a model named the tool as an argument of `call_tool`; then tools for apps only are excluded."""
     unless_read_only: WireError | None = None
-    """The answer if the tool is not declared read-only by the time the call is forwarded; `None`: any tool may run."""
+    """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""

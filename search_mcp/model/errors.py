@@ -1,8 +1,7 @@
-"""Exceptions, and the error response that each becomes on the wire.
+"""Exceptions, and the error response that a client gets for each.
 
-Decides whose fault something is and what the client is told. A `WireError` is also a value: the
-outcome of a call that failed. Messages are built from fields, and never hold a secret: what comes
-from a backend is redacted by whoever makes the error.
+A `WireError` is also a value: the outcome of a failed call. Messages are built from fields. They contain no secrets:
+texts of a backend are redacted before an error is made of them.
 """
 
 import math
@@ -22,23 +21,23 @@ ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
 They pass through a tool call unchanged."""
 
 LONGEST_NAME = 200
-"""Characters of a wrong name that a message repeats."""
+"""Most characters of an unknown name that a message repeats."""
 LONGEST_REASON = 300
-"""Characters of a reason in a message: its head and its tail, since a program says last why it ended."""
+"""Most characters of a reason in a message: its head and tail, because a program writes last why it ended."""
 LONGEST_SUGGESTIONS = 400
-"""Characters of all names that a message suggests."""
+"""Most characters of all names that a message suggests."""
 
 
 def for_shell(word: str) -> str:
-    """Quote a word for a command that a person may copy: a name or a path may be a stranger's."""
+    """Quote a word for a command that a person may copy; it may come from an untrusted source."""
     if re.fullmatch(r"[\w@%+=:,./-]+", word, re.ASCII):
         return word
-    # Loaded for the few words that need it, not for every start.
+    # Imported for the few words that need it, not at every start.
     return f'"{word}"' if sys.platform == "win32" else str(import_module("shlex").quote(word))
 
 
 class ConfigError(SearchMcpError):
-    """The configuration cannot be used: where, what, and what to do about it."""
+    """The configuration cannot be used; says where, why, and the remedy."""
 
     def __init__(self, source: str, problem: str, remedy: str, *, line: int | None = None, key: str | None = None):
         super().__init__(source, problem, remedy, line, key)
@@ -51,11 +50,11 @@ class ConfigError(SearchMcpError):
         return f"{where}: {what}; {self.remedy}"
 
 
-# The caller asked for something that is not there.
+# The caller asked for something that does not exist or may not be used.
 
 
 class NotFound(WireError):
-    """No backend has what was asked for; `suggestions` are the nearest names that can be used."""
+    """No backend has the target; `suggestions` are the nearest usable names."""
 
     code = INVALID_PARAMS
     noun: ClassVar[str]
@@ -85,13 +84,13 @@ class ToolNotFound(NotFound):
 
 
 class Withheld(WireError):
-    """Its definition is neither what was first seen nor accepted since, and the user wants that before it is used."""
+    """A pinned definition changed or is new, and the user has not accepted it."""
 
     code = INVALID_PARAMS
     noun: ClassVar[str]
 
     def __init__(self, name: str, server: str, show: str, accept: str, *, is_new: bool = False) -> None:
-        """`show` and `accept` are the commands for the user."""
+        """Make the error; `show` and `accept` are commands for the user."""
         super().__init__(name, server, show, accept, is_new)
         self.name, self.server, self.is_new = name, server, is_new
         self._remedy = f"the user reads it with `{show}` and accepts it with `{accept}`"
@@ -120,7 +119,7 @@ class PromptWithheld(Withheld):
 
 
 class NotCompared(WireError):
-    """A pinned server did not list what it has, so nothing of it is known to be as accepted."""
+    """A pinned server has not listed its definitions, so none can be compared with the accepted ones."""
 
     code = SERVER_ERROR
 
@@ -139,7 +138,7 @@ class NotCompared(WireError):
 
 
 class NotReadOnly(WireError):
-    """A tool that may change something was called by the tool that calls read-only ones only."""
+    """`call_read_only_tool` was used for a tool that is not declared read-only."""
 
     code = INVALID_PARAMS
 
@@ -156,7 +155,7 @@ class NotReadOnly(WireError):
 
 
 class HiddenByReadOnly(WireError):
-    """The user wants no tool of this server called that may change something."""
+    """The configuration admits only read-only tools of this server."""
 
     code = INVALID_PARAMS
 
@@ -176,7 +175,7 @@ class HiddenByReadOnly(WireError):
 
 
 class SwitchedOff(WireError):
-    """One of our own tools that the user does not want to exist."""
+    """One of search-mcp's own tools that is switched off in the configuration."""
 
     code = INVALID_PARAMS
 
@@ -197,7 +196,7 @@ class PromptNotFound(NotFound):
 
 
 class ResourceNotFound(NotFound):
-    """Legacy revisions have a code of their own for this; their dialect puts it there."""
+    """The front dialect of legacy revisions replaces the code by their own."""
 
     noun = "Resource"
 
@@ -209,7 +208,7 @@ class TaskNotFound(NotFound):
     noun = "Task"
 
 
-# A child failed.
+# A backend failed.
 
 
 class NotRunning(WireError):
@@ -248,7 +247,7 @@ class NotRunning(WireError):
 
 
 class Lost(WireError):
-    """The backend had the call and will not answer it: it may have run, so it is not tried again."""
+    """The backend received the call and will not answer it; it may have run, so it is not repeated."""
 
     code = SERVER_ERROR
 
@@ -285,7 +284,7 @@ class MisbehavedError(WireError):
 
 
 class BackendToolError(WireError):
-    """A backend's error response to a tool call, wrapped as a model can use it."""
+    """A backend's error response to a tool call, with hints for a model."""
 
     code = SERVER_ERROR
 
@@ -322,7 +321,7 @@ _PASSING_STATES: Final = frozenset({State.STARTING, State.READY, State.STOPPING,
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Write names that can be used, in one line; one that is too long, or not plain text, cannot be repeated."""
+    """Join usable names in one line, without those that are too long or not printable."""
     written: list[str] = []
     for name in names:
         if name.isprintable() and sum(map(len, written)) + len(name) <= LONGEST_SUGGESTIONS:
@@ -331,7 +330,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def short_reason(reason: str) -> str:
-    """Put a reason into one line, without what is in the middle of a long one."""
+    """Write a reason on one line; a long one without its middle."""
     line = " ".join("".join(each if each.isprintable() else " " for each in reason).split()).rstrip(".")
     if len(line) <= LONGEST_REASON:
         return line

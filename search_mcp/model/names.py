@@ -4,18 +4,18 @@ import enum
 
 
 class _Word(enum.Enum):
-    """One of a few words; there is one object of each, so it is told apart as fast as an object."""
+    """An enumeration whose members are hashed by identity, which is faster than by name."""
 
     __hash__ = object.__hash__
 
 
 class Era(_Word):
-    """One of the two ways the protocol was ever spoken."""
+    """One of the two protocol generations."""
 
     LEGACY = "legacy"
-    """Opened by `initialize`, with requests in both directions."""
+    """Starts with `initialize`; requests in both directions."""
     MODERN = "modern"
-    """Not opened at all: every request stands alone."""
+    """No handshake: every request is self-contained."""
 
     @property
     def other(self) -> "Era":
@@ -43,7 +43,7 @@ class State(enum.StrEnum):
 
 
 class Kind(_Word):
-    """What a server can list."""
+    """A kind of list that a server can have."""
 
     TOOLS = "tools"
     PROMPTS = "prompts"
@@ -52,7 +52,7 @@ class Kind(_Word):
 
 
 class Action(_Word):
-    """What can be asked of the one server that owns the target."""
+    """A request of a client to the server that owns its target."""
 
     CALL_TOOL = "call a tool"
     GET_PROMPT = "get a prompt"
@@ -71,7 +71,7 @@ class Action(_Word):
 
 
 class Ask(_Word):
-    """What a server can ask of the client."""
+    """A request of a server to the client."""
 
     ELICIT = "elicitation"
     SAMPLE = "sampling"

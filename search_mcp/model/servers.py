@@ -1,4 +1,4 @@
-"""A server as it describes itself: capabilities, lists, state and notifications."""
+"""Servers: capabilities, lists, state and notifications, and the interface of a backend."""
 
 from typing import Protocol, TypeAlias
 
@@ -10,9 +10,9 @@ from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
 
 
 class Entry(Struct, frozen=True, dict=True):
-    """One definition of a backend's list: its key there (a name or a URI), and its fields untouched.
+    """One definition in a backend's list: its key (a name or a URI) and its fields, unchanged.
 
-    Its `__dict__` remembers what was worked out of it once; it is no part of its value.
+    Its `__dict__` caches derived values and is not part of its value.
     """
 
     key: str
@@ -20,7 +20,7 @@ class Entry(Struct, frozen=True, dict=True):
 
 
 class ServerCapabilities(Struct, frozen=True):
-    """What one backend said of itself when it was opened, and what of it matters here."""
+    """The capabilities of one backend, as declared when it was opened."""
 
     revision: str
     era: Era
@@ -32,14 +32,14 @@ class ServerCapabilities(Struct, frozen=True):
     title: str = ""
     extensions: Fields = field(default_factory=dict)
     tasks: Raw | UnsetType = UNSET
-    """Its capability for the experimental tasks of 2025-11-25."""
+    """Its declared capability for the experimental tasks of 2025-11-25."""
     has_tasks: bool = False
-    """Whether it has tasks of any kind, the extension's included."""
+    """Whether it has tasks of either kind: experimental or of the extension."""
     notifies: frozenset[Kind] = frozenset()
 
     @property
     def lists_tasks(self) -> bool:
-        """Whether it can be asked for a list of its tasks: the extension has none."""
+        """Whether it can list its tasks, which the extension cannot."""
         return self.era is Era.LEGACY and isinstance(self.tasks, Raw) and "list" in object_or_empty(self.tasks)
 
 
@@ -51,23 +51,23 @@ class Freshness(Struct, frozen=True):
 
 
 class ServerList(Struct, frozen=True):
-    """One kind of a backend, whole: every page of it, and what was left out, with the reason."""
+    """One complete list of a backend, and remarks on the entries that were left out."""
 
     entries: tuple[Entry, ...]
     freshness: Freshness = Freshness()
     rejected: tuple[str, ...] = ()
     changed: frozenset[str] = frozenset()
-    """The entries whose definitions are neither what was first seen nor what was accepted since."""
+    """The entries that differ from the definitions first seen or accepted since."""
     new: frozenset[str] = frozenset()
-    """The entries that were not there when the list was first seen, and were not accepted since."""
+    """The entries that were added since the list was first seen, and not accepted since."""
     trouble: str = ""
-    """Why it could not be compared with what was first seen, if it could not."""
+    """The reason why it could not be compared with the definitions first seen, if so."""
     is_pending: bool = False
-    """Whether it is remembered, and still to be compared."""
+    """Whether it comes from the cache and has not been compared yet."""
 
 
 class ServerFacts(Struct, frozen=True):
-    """What the configuration says of a server, for our own tools."""
+    """The configuration of a server, as search-mcp's own tools show it."""
 
     description: str
     tags: tuple[str, ...]
@@ -84,15 +84,15 @@ class Status(Struct, frozen=True):
     capabilities: ServerCapabilities | None = None
     start_seconds: float | None = None
     failed_lately: bool = False
-    """Its last start failed minutes ago, and it has no list: clients do not wait for one."""
+    """Whether its last start failed minutes ago and it has no list, so that clients do not wait for one."""
     command: str | None = None
-    """What would be run, without secrets, if it is held until the user accepts that."""
+    """The command that the user has to accept, without secrets, if the server is held."""
     is_about_changed: bool = False
-    """Whether its title or instructions are not what was first seen or accepted since."""
+    """Whether its title or instructions differ from those first seen or accepted since."""
 
 
 class Backend(Protocol):
-    """One server behind us, whatever state it is in."""
+    """One server behind search-mcp, in any state."""
 
     @property
     def name(self) -> str: ...
@@ -100,30 +100,30 @@ class Backend(Protocol):
     def status(self) -> Status: ...
 
     def recall(self, opening: "Opening") -> None:
-        """Tell what is remembered of it from earlier, for such a client, without starting it."""
+        """Publish its cached capabilities and lists for such a client, without starting it."""
         ...
 
     def open(self, opening: "Opening") -> None:
-        """Get to know the client, and start for it."""
+        """Start the server for this client, or prepare to."""
         ...
 
     def submit(self, call: Call, target: str) -> Cancel:
-        """Carry out a call under the backend's own name for it, now or when it has started."""
+        """Forward a call under the backend's own name for the target, at once or after the start."""
         ...
 
     def look_again(self, kind: Kind) -> None:
-        """Take note that the client looks at a list: one that changes unannounced is read again."""
+        """Read a list again, because a client asks for it, if its changes are not announced."""
         ...
 
     def set_log_level(self, level: str) -> None: ...
     def roots_changed(self) -> None: ...
 
 
-# News: what a backend says unasked, as values.
+# News: notifications and state changes of a backend.
 
 
 class ListChanged(Struct, frozen=True):
-    """A backend's list of one kind is known, for the first time or anew; `None` if it cannot be had."""
+    """A list of a backend was read, for the first time or again; `None` if it could not be read."""
 
     server: str
     kind: Kind
@@ -137,7 +137,7 @@ class ResourceUpdated(Struct, frozen=True):
 
 
 class LogMessage(Struct, frozen=True):
-    """`call` is the one it most likely belongs to; the protocol does not say."""
+    """A log message; `call` is the call it most likely belongs to, because the protocol does not say."""
 
     server: str
     params: Fields
@@ -155,7 +155,7 @@ class TaskChanged(Struct, frozen=True):
 
 
 class StateChanged(Struct, frozen=True):
-    """A backend entered another state."""
+    """The state of a backend changed."""
 
     server: str
     status: Status
@@ -165,11 +165,11 @@ News: TypeAlias = ListChanged | ResourceUpdated | LogMessage | ElicitationComple
 
 
 class Opening(Struct, frozen=True):
-    """The client's era and capabilities, which decide how backends are opened."""
+    """The client's era and capabilities, with which backends are opened."""
 
     era: Era
     revision: str
     capabilities: Fields
     info: Raw | None
     caller: Caller | None = None
-    """Whom a backend's question outside any call is put to; `None` where there is nobody."""
+    """Answers questions of backends outside any call; `None` if there is no such client."""

@@ -1,8 +1,8 @@
-"""Text of a server, made fit to be shown to a person or a model.
+"""Server texts made safe to show to a person or a model.
 
-Decides which characters are written as `\\u{...}` because they cannot be seen or change the order of what is seen,
-which of them stay because honest text needs them (emoji sequences, joiners within words of scripts that use them,
-marks beside right-to-left letters), and how a text is put into one line of our own answers. Pure.
+Invisible characters, and those that change the order of others, are written as `\\u{...}`, except where honest text
+needs them: in emoji sequences, as joiners within words of scripts that use them, and as marks beside right-to-left
+letters. Pure.
 """
 
 import re
@@ -20,7 +20,7 @@ _EMPTY = (
 _SELECTORS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _TAGS = r"\U000e0000-\U000e007f"
 INVISIBLE = f"[{_CONTROLS}{_REORDERING}{_MARKS}{_JOINERS}{_EMPTY}{_SELECTORS}{_TAGS}]"
-"""Every such character, as a regular expression; C0 and DEL are not in it, because a newline and a tab are text."""
+"""All these characters, as a regular expression, without C0 and DEL, because newlines and tabs are text."""
 
 _EMOJI = (
     r"\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f"
@@ -28,11 +28,11 @@ _EMOJI = (
 )
 _PICTURES = r"\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _JOINING = r"\u0600-\u08ff\ufb50-\ufdff\ufe70-\ufefc\u0900-\u0dff\u1000-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18aa"
-"""Scripts with words that are spelt with joiners: Arabic, those of India, Burmese, Khmer, Mongolian."""
+"""Scripts that use joiners within words: Arabic, those of India, Burmese, Khmer, Mongolian."""
 _RIGHT_TO_LEFT = r"\u0590-\u05ff\u0600-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"
 _HONEST = (
-    rf"(?<=[{_EMOJI}])[\ufe0e\ufe0f](?![{_SELECTORS}])"  # the emoji or the text form of one character
-    r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"  # a key of a telephone
+    rf"(?<=[{_EMOJI}])[\ufe0e\ufe0f](?![{_SELECTORS}])"  # the emoji or the text form of a character
+    r"|(?<=[#*0-9])\ufe0f(?=\u20e3)"  # keycap
     rf"|(?<=[{_PICTURES}\ufe0f])\u200d(?=[{_PICTURES}])"  # a family, a profession
     rf"|(?<=[{_JOINING}])[{_JOINERS}](?=[{_JOINING}])"
     rf"|(?<=[{_RIGHT_TO_LEFT}])[\u200f\u061c](?![{_MARKS}])|(?<![{_MARKS}])[\u200f\u061c](?=[{_RIGHT_TO_LEFT}])"
@@ -40,11 +40,11 @@ _HONEST = (
     r"|\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
     r"|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
-_compiled = cache(re.compile)  # when first needed: most texts are plain ASCII
+_compiled = cache(re.compile)  # compiled on first use: most texts are ASCII
 
 
 def visible(text: str) -> str:
-    """Write invisible and reordering characters as `\\u{...}`; the rest stays as it is."""
+    """Write invisible and reordering characters as `\\u{...}`."""
     if text.isascii():
         return text
     shown: str = _compiled(f"({_HONEST})|{INVISIBLE}").sub(lambda found: found[1] or _escaped(found[0]), text)
@@ -52,42 +52,42 @@ def visible(text: str) -> str:
 
 
 def wholly_visible(text: str) -> str:
-    """Write control characters and the beginnings of escape sequences like that, too; newlines and tabs stay."""
+    """Write control characters, other than newlines and tabs, in the same way, too."""
     controls = r"[\x00-\x08\x0b-\x1f\x7f]"
     return visible(_compiled(controls).sub(lambda found: _escaped(found[0]), text.replace("\r\n", "\n")))
 
 
 def escaped(text: str) -> str:
-    """Write every character like that which is not printable, line ends and tabs too: for what a person is to run."""
+    """Write every character that is not printable in the same way, line ends and tabs too: for commands to copy."""
     return "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 
 def one_line(text: str) -> str:
-    """Put a text into one line, with everything in it visible."""
+    """Write a text on one line, with all characters visible."""
     return wholly_visible(" ".join(text.split()))
 
 
 def indented(text: str, mark: str) -> str:
-    """Put a mark before each line of a text, so that no line passes for one of ours."""
+    """Put a mark before each line of a text, so that none can be taken for a line of search-mcp."""
     return "\n".join(f"{mark}{wholly_visible(line)}".rstrip() for line in text.splitlines())
 
 
 def visible_json(text: str) -> str:
-    """Write JSON in one line, with everything that is not printable escaped; it means the same."""
+    """Escape every character of JSON that is not printable; the value stays the same."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _json_escape(each) for each in text)
 
 
 def quoted(text: str, longest: int) -> str:
-    """Write a text as a JSON string on one line, cut to so many characters."""
+    """Write a text as a JSON string on one line, cut to `longest` characters."""
     shown = text[:longest]
     literal = shown.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{visible_json(literal)}{"…" if len(shown) < len(text) else ""}"'
 
 
 def hidden(text: str) -> Iterator[str]:
-    """Give the invisible characters of a text, as they are written: each of them once, in order."""
+    """Yield the invisible characters of a text as `\\u{...}`, each once, in order."""
     if not text.isascii():
         found = _compiled(f"(?:{_HONEST})|({INVISIBLE})").finditer(text)
         yield from dict.fromkeys(_escaped(each[1]) for each in found if each[1])
