@@ -1,8 +1,7 @@
-"""Where the protocol's eras meet the middle: one adapter per side and era.
+"""MCP's messages, translated to and from the model: one adapter for each side and era.
 
-A front dialect turns a client's messages into `Call`s and their `Outcome`s into answers; a back
-dialect does the opposite towards a child. Nothing outside this package knows a method name, a `_meta`
-key, a `resultType` or a protocol version.
+A front dialect turns a client's requests into `Call`s and `Outcome`s into responses; a back dialect does the opposite
+for a backend. Method names, `_meta` keys, `resultType` and protocol versions are known in this package only.
 """
 
 from collections.abc import Callable
@@ -17,14 +16,14 @@ from search_mcp.wire.structs import Raw, Struct, UnsetType
 
 
 class Listing(Struct, frozen=True):
-    """A merged list as this client is shown it: a JSON array, and how long it may be kept."""
+    """A merged list as shown to a client: a JSON array, and how long it may be cached."""
 
     items: Raw
     freshness: Freshness
 
 
 class MergedCapabilities(Struct, frozen=True):
-    """What all backends together can do, as far as it is known."""
+    """The capabilities of all backends together, as far as they are known."""
 
     kinds: frozenset[Kind]
     logging: bool
@@ -36,14 +35,14 @@ class MergedCapabilities(Struct, frozen=True):
 
 
 class Gateway(Protocol):
-    """What a front dialect may ask of the middle."""
+    """The interface of the gateway to a front dialect."""
 
     def recall(self, opening: Opening) -> None:
-        """Know what was known of the backends when such a client was last here; start nothing."""
+        """Load the cached capabilities and lists of the backends for such a client, without starting them."""
         ...
 
     def open(self, opening: Opening) -> None:
-        """Start the backends for this client; a second opening changes nothing."""
+        """Start the backends for this client; ignored if they were opened before."""
         ...
 
     def capabilities(self) -> MergedCapabilities: ...
@@ -53,32 +52,32 @@ class Gateway(Protocol):
     ) -> Cancel: ...
     def submit(self, call: Call) -> Cancel: ...
     def can_subscribe(self, uri: str) -> bool:
-        """Whether there may be somebody to tell of a resource's updates."""
+        """Return whether a backend may send updates of this resource."""
         ...
 
     def task_id_for_client(self, server: str, task: str) -> str:
-        """The id that the client knows a server's task by."""
+        """Return the client's id of a server's task."""
         ...
 
     def elicitation_id_for_client(self, server: str, elicitation: str) -> str:
-        """The id that the client knows a server's elicitation by."""
+        """Return the client's id of a server's elicitation."""
         ...
 
     def set_log_level(self, level: str) -> None: ...
     def roots_changed(self) -> None: ...
     def later(self, seconds: float, act: Callable[[], None]) -> Callable[[], None]:
-        """Do something after a while; returns what prevents it."""
+        """Call a function after a delay; the returned function cancels that."""
         ...
 
 
 class CatalogChanged(Struct, frozen=True):
-    """What clients are shown did change, in these kinds."""
+    """The lists of these kinds, as shown to clients, changed."""
 
     kinds: frozenset[Kind]
 
 
 class BackDialect(Protocol):
-    """The child side of one era, once the child is open."""
+    """An open backend of one era."""
 
     @property
     def capabilities(self) -> ServerCapabilities: ...
@@ -87,7 +86,7 @@ class BackDialect(Protocol):
     def on_notification(self, method: str, params: Raw | UnsetType) -> None: ...
     async def read_list(self, kind: Kind) -> None: ...
     def is_idle(self) -> bool:
-        """Whether nothing of a client is under way."""
+        """Return whether no call or subscription of a client is in progress."""
         ...
 
     def set_log_level(self, level: str) -> None: ...

@@ -1,8 +1,8 @@
-"""Questions of servers to the user: who asks, what may be asked, and URL elicitation in each era's words.
+"""Questions of servers to the user: checks, limits, labels with the server's name, and URL elicitation of each era.
 
-Decides what of a question reaches the client. A question comes as a request of a legacy server, within an unfinished
-answer or a task of a modern one, or within an error of revision 2025-11-25. That revision has an id for every URL,
-tells when it was dealt with, and asks in an error too; 2026-07-28 has none of it: the client makes its request again.
+A question is a request of a legacy server, a part of an intermediate result or of a task of a modern server, or a part
+of an error of revision 2025-11-25. That revision gives every URL an id, reports when the user is done with it, and can
+ask in an error. Revision 2026-07-28 has none of these: the client repeats its request instead.
 """
 
 import re
@@ -22,32 +22,32 @@ from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, Struct, UnsetType, replace
 
 CONSENT = "search-mcp: url elicitation"
-"""The state of a call that a legacy server refused until the user opens a URL; its retry is a call of its own."""
+"""The `requestState` of a call that a legacy server refuses until the user opens a URL; the retry is a new call."""
 
 OF_THE_USER = frozenset({Ask.ELICIT, Ask.SAMPLE})
-"""What a person has to answer or approve; the roots are the client's own to tell."""
+"""Questions that a person answers or approves; the client itself knows the roots."""
 MOST_OPEN = 4
-"""Questions of one server that may wait for the user at once. "Clients SHOULD implement rate limiting"."""
+"""Most questions of one server that wait for the user at once. "Clients SHOULD implement rate limiting"."""
 MOST_AT_ONCE = 16
-"""Questions of one unfinished answer, or of one task: those to the client itself, which nobody sees, as well."""
+"""Most questions of one intermediate result or task, including those that the client answers without the user."""
 MOST_COLONS = 100_000
-"""Of the text of a question, or of all of an answer: it has no more members, and takes some milliseconds to open."""
+"""Most colons of a question, or of all in one result: a bound on members, so that decoding takes milliseconds."""
 LARGEST_ERROR_DATA = 1 << 16
-"""Bytes of what an error says of the URLs that are to be opened."""
+"""Most bytes of the data of an error that asks for URLs to be opened."""
 FORGOTTEN_SECONDS = 60.0
-"""How long a modern client's open question counts: a client that drops its call does not say so."""
+"""Seconds for which an open question of a modern client counts: such a client may drop its call silently."""
 LONGEST_MESSAGE = 1 << 20
-"""Bytes of an elicitation's message; nobody reads a longer one, and it would have to be searched as a whole."""
+"""Most bytes of an elicitation's message, all of which is searched; a longer one is unreadable for a person."""
 
 _NONE = payload.encode("none")
 
-# What hides the beginning of a message: spaces, controls, characters that nobody sees or that reorder others.
-# One class of characters: a choice between two would take memory for each of a million of them.
+# Characters that can hide the beginning of a message: spaces, controls, invisible and reordering characters.
+# This is one character class because alternatives would take memory for each of a million characters.
 _UNSEEN_START = rf"\A[\s\x00-\x20\x7f-\xa0\u2800\U000e0000-\U000e0fff{INVISIBLE[1:-1]}]+"
-# What moves a terminal's cursor, and so writes over what stands before: all controls but tabs and the ends of lines.
+# Controls that move the cursor of a terminal, so that text overwrites what is before it: all but tabs and line ends.
 _CURSOR_CONTROL = r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 # "MUST only allow `http://` and `https://` schemes", the former "only acceptable for loopback addresses". No user
-# before the host, which would be read as the host, and no letters but ASCII, of which others look like another.
+# name, which can be mistaken for the host, and only ASCII letters, because others look alike.
 _WEB_ADDRESS = (
     r"(https://([a-z0-9._-]+|\[[0-9a-f:.]+\])|http://(localhost|127(\.[0-9]{1,3}){3}|\[::1\]))"
     r"(:[0-9]*)?([/?#][^\s\\]*)?"
@@ -55,12 +55,12 @@ _WEB_ADDRESS = (
 
 
 def refused(why: ValueError) -> MisbehavedError:
-    """Make the error that ends a call whose server asks what may not be asked."""
+    """Make the error that ends a call whose server asks a forbidden question."""
     return MisbehavedError(f"its question to the user is refused: {why}")
 
 
 def too_many() -> ProtocolError:
-    """Make the error for a question beyond those that may be open."""
+    """Make the error for a question over the limit of open questions."""
     return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server wait for the user already")
 
 
@@ -73,7 +73,7 @@ class OpenQuestions:
         self._open: Counter[str] = Counter()  # by server
 
     def put(self, question: Question, put: Callable[[Question], Cancel]) -> Cancel:
-        """Put a question to the client, or refuse it at once if too many of its server are open."""
+        """Put a question to the client, or refuse it if too many of its server are open."""
         if question.ask not in OF_THE_USER:
             return put(question)
         if self._open[question.server] >= MOST_OPEN:
@@ -115,33 +115,34 @@ class _CountedQuestion(Struct, eq=False):
 
 
 def require_few_members(questions: Raw | UnsetType) -> None:
-    """Raise if the text of a question, or of several, has too many members to be opened.
+    """Check that the text of one or more questions has few enough members to be decoded.
 
     Raises:
-        ValueError: it has.
+        ValueError: it has too many.
     """
     if questions is not UNSET and bytes(questions).count(b":") > MOST_COLONS:
         raise ValueError("it is longer than a person would read")
 
 
 def admitted(server: str, ask: Ask, params: Fields) -> Fields:
-    """Write a question as the user may be asked it: an elicitation says who asks, a sampling shares no context.
+    """Return a question as it may be asked: an elicitation names its server, a sampling includes no context.
 
     Raises:
         ValueError: it may not be asked; the text says why.
     """
     if ask is Ask.ELICIT:
         _require_safe_url(params)
-        # "Clients MUST provide clear indication of which server is requesting information": to the client all are us.
+        # "Clients MUST provide clear indication of which server is requesting information":
+        # the client sees only search-mcp.
         return {**params, "message": _labelled(server, params.get("message"))}
     if ask is Ask.SAMPLE and payload.string(params.get("includeContext", _NONE)) != "none":
-        # "`thisServer`: Include context from the requesting server": to the client that is all servers here.
+        # "`thisServer`: Include context from the requesting server": to the client, this means all servers.
         return {**params, "includeContext": _NONE}
     return params
 
 
 def admitted_requests(server: str, raw: Raw) -> Fields:
-    """Write the questions of an unfinished answer, or of a task, as the user may be asked them.
+    """Return the questions of an intermediate result, or of a task, as they may be asked.
 
     Raises:
         ValueError: one of them may not be asked, or there are too many.
@@ -156,7 +157,7 @@ def admitted_requests(server: str, raw: Raw) -> Fields:
 
 
 def admitted_in(server: str, body: Fields) -> Fields:
-    """Write the questions of a task, in what a server tells of it, as the user may be asked them.
+    """Return the state of a task with its questions as they may be asked.
 
     Raises:
         ValueError: one of them may not be asked, or there are too many.
@@ -167,7 +168,7 @@ def admitted_in(server: str, body: Fields) -> Fields:
 
 
 def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
-    """Write the questions that stand in a legacy server's error; any other error is left as it is."""
+    """Return an error of a legacy server with the questions in it as they may be asked; other errors are unchanged."""
     if error.code != names.URL_ELICITATION_REQUIRED or error.data is UNSET:
         return error
     try:
@@ -184,7 +185,7 @@ def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
 
 
 def renamed_in_error(error: ErrorObject, rename: Callable[[str], str]) -> ErrorObject:
-    """Give the URLs of an error the ids that the client knows them by."""
+    """Replace the ids of the URLs in an error by the client's ids."""
     if error.code != names.URL_ELICITATION_REQUIRED:
         return error
     elicitations = _elicitations(error)
@@ -194,19 +195,19 @@ def renamed_in_error(error: ErrorObject, rename: Callable[[str], str]) -> ErrorO
 
 
 def elicitation_id(params: Fields) -> str | None:
-    """Read the id of a URL, or of the news of one."""
+    """Return the id in a URL elicitation, or in a notification about one."""
     return payload.string(params.get(names.ELICITATION_ID))
 
 
 def renamed(params: Fields, rename: Callable[[str], str]) -> Fields:
-    """Give a URL, or the news of one, the id that the client knows it by."""
+    """Replace the id in a URL elicitation, or in a notification about one, by the client's id."""
     given = elicitation_id(params)
     known = None if given is None else rename(given)
     return params if known == given else {**params, names.ELICITATION_ID: payload.encode(known)}
 
 
 def _elicitations(error: ErrorObject) -> list[Fields] | None:
-    """Read what an error asks for; `None` if its data is not what the protocol says."""
+    """Return the elicitations in an error; `None` if its data is malformed."""
     data = payload.object_or_empty(error.data if isinstance(error.data, Raw) else None)
     try:
         return [payload.fields(each) for each in payload.items(data["elicitations"])]
@@ -220,7 +221,7 @@ def _with_elicitations(error: ErrorObject, elicitations: list[Fields]) -> ErrorO
 
 
 def _admitted_request(server: str, raw: Raw) -> Raw:
-    """Write one question; what is none that the protocol knows is left for the client to refuse."""
+    """Return one question as it may be asked; unknown ones are left for the client to refuse."""
     if not _is_object(raw):
         return raw
     request = payload.fields(raw)
@@ -241,7 +242,7 @@ def _is_object(raw: Raw) -> bool:
 
 
 def _labelled(server: str, message: Raw | None) -> Raw:
-    """Put the server's name before a message; the rest of it keeps its bytes unless something in it could hide that."""
+    """Put the server's name before a message, whose bytes are kept unless a part of it could hide the name."""
     name = "".join(each if each.isprintable() else "_" for each in server).translate(_NO_BRACKETS)
     label = payload.encode(f"[{name}] ")
     if message is None:
@@ -259,7 +260,11 @@ _NO_BRACKETS = str.maketrans("[]", "()")
 
 
 def _require_safe_url(params: Fields) -> None:
-    """Raise if the user would be sent to anything but a web page."""
+    """Check that a URL to open is a safe web address.
+
+    Raises:
+        ValueError: it is not.
+    """
     if not _is_url(params) and "url" not in params:
         return
     url = payload.string(params.get("url"))
@@ -268,14 +273,14 @@ def _require_safe_url(params: Fields) -> None:
 
 
 def without_id(params: Fields) -> Fields:
-    """Write a legacy server's elicitation for a modern client."""
+    """Return a legacy server's elicitation for a modern client."""
     return payload.without(params, names.ELICITATION_ID)
 
 
 def with_id(params: Fields) -> Fields:
-    """Write a modern server's elicitation for a legacy client, which wants an id; nobody will refer to it.
+    """Return a modern server's elicitation for a legacy client, which needs an id; it is used nowhere else.
 
-    One that the server wrote means nothing in its era, and could be another server's.
+    An id from the server has no meaning in its era, and could be the id of another server.
     """
     if not _is_url(params):
         return params
@@ -283,7 +288,7 @@ def with_id(params: Fields) -> Fields:
 
 
 def asked_in_error(error: ErrorObject) -> InputRequired | None:
-    """Write what a legacy server asks for in an error as a modern one asks; `None` if the error does not say."""
+    """Turn a legacy server's error that asks for input into a modern result; `None` if the error has no questions."""
     method = names.ASK_METHOD[Ask.ELICIT]
     asked = _elicitations(error) or ()
     questions = [payload.encode({"method": method, "params": without_id(params)}) for params in asked]
@@ -292,10 +297,10 @@ def asked_in_error(error: ErrorObject) -> InputRequired | None:
 
 
 def require_consent(responses: Raw | None) -> None:
-    """Check that the user agreed to every URL: otherwise the call would only ask again.
+    """Check that the user agreed to every URL; otherwise the server would only ask again.
 
     Raises:
-        ProtocolError: there is one that the user did not agree to.
+        ProtocolError: the user did not agree to all.
     """
     answers = [payload.object_or_empty(each) for each in payload.object_or_empty(responses).values()]
     if not answers or any(payload.string(answer.get("action")) != "accept" for answer in answers):
@@ -303,7 +308,7 @@ def require_consent(responses: Raw | None) -> None:
 
 
 def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
-    """Whether a client is asked to open a URL that did not declare that mode."""
+    """Return whether a result asks for a URL, and the client did not declare that mode."""
     questions = map(payload.object_or_empty, (unfinished.requests or {}).values())
     asked = any(_is_url(payload.object_or_empty(question.get("params"))) for question in questions)
     return asked and "url" not in payload.object_or_empty(capabilities.get(names.ELICITATION))

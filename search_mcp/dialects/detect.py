@@ -1,7 +1,4 @@
-"""Which era a message belongs to, and what a probe's answer proves.
-
-Decides per message and remembers nothing. It must not know how either era is served.
-"""
+"""Detection of the era of a client's request, and of the revisions in a server's answer to a probe. Stateless."""
 
 from search_mcp.dialects import names
 from search_mcp.model.names import Era
@@ -11,7 +8,7 @@ from search_mcp.wire.structs import Fields, Raw, Struct
 
 
 class Envelope(Struct, frozen=True):
-    """What a modern request says of its sender."""
+    """The description of the client in a modern request."""
 
     revision: str
     capabilities: Fields
@@ -20,10 +17,10 @@ class Envelope(Struct, frozen=True):
 
 
 def era_of_request(method: str, meta: Fields, *, opened: bool) -> Era:
-    """Tell the era of one request; `opened` is whether `initialize` came before it.
+    """Return the era of a request; `opened`: `initialize` was received before it.
 
     Raises:
-        ProtocolError: it belongs to neither, and what is missing.
+        ProtocolError: it belongs to neither; the message names what is missing.
     """
     # "An `initialize` request selects legacy semantics"; "A request carrying modern per-request `_meta`
     # is served statelessly according to this revision."
@@ -87,7 +84,7 @@ def _log_level(meta: Fields) -> str | None:
 
 
 def modern_revisions(result: Raw) -> list[str]:
-    """Read the modern revisions both sides speak off a discover result; none means not modern."""
+    """Return the modern revisions of a discover result that are supported here; none if the server is not modern."""
     try:
         supported = payload.value(payload.fields(result).get("supportedVersions", structs.EMPTY))
     except ValueError:

@@ -1,6 +1,5 @@
-"""Every method, key and version of the protocol, once.
+"""The methods, keys, versions and codes of the protocol, and the values of `model` that they stand for.
 
-Decides nothing but spelling: which word of which revision stands for which notion of `model`.
 Source: schema/<revision>/schema.ts of the specification.
 """
 
@@ -14,9 +13,9 @@ LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 MODERN: Final = ("2026-07-28",)
 """Revisions that carry version and capabilities on every request, newest first."""
 FIRST: Final = "2024-10-07"
-"""The revision before the first published one; the official TypeScript SDK still takes it from old servers."""
+"""The revision before the first published one, which the official TypeScript SDK still accepts from servers."""
 NOTES: Final = "1.0.0"
-"""What this product's first design notes called its protocol; served as the newest legacy revision."""
+"""The version in the first design notes of search-mcp; served as the newest legacy revision."""
 
 # Opening and housekeeping
 INITIALIZE: Final = "initialize"
@@ -63,7 +62,7 @@ CAPABILITY: Final = {
     Kind.RESOURCES: "resources",
     Kind.TEMPLATES: "resources",
 }
-"""Templates have no capability and no notification of their own: they go with resources."""
+"""The capability for each kind; templates have no capability and no notification of their own."""
 LIST_CHANGED: Final = {
     "notifications/tools/list_changed": (Kind.TOOLS,),
     "notifications/prompts/list_changed": (Kind.PROMPTS,),
@@ -109,7 +108,7 @@ TARGETED: Final = {
     "tasks/update": (Action.UPDATE_TASK, "taskId"),
     "tasks/cancel": (Action.CANCEL_TASK, "taskId"),
 }
-"""Methods whose target is one parameter; `completion/complete` hides its target in `ref`."""
+"""Methods whose target is one parameter; the target of `completion/complete` is in `ref`."""
 TARGET_KEY: Final = dict(TARGETED.values())
 """The parameter that names the target of an action."""
 REFERENCES: Final = {
@@ -123,7 +122,7 @@ ASKS: Final = {
     "roots/list": Ask.ROOTS,
 }
 ASKS_OF_TASKS: Final = {"tasks/get": Ask.TASK, "tasks/result": Ask.TASK_RESULT, "tasks/cancel": Ask.TASK_CANCEL}
-"""What a server asks of a task that the client made of one of these: the experimental tasks of 2025-11-25."""
+"""Requests of a server about a task that the client made of its question: the experimental tasks of 2025-11-25."""
 ELICITATION: Final = "elicitation"
 ASK_CAPABILITY: Final = {
     Ask.ELICIT: ELICITATION,
@@ -133,7 +132,7 @@ ASK_CAPABILITY: Final = {
 }
 ASK_METHOD: Final = {ask: method for method, ask in (ASKS | ASKS_OF_TASKS).items()}
 
-# Reserved `_meta` keys: each hop strips them on the way in and stamps its own on the way out.
+# Reserved `_meta` keys: each side of a connection sets its own, so they are removed and set again when relayed.
 META: Final = "_meta"
 PROGRESS_TOKEN: Final = "progressToken"
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
@@ -164,4 +163,4 @@ UNSUPPORTED_VERSION: Final = -32022
 URL_ELICITATION_REQUIRED: Final = -32042  # 2025-11-25 only
 
 CLIENT_INFO: Final = {"name": "search-mcp", "version": __version__}
-"""Who we are towards a backend when no client said who it is."""
+"""The client info for backends if the client sent none."""

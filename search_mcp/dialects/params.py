@@ -1,4 +1,4 @@
-"""What all four dialects read and write alike: `params`, the `_meta` in them, cancellations."""
+"""Parts of messages that all dialects share: `params`, `_meta`, progress tokens, cancellations, log levels."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -11,7 +11,7 @@ from search_mcp.wire.structs import Fields, Params, Raw, UnsetType
 
 
 def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
-    """Open a message's `params` and the `_meta` in them.
+    """Decode the `params` of a message by one level, and the `_meta` in them.
 
     Raises:
         ProtocolError: either is not an object.
@@ -30,12 +30,12 @@ def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
 
 
 def extensions(capabilities: Fields) -> Fields:
-    """The extensions that a client declares, with its settings for each."""
+    """Return the extensions that a client declares, with its settings for each."""
     return payload.object_or_empty(capabilities.get("extensions"))
 
 
 def with_meta(body: Fields, meta: Fields) -> Fields:
-    """Put `_meta` where it was, or at the end; an empty one goes."""
+    """Set `_meta`, in its place if there is one; an empty one is removed."""
     if meta:
         return {**body, names.META: payload.encode(meta)}
     return payload.without(body, names.META) if names.META in body else body
@@ -60,7 +60,7 @@ def send_request(
 
 
 def cancellation(message_id: int, reason: Reason) -> Params:
-    """The parameters that cancel a request of ours."""
+    """Write the parameters of the notification that cancels a sent request."""
     params: dict[str, object] = {"requestId": message_id}
     if reason is not None:
         params["reason"] = reason
@@ -68,7 +68,7 @@ def cancellation(message_id: int, reason: Reason) -> Params:
 
 
 def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
-    """Carry out a client's `notifications/cancelled`; "Invalid cancellation notifications SHOULD be ignored"."""
+    """Handle `notifications/cancelled`; "Invalid cancellation notifications SHOULD be ignored"."""
     try:
         cancelled = payload.fields(params)
     except ValueError:
@@ -77,7 +77,7 @@ def on_cancelled(peer: Peer, params: Raw | UnsetType) -> None:
 
 
 def is_wanted(message: Fields, least: str | None) -> bool:
-    """Whether a log message is as severe as somebody wants them who wants none if no level is given."""
+    """Return whether a log message is at least as severe as this level; false without a level."""
     level = payload.string(message.get("level"))
     if least is None or level not in names.LOG_LEVELS:
         return False

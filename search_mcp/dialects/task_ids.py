@@ -1,7 +1,7 @@
-"""Where the ids of tasks stand in messages, of the experimental tasks of 2025-11-25 and of the extension.
+"""Replacement of task ids in messages, for the experimental tasks of 2025-11-25 and for the extension.
 
-Decides how a message is written with other ids. Whose a task is, and what the client calls it, is decided
-elsewhere. Sources: docs/specification/2025-11-25/basic/utilities/tasks.mdx, seps/2663-tasks-extension.md.
+The ids themselves are mapped elsewhere.
+Sources: docs/specification/2025-11-25/basic/utilities/tasks.mdx, seps/2663-tasks-extension.md.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from search_mcp.wire.structs import Fields, Struct, field
 Rename: TypeAlias = Callable[[str], str]
 
 _TASK, _MADE, _RELATED = (), ("task",), (names.META, names.RELATED_TASK)
-"""Where in a message the object is that has the id: a task, an answer that makes one, and anything else.
+"""The path in a message to the object with the id: in a task, in a result that makes one, and in other messages.
 
 "All requests, responses, and notifications associated with a task MUST include the
 `io.modelcontextprotocol/related-task` key in `_meta`".
@@ -24,12 +24,12 @@ _TASK, _MADE, _RELATED = (), ("task",), (names.META, names.RELATED_TASK)
 
 
 def task_made(result: Fields) -> str | None:
-    """The id of the experimental task that a result says was made."""
+    """Return the id of the experimental task that a result describes, if any."""
     return payload.string(payload.object_or_empty(result.get("task")).get("taskId"))
 
 
 def renamed(message: Fields, rename: Rename) -> Fields:
-    """Write a message with other ids; where none is another it is the message itself."""
+    """Replace the task ids in a message; return the message itself if none changes."""
     for place in (_TASK, _MADE, _RELATED):
         message = _renamed_at(place, message, rename)
     return message
@@ -49,7 +49,7 @@ def _renamed_at(place: Sequence[str], fields: Fields, rename: Rename) -> Fields:
 
 
 def translate_question(question: Question, rename: Rename) -> Question:
-    """Have a server's question name its task as the client does, and what comes back as the server does."""
+    """Replace the server's task id in a question by the client's, and the client's in its answer and progress."""
     translation = _Translation(question, rename)
     meta = _renamed_at((names.RELATED_TASK,), question.meta, translation.forth)
     if meta is question.meta:
@@ -59,7 +59,7 @@ def translate_question(question: Question, rename: Rename) -> Question:
 
 
 class _Translation(Struct, eq=False):
-    """One question with the client's ids of tasks, and its answer with the server's."""
+    """One question with task ids of the client, and its answer with those of the server."""
 
     question: Question
     rename: Rename
@@ -67,13 +67,13 @@ class _Translation(Struct, eq=False):
     """The server's ids, by the client's."""
 
     def forth(self, task: str) -> str:
-        """Give the client's id of a task of the server."""
+        """Return the client's id of a task, and remember the server's."""
         known = self.rename(task)
         self.servers[known] = task
         return known
 
     def back(self, task: str) -> str:
-        """Give the server's id of a task that the client knows."""
+        """Return the server's id of a task."""
         return self.servers.get(task, task)
 
     def answer(self, outcome: Result | WireError) -> None:

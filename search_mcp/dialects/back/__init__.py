@@ -1,1 +1,1 @@
-"""MCP towards a server, one adapter an era."""
+"""The back dialects: MCP towards a server, one module for each era."""

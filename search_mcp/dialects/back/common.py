@@ -1,6 +1,6 @@
-"""What both eras' child sides do alike: write a call's parameters, read a list's pages.
+"""Parts of the back dialects that both eras share: parameters of calls, results, notifications, and lists.
 
-Decides what in a backend's list can be used at all; whether a client is shown it is decided elsewhere.
+A definition that cannot be read is left out of a list here; `catalog/` decides what a client is shown.
 """
 
 import logging
@@ -22,17 +22,17 @@ from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, Unse
 log = logging.getLogger(__name__)
 
 MAX_PAGES = 1000
-"""A backend that never stops giving cursors is cut off here."""
+"""Most pages of one list that are read; some servers never stop giving cursors."""
 SLICE_BYTES = 1 << 19
-"""Bytes of definitions that are read before others have their turn: some milliseconds."""
+"""Bytes of definitions that are read in one turn of the event loop: a few milliseconds."""
 ENTRY_COST_BYTES = 1 << 11
-"""What a definition costs besides its bytes, in bytes."""
+"""Fixed cost of one definition, in bytes."""
 LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
-"""Bytes of one page that are looked at: more than are taken of all lists."""
+"""Most bytes of one page that are read; more than the limit for all lists of a server."""
 MOST_IN_PAGE = 100_000
-"""Definitions of one page that are looked at, were they all to be left out."""
-LARGEST_NOTICE = 1 << 16
-"""Bytes of a notification's parameters of which every member is read."""
+"""Most definitions of one page that are read, including those that are left out."""
+LARGEST_NOTIFICATION = 1 << 16
+"""Most bytes of a notification's parameters that are decoded completely."""
 _TASK = (
     *("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "ttlMs", "pollInterval"),
     *("pollIntervalMs", names.INPUT_REQUESTS, "result", "error", names.META),
@@ -42,16 +42,16 @@ _READ_OF_LARGE = {
     names.TASK_STATUS: _TASK,
     names.TASK_CHANGED: _TASK,
 }
-"""Notifications that may honestly be larger, and the members that are read of them."""
+"""Notifications that may be larger for good reasons, and the members that are read of them."""
 LARGEST_CAPABILITIES = 1 << 18
-"""Bytes of the capabilities that a server may declare."""
+"""Most bytes of the capabilities that a server may declare."""
 LONGEST_INSTRUCTIONS = 65_536
 LONGEST_TITLE = 1_000
-"""Characters that are kept of a server's instructions and title; much less of them is shown."""
+"""Most characters that are kept of a server's instructions and title; fewer of them are shown."""
 
 
-def targeted(call: Call, target: str) -> dict[str, object]:
-    """Write a call's parameters with the backend's own name in its place."""
+def params_with_target(call: Call, target: str) -> dict[str, object]:
+    """Return the parameters of a call with the backend's own name for the target."""
     if call.action in names.TARGET_KEY:
         return {**call.params, names.TARGET_KEY[call.action]: target}
     if call.action is Action.LIST_TASKS:
@@ -62,7 +62,7 @@ def targeted(call: Call, target: str) -> dict[str, object]:
 
 
 def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
-    """Read an answer as far as every era reads it alike."""
+    """Read an answer, as far as both eras have the same rules."""
     if isinstance(answer, ErrorObject):
         error = asking.admitted_error(server, answer)
         return PeerError(error) if isinstance(error, ErrorObject) else error
@@ -72,12 +72,14 @@ def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
     return Result(answer)
 
 
-def read_notice(server: str, method: str, params: Raw | UnsetType) -> Fields | None:
-    """Open the parameters of a notification; `None` if they are malformed, or too large for what they say."""
-    if params is not UNSET and len(memoryview(params)) > LARGEST_NOTICE:
+def read_notification(server: str, method: str, params: Raw | UnsetType) -> Fields | None:
+    """Decode the parameters of a notification; `None` if they are malformed or too large for its method."""
+    if params is not UNSET and len(memoryview(params)) > LARGEST_NOTIFICATION:
         if method in _READ_OF_LARGE:
             return payload.members(params, *_READ_OF_LARGE[method]) or None
-        log.warning("! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTICE)
+        log.warning(
+            "! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTIFICATION
+        )
         return None
     try:
         return payload.fields(params)
@@ -86,8 +88,8 @@ def read_notice(server: str, method: str, params: Raw | UnsetType) -> Fields | N
         return None
 
 
-def tell_of_task(server: str, change: Fields, tell: Callable[[News], None]) -> None:
-    """Pass on what a server tells of a task, with its questions as the user may be asked them."""
+def publish_task_change(server: str, change: Fields, tell: Callable[[News], None]) -> None:
+    """Publish a change of a server's task, with its questions as they may be asked."""
     try:
         admitted = asking.admitted_in(server, change)
     except ValueError as exc:
@@ -97,7 +99,7 @@ def tell_of_task(server: str, change: Fields, tell: Callable[[News], None]) -> N
 
 
 def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerCapabilities:
-    """Read what a server says of itself, leniently."""
+    """Read the capabilities in an opening result; malformed members are ignored."""
     declared = result.get("capabilities")
     is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
     if is_too_large:
@@ -111,7 +113,7 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
     return ServerCapabilities(
         revision=revision,
         era=era,
-        # A server that offers nothing at all is asked for its lists all the same: toy servers forget.
+        # A server that declares no lists at all is asked for all of them: simple servers forget to declare.
         kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset(Kind),
         logging="logging" in capabilities,
         completions="completions" in capabilities,
@@ -128,9 +130,9 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
 
 
 async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> ServerList:
-    """Read the pages of one list; what cannot be read is left out, by name, and costs nothing else.
+    """Read all pages of one list; entries that cannot be read are left out, with a remark for each.
 
-    Nothing more is asked for once the list is as long as a server's lists may be.
+    Reading stops when the list reaches the limit for a server's lists.
 
     Raises:
         ValueError: a page is not a list result.
@@ -141,7 +143,7 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
     seen: set[bytes] = set()
     for _ in range(MAX_PAGES):
         answer = await ask(names.LIST_METHOD[kind], {} if cursor is None else {"cursor": cursor})
-        await anyio.lowlevel.checkpoint()  # a large page is read in several steps, between which others have their turn
+        await anyio.lowlevel.checkpoint()  # lets other tasks run between the steps of reading a large page
         if memoryview(answer)[0] != ord("{"):
             raise ValueError("its result is not an object")
         result = payload.members(answer, names.ITEMS_KEY[kind], "nextCursor", names.TTL, names.CACHE_SCOPE)
@@ -163,16 +165,16 @@ async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -
 
 
 class _Reading:
-    """One list of a server while it is read."""
+    """One list of a server while it is being read."""
 
     def __init__(self, kind: Kind) -> None:
         self.entries: dict[str, Entry] = {}
         self.rejected: list[str] = []
         self.is_full = False
-        """Whether there is more than may be taken."""
+        """Whether the list has more entries than are kept."""
         self._kind = kind
         self._size = self._unmentioned = self._left_out = 0
-        self._is_unread = False  # a part of a page was not looked at
+        self._is_unread = False  # whether a part of a page was not read
 
     async def take(self, raw: Raw) -> None:
         """Read the definitions of one page, in slices.
@@ -222,7 +224,7 @@ class _Reading:
         else:
             self._size += size
             self.entries[key] = entry = Entry(key, definition)
-            repaired(self._kind, entry)  # here, where it is done in slices, and not when a client asks for the list
+            repaired(self._kind, entry)  # done here in slices, so that it is not done when a client asks for the list
 
     def _reject(self, remark: str) -> None:
         if len(self.rejected) < list_limits.MOST_REMARKS:
@@ -231,7 +233,7 @@ class _Reading:
             self._unmentioned += 1
 
     def remarks(self, *, has_more: bool) -> tuple[str, ...]:
-        """Say what was left out; `has_more`: there are pages that were not read."""
+        """Return remarks on what was left out; `has_more`: there are pages that were not read."""
         remarks = list(self.rejected)
         if self._unmentioned:
             remarks.append(f"{self._kind.value}: {self._unmentioned:,} more definitions cannot be read")
@@ -250,8 +252,8 @@ def _freshness(result: Fields) -> Freshness:
     return Freshness(max(0, ttl) if isinstance(ttl, int) else 0, public)
 
 
-def talked_to(calls: dict[Call, None], message: Fields) -> Call | None:
-    """The call a log message most likely belongs to: the newest that wants it, else the newest."""
+def likely_call(calls: dict[Call, None], message: Fields) -> Call | None:
+    """Return the call that a log message most likely belongs to: the newest that wants it, else the newest."""
     newest_first = list(reversed(calls.keys()))
     wanting = (call for call in newest_first if is_wanted(message, call.caller.log_level))
     return next(wanting, newest_first[0] if newest_first else None)

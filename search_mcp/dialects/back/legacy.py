@@ -1,7 +1,7 @@
-"""The child side of the revisions opened by `initialize` (2024-11-05 to 2025-11-25).
+"""The back dialect of the legacy revisions (2024-11-05 to 2025-11-25), which start with `initialize`.
 
-Decides what is said to a legacy backend, and which call a backend's own request is put to: it does not
-say. Source: docs/specification/2025-11-25/.
+A request of a legacy backend does not say which call it belongs to; that is guessed here.
+Source: docs/specification/2025-11-25/.
 """
 
 import logging
@@ -11,13 +11,13 @@ from functools import partial
 
 from search_mcp.dialects import asking, names
 from search_mcp.dialects.back.common import (
+    likely_call,
     outcome,
-    read_notice,
+    params_with_target,
+    publish_task_change,
+    read_notification,
     read_pages,
     read_server_capabilities,
-    talked_to,
-    targeted,
-    tell_of_task,
 )
 from search_mcp.dialects.back.forwarding import ForwardedCall
 from search_mcp.dialects.params import on_cancelled, read_params
@@ -42,11 +42,11 @@ from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, 
 log = logging.getLogger(__name__)
 
 REMEMBERED_TASKS = 1000
-"""How many tasks of either side are followed after the calls that made them were answered; the oldest go first."""
+"""Most tasks of either side that are tracked after the calls that made them were answered; the oldest are dropped."""
 
 
 class UnknownRevisionError(ValueError):
-    """A server opens with a revision that is not served here."""
+    """The server answered `initialize` with a revision that is not supported here."""
 
     def __init__(self, revision: str) -> None:
         super().__init__(revision)
@@ -61,16 +61,16 @@ class UnknownRevisionError(ValueError):
 
 
 LONGEST_REVISION = 40
-"""Characters of an unknown revision that an error repeats."""
+"""Most characters of an unknown revision that an error repeats."""
 
 
 async def initialize(peer: Peer, opening: Opening, revision: str) -> ServerCapabilities:
-    """Open a backend as the client would: with its capabilities and, where it said so, its name.
+    """Open a backend with the client's capabilities and, if known, its name.
 
     Raises:
         PeerError: the backend refused.
-        ConnectionEndedError: it went away.
-        UnknownRevisionError: it agreed to no revision that is served here.
+        ConnectionEndedError: the connection ended.
+        UnknownRevisionError: it answered with a revision that is not supported here.
         ValueError: its answer is no `initialize` result.
     """
     params = {
@@ -90,13 +90,13 @@ async def initialize(peer: Peer, opening: Opening, revision: str) -> ServerCapab
 
 
 def _mirrored(opening: Opening) -> Fields:
-    """The client's capabilities as a backend may use them."""
+    """Return the client's capabilities, as far as a legacy backend can use them."""
     tasks = opening.capabilities.get("tasks")
     if tasks is None:
         return opening.capabilities
     if opening.era is Era.MODERN:
-        return payload.without(opening.capabilities, "tasks")  # that era knows no requests to a client
-    # The client's list would show a server the tasks of others.
+        return payload.without(opening.capabilities, "tasks")  # in that era there are no requests to a client
+    # The client's list of tasks would show a server those of other servers.
     own = payload.without(payload.object_or_empty(tasks), "list")
     return {**opening.capabilities, "tasks": payload.encode(own)}
 
@@ -129,21 +129,21 @@ class BackLegacy:
 
     def submit(self, call: Call, target: str) -> Cancel:
         if call.action not in names.METHOD:
-            call.reply(method_not_found(call.action.value))  # the experimental tasks are told of unasked
+            call.reply(method_not_found(call.action.value))  # experimental tasks send their changes without a request
             return cancel_nothing
         if call.inputs is not None and call.inputs.request_state is not None:
-            # Only our own handles mean anything here, and those never get this far.
+            # Only handles of parked calls are valid for a legacy backend, and the front dialect handles those.
             call.reply(invalid_params("Invalid params: requestState is unknown, was used before, or has expired"))
             return cancel_nothing
         self._calls[call] = None
         if self.capabilities.logging:
             self._set_level_for(call.caller.log_level)
         forwarded = ForwardedCall(call, self._peer, self)
-        forwarded.send(targeted(call, target), call.meta)
+        forwarded.send(params_with_target(call, target), call.meta)
         return forwarded.cancel
 
     def read_answer(self, forwarded: ForwardedCall, answer: Answer) -> Outcome:
-        """Read the answer to a call; progress of a task that it made is reported on."""
+        """Read the answer to a call; if it made a task, report progress of the task, too."""
         if answer is None:
             return self._lost()
         call = forwarded.call
@@ -160,13 +160,13 @@ class BackLegacy:
         read = outcome(self._server, answer)
         if action is not Action.GET_TASK or not isinstance(read, Result):
             return read
-        try:  # a task of the extension asks in what is told of it
+        try:  # the state of a task of the extension may contain questions
             return replace(read, body=asking.admitted_in(self._server, read.fields()))
         except ValueError as exc:
             return asking.refused(exc)
 
     def _report_on(self, task: str | None, token: int, report: Callable[[Fields], None]) -> None:
-        """Go on reporting on a call that became a task."""
+        """Continue to report progress on a call that became a task."""
         # "The `progressToken` provided in the initial request remains valid throughout the task lifetime."
         if task is not None:
             self._reported[task] = token, report
@@ -193,10 +193,10 @@ class BackLegacy:
             call.asks(False)
 
     async def read_list(self, kind: Kind) -> None:
-        """Read a list whole and tell of it.
+        """Read a complete list and publish it.
 
         Raises:
-            PeerError, ConnectionEndedError, ValueError: it cannot be had.
+            PeerError, ConnectionEndedError, ValueError: it could not be read.
         """
 
         async def ask(method: str, params: Fields) -> Raw:
@@ -208,7 +208,7 @@ class BackLegacy:
         return not self._calls
 
     def _set_level_for(self, level: str | None) -> None:
-        """Make it talk at least as much as a call wants; a modern client gets no more than it asked for."""
+        """Lower the backend's log level to that of a call; a modern client is sent only what it asked for."""
         if level is None:
             return
         if self._level is None or names.LOG_LEVELS.index(level) < names.LOG_LEVELS.index(self._level):
@@ -251,7 +251,7 @@ class BackLegacy:
         request.cancel = partial(relayed.cancel, withdraw)
 
     def _admitted(self, ask: Ask, params: Fields) -> Fields:
-        """Write a question as the client may be asked it.
+        """Return a question as it may be asked.
 
         Raises:
             ProtocolError: it may not be asked.
@@ -269,9 +269,9 @@ class BackLegacy:
             self._tasks[task] = None
 
     def _likely_call(self) -> Call | None:
-        """The call a question of this backend most likely belongs to: it does not say.
+        """Return the call that a question of this backend most likely belongs to.
 
-        The only one in flight; else the newest no question is open in; else the newest.
+        This is the only one in flight, else the newest without an open question, else the newest.
         """
         if not self._calls:
             return None
@@ -282,7 +282,7 @@ class BackLegacy:
             for kind in names.LIST_CHANGED[method]:
                 self._stale(kind)
             return
-        fields = read_notice(self._server, method, params)
+        fields = read_notification(self._server, method, params)
         if fields is None:
             return
         match method:
@@ -291,13 +291,13 @@ class BackLegacy:
             case names.PROGRESS:
                 self._report(fields)
             case names.MESSAGE:
-                self._tell(LogMessage(self._server, fields, talked_to(self._calls, fields)))
+                self._tell(LogMessage(self._server, fields, likely_call(self._calls, fields)))
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case names.TASK_STATUS:
                 if payload.string(fields.get("status")) in names.ENDED_TASKS:
                     self._reported.pop(payload.string(fields.get("taskId")) or "", None)
-                tell_of_task(self._server, fields, self._tell)
+                publish_task_change(self._server, fields, self._tell)
             case names.ELICITATION_COMPLETE:
                 self._tell(ElicitationComplete(self._server, fields))
             case _:

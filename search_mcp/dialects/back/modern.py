@@ -1,6 +1,6 @@
-"""The child side of revision 2026-07-28: version and capabilities on every request, no questions back.
+"""The back dialect of revision 2026-07-28: version and capabilities on every request, no requests of the backend.
 
-Decides what is said to a modern backend. Source: docs/specification/2026-07-28/.
+Source: docs/specification/2026-07-28/.
 """
 
 import logging
@@ -11,13 +11,13 @@ import anyio
 
 from search_mcp.dialects import asking, detect, names
 from search_mcp.dialects.back.common import (
+    likely_call,
     outcome,
-    read_notice,
+    params_with_target,
+    publish_task_change,
+    read_notification,
     read_pages,
     read_server_capabilities,
-    talked_to,
-    targeted,
-    tell_of_task,
 )
 from search_mcp.dialects.back.forwarding import ForwardedCall
 from search_mcp.dialects.params import cancellation, with_meta
@@ -33,18 +33,18 @@ from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 log = logging.getLogger(__name__)
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-"""How many seconds after a backend ended our subscription it is opened again; less than a list may take to be read."""
+"""Bounds of the delay before an ended subscription is opened again, in seconds; less than reading a list may take."""
 
 _LISTENING = {Action.SUBSCRIBE: 1, Action.UNSUBSCRIBE: -1, Action.FOLLOW_TASK: 1, Action.UNFOLLOW_TASK: -1}
-"""What is no request here but changes what we listen to, and by how much."""
+"""Actions that change the subscription instead of being sent, with the change in the number of listeners."""
 
 
 async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
-    """Probe a backend; `None` if its answer is no modern server's.
+    """Probe a backend with `server/discover`; `None` if the answer is not that of a modern server.
 
     Raises:
-        ConnectionEndedError: it went away.
-        ValueError: it is modern, and speaks none of our revisions.
+        ConnectionEndedError: the connection ended.
+        ValueError: it is a modern server with unknown revisions only.
     """
     params = {names.META: _meta(names.MODERN[0], opening.capabilities, opening.info)}
     try:
@@ -60,7 +60,7 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
 
 
 def _refuse_foreign_revisions(refused: PeerError) -> None:
-    """Raise if a modern server names its revisions, and none of them is one of ours.
+    """Check that a modern server that refused the probe supports a known revision.
 
     "the server is modern but does not support the requested version. Use one of the versions in its
     advertised `supported` list. Do not fall back to `initialize`."
@@ -90,9 +90,9 @@ class BackModern:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._opening = opening
         self._calls: dict[Call, None] = {}  # in flight, oldest first
-        self._listening: int | None = None  # the id of our subscriptions/listen
-        self._acknowledged = False  # that stream
-        self._ended = False  # by the backend, which still runs
+        self._listening: int | None = None  # the id of the open subscriptions/listen request
+        self._acknowledged = False  # whether that stream was acknowledged
+        self._ended = False  # whether the backend ended the stream and still runs
         self._pause = SHORTEST_PAUSE
         self._uris: Counter[str] = Counter()
         self._tasks: Counter[str] = Counter()
@@ -107,7 +107,7 @@ class BackModern:
             call.reply(Result({}))
             return cancel_nothing
         self._calls[call] = None
-        params = targeted(call, target)
+        params = params_with_target(call, target)
         if call.inputs is not None:
             if call.inputs.responses is not None:
                 params[names.INPUT_RESPONSES] = call.inputs.responses
@@ -149,7 +149,7 @@ class BackModern:
         """Read a result of this era.
 
         Raises:
-            ValueError: it asks the user what may not be asked.
+            ValueError: it contains a question that may not be asked.
         """
         body = payload.object_or_empty(answer) if isinstance(answer, Raw) else {}
         # "clients MUST treat an absent `resultType` as `"complete"`"
@@ -165,10 +165,10 @@ class BackModern:
         return InputRequired(requests, state, body, self._server)
 
     async def read_list(self, kind: Kind) -> None:
-        """Read a list whole and tell of it.
+        """Read a complete list and publish it.
 
         Raises:
-            PeerError, ConnectionEndedError, ValueError: it cannot be had.
+            PeerError, ConnectionEndedError, ValueError: it could not be read.
         """
         await self._hear_again()
         meta = _meta(self.capabilities.revision, self._opening.capabilities, self._opening.info)
@@ -182,10 +182,10 @@ class BackModern:
         return not self._calls and not +self._uris and not +self._tasks
 
     def set_log_level(self, level: str) -> None:
-        """Every request carries its own level in this era."""
+        """Do nothing: in this era, every request has its own level."""
 
     def roots_changed(self) -> None:
-        """This era has no such notification; a server asks for the roots when it needs them."""
+        """Do nothing: in this era, a server asks for the roots when it needs them."""
 
     # Subscriptions
 
@@ -197,7 +197,7 @@ class BackModern:
             self._listen()
 
     def _listen(self) -> None:
-        """Open one stream for all we want to hear; a new one replaces it before it is closed."""
+        """Open one stream for all subscriptions; the previous stream is cancelled after that."""
         wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.capabilities.notifies}
         if uris := sorted(+self._uris):
             wanted[names.LISTEN_URIS] = uris
@@ -212,10 +212,10 @@ class BackModern:
             self._peer.abandon(previous, names.CANCELLED, cancellation(previous, None))
 
     def _on_end(self, answer: Answer) -> None:
-        """Take note that the backend ended the stream. It runs on, so what it says from now on is missed."""
+        """Handle the end of the stream; notifications are lost until it is opened again."""
         self._listening = None
         if answer is None:
-            return  # it ended as a whole
+            return  # the connection ended
         if not self._acknowledged:
             why = answer.message if isinstance(answer, ErrorObject) else "it was answered at once"
             log.warning("! %s: subscriptions/listen refused: %s", self._server, why)
@@ -223,14 +223,14 @@ class BackModern:
         log.info("= %s: it ended our subscription; opened again in %g s", self._server, self._pause)
         self._ended = True
         for kind in self.capabilities.notifies or self.capabilities.kinds:
-            self._stale(kind)  # whoever reads a list again has the stream opened before
+            self._stale(kind)  # reading a list opens the stream again first
 
     async def _hear_again(self) -> None:
-        """Open the stream again that the backend ended, after a pause that grows from time to time."""
+        """Open the stream again if the backend ended it, after a delay that doubles each time."""
         if not self._ended:
             return
         await anyio.sleep(self._pause)
-        if self._ended:  # several lists wait here
+        if self._ended:  # another list may have opened it meanwhile
             self._pause = min(2 * self._pause, LONGEST_PAUSE)
             self._listen()
 
@@ -238,12 +238,12 @@ class BackModern:
 
     def on_request(self, request: Request) -> None:
         # "The server MUST NOT write JSON-RPC requests to stdout", and "the client MUST NOT write JSON-RPC
-        # responses": there is nothing to be said to it.
+        # responses": nothing may be sent in return.
         log.warning("! %s sent the request %s, which its revision does not allow", self._server, request.method)
         self._peer.drop(request)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        fields = read_notice(self._server, method, params)
+        fields = read_notification(self._server, method, params)
         if fields is None:
             return
         meta = payload.object_or_empty(fields.get(names.META))
@@ -253,11 +253,11 @@ class BackModern:
             case names.PROGRESS:
                 self._peer.report(payload.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
             case names.MESSAGE:
-                self._tell(LogMessage(self._server, fields, talked_to(self._calls, fields)))
+                self._tell(LogMessage(self._server, fields, likely_call(self._calls, fields)))
             case names.ACKNOWLEDGED:
                 self._acknowledged = True
             case names.TASK_CHANGED:
-                tell_of_task(self._server, fields, self._tell)
+                publish_task_change(self._server, fields, self._tell)
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:

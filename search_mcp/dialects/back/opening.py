@@ -1,7 +1,6 @@
-"""How a backend is opened: in the client's era where it can be, in the other where it must.
+"""Opening of a backend, in the client's era if possible, else in the other era.
 
-Decides from what the backend answers, not from what it is called. What it is opened as is remembered
-by whoever calls this.
+The answers of the backend decide. The caller remembers the result.
 """
 
 from collections.abc import Callable
@@ -18,22 +17,22 @@ from search_mcp.wire.peer import Peer
 
 
 class CannotOpenError(Exception):
-    """The backend answers, but not so that it could be used; the text says how."""
+    """The backend answers, but cannot be used; the message says why."""
 
 
 class CannotSpeakError(CannotOpenError):
-    """It speaks no revision that is served here: to start it again would change nothing."""
+    """The backend supports no known revision, so that starting it again is useless."""
 
 
 async def negotiate(
     peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float
 ) -> ServerCapabilities:
-    """Open a backend; `pinned` is a revision, or anything else for whatever it speaks, tried in the era `first`.
+    """Open a backend with the revision `pinned`; with any other value, negotiate it, starting with the era `first`.
 
     Raises:
-        CannotSpeakError: it speaks no revision that is served here.
-        CannotOpenError: it refused, or its answer makes no sense.
-        ConnectionEndedError: it went away.
+        CannotSpeakError: it supports no known revision.
+        CannotOpenError: it refused, or its answer is malformed.
+        ConnectionEndedError: the connection ended.
     """
     try:
         if pinned in names.MODERN:
@@ -62,7 +61,7 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
             raise
         return await _discover(peer, opening, str(exc))  # that era has no `initialize`
     except PeerError as refused:
-        # A modern-only server, or one that saw a slow probe and chose its era by it.
+        # A modern server without `initialize`, or one that fixed its era when it read the late probe.
         return await _discover(peer, opening, f"it refused initialize: {refused}")
 
 
@@ -82,6 +81,6 @@ def back_dialect(
     stale: Callable[[Kind], None],
     lost: Callable[[], WireError],
 ) -> BackDialect:
-    """Make the dialect for what was negotiated."""
+    """Make the dialect of the negotiated era."""
     dialect = BackModern if server_capabilities.era is Era.MODERN else BackLegacy
     return dialect(server, peer, server_capabilities, opening, tell, stale, lost)

@@ -1,1 +1,1 @@
-"""MCP towards the client, one adapter an era."""
+"""The front dialects: MCP towards the client, one module for each era."""

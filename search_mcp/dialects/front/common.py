@@ -1,7 +1,4 @@
-"""What both eras' client sides read alike: targets, `_meta`, progress tokens, cursors.
-
-Decides what a well-formed request is; each era's dialect decides what to answer.
-"""
+"""Parts of the front dialects that both eras share: capabilities, targets, progress tokens, cursors."""
 
 from search_mcp import __version__
 from search_mcp.dialects import MergedCapabilities, names
@@ -13,12 +10,12 @@ from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import Fields, Raw, RequestId
 
 DEEPEST_CAPABILITY = 4
-"""How deep a capability is looked into: `tasks.requests.tools.call`."""
+"""Levels of nesting that are read of a capability, as in `tasks.requests.tools.call`."""
 SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
 
 
 def capabilities(offered: MergedCapabilities) -> dict[str, object]:
-    """Write what all backends together can do as one server's capabilities."""
+    """Write the capabilities of all backends together as those of one server."""
     body: dict[str, object] = {"tools": {"listChanged": True}}
     if Kind.PROMPTS in offered.kinds:
         body["prompts"] = {"listChanged": True}
@@ -36,16 +33,16 @@ def capabilities(offered: MergedCapabilities) -> dict[str, object]:
 
 
 def _united(capabilities: list[object], depth: int = DEEPEST_CAPABILITY) -> dict[str, object]:
-    """Write as one object what any of several offers."""
+    """Merge nested objects: the result has every key of any of them."""
     objects = [each for each in capabilities if isinstance(each, dict)] if depth else []
     return {key: _united([each[key] for each in objects if key in each], depth - 1) for each in objects for key in each}
 
 
 def read_target(method: str, params: Fields) -> tuple[Action, str]:
-    """Find out what a request is about.
+    """Return the action and the target of a request.
 
     Raises:
-        ProtocolError: the method is not one of these, or the parameter that names the target is wrong.
+        ProtocolError: the method is unknown, or the parameter that names the target is wrong.
     """
     if method in names.TARGETED:
         action, key = names.TARGETED[method]
@@ -87,7 +84,7 @@ def progress_token(meta: Fields) -> RequestId | None:
 
 
 def refuse_cursor(params: Fields) -> None:
-    """We give one page and no cursor, so whatever cursor comes was never ours.
+    """Check that a request has no cursor: lists have one page, so no cursor was ever given out.
 
     Raises:
         ProtocolError: there is one. "Invalid cursors SHOULD result in an error with code -32602"
@@ -97,7 +94,7 @@ def refuse_cursor(params: Fields) -> None:
 
 
 def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:
-    """The error for a server that asks what this client did not declare it can answer."""
+    """Return the error for a question that needs a capability which the client did not declare; `None` if it did."""
     capability = names.ASK_CAPABILITY[ask]
     if capability in caller_capabilities:
         return None
@@ -105,7 +102,7 @@ def refuse_question(caller_capabilities: Fields, ask: Ask) -> WireError | None:
 
 
 class ProgressReport:
-    """Pass progress on to one request of the client, under its own token, while it is open."""
+    """Reports progress to one request of the client, under its own token, while it is open."""
 
     def __init__(self, peer: Peer, request: Request, token: RequestId) -> None:
         self._peer, self._request, self._token = peer, request, token
@@ -119,7 +116,7 @@ class ProgressReport:
 
 
 class TaskProgressReport(ProgressReport):
-    """The same for a request that may become a task: its progress goes on after the answer."""
+    """Reports progress to a request that may become a task, also after its response."""
 
     def __call__(self, params: Fields) -> None:
         self._pass_on(params)

@@ -1,8 +1,7 @@
-"""The client side of the revisions opened by `initialize` (2024-11-05 to 2025-11-25).
+"""The front dialect of the legacy revisions (2024-11-05 to 2025-11-25), which start with `initialize`.
 
-Decides what a legacy client is answered. Requests go both ways here: a backend's question is sent on
-with an id of our own, and a modern backend's `input_required` is resolved by asking the client and
-making the call again. Source: docs/specification/2025-11-25/.
+Both sides send requests: a backend's question is sent to the client with a new id. For an `input_required` of a modern
+backend, the client is asked and the call is made again. Source: docs/specification/2025-11-25/.
 """
 
 import logging
@@ -36,15 +35,15 @@ from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, Uns
 log = logging.getLogger(__name__)
 
 MAX_ROUNDS = 16
-"""How often one call may come back for more input before it is given up; a person answers a few."""
+"""Most times that one call may ask for input; a person answers a few."""
 REMEMBERED_TASKS = 1000
-"""How many of the client's own tasks are remembered with the servers that asked for them; the oldest go first."""
+"""Most tasks of the client that are tracked for the servers that asked for them; the oldest are dropped."""
 
 _MODERN_KEYS = (names.RESULT_TYPE, names.TTL, names.CACHE_SCOPE)
 
 
 class FrontLegacy:
-    """One client's legacy session. It is also the `Caller` of all its calls."""
+    """The legacy session of a client, which is also the `Caller` of its calls."""
 
     def __init__(self, peer: Peer, gateway: Gateway) -> None:
         self._peer = peer
@@ -52,7 +51,7 @@ class FrontLegacy:
         self.session: object = gateway
         self.viewer = Viewer(None, object_output_only=True)
         self.opened = False  # `initialize` was answered
-        self.log_level: str | None = None  # legacy clients set one for all, if they set one
+        self.log_level: str | None = None  # for all calls; `None` until the client sets one
         # By task of the client: the function that tells the server of a change.
         self._tasks: BoundedDict[str, Callable[[Fields], None]] = BoundedDict(REMEMBERED_TASKS)
         self._open_questions = OpenQuestions()
@@ -90,7 +89,7 @@ class FrontLegacy:
             follow = self._tasks.get(payload.string(change.get("taskId")) or "")
             if follow is not None:
                 follow(change)
-        # `notifications/initialized` opens nothing here: requests are served as soon as we answered.
+        # `notifications/initialized` needs no handling: requests are served once `initialize` is answered.
 
     def _initialize(self, request: Request, params: Fields) -> None:
         requested = payload.string(params.get("protocolVersion"))
@@ -181,7 +180,7 @@ class FrontLegacy:
     # To the client
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
-        """Put a server's question to the client, if it can be asked at all."""
+        """Put a server's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is not None:
             question.answer(refusal)
@@ -193,7 +192,7 @@ class FrontLegacy:
         )
 
     def put_counted(self, question: Question) -> Cancel:
-        """Send a question to the client, unless too many of its server wait for the user already."""
+        """Send a question to the client, unless too many of its server wait for the user."""
         return self._open_questions.put(question, self.put)
 
     def put(self, question: Question) -> Cancel:
@@ -203,13 +202,13 @@ class FrontLegacy:
         return sent.cancel
 
     def note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
-        """Remember which server hears of the task that the client made of its question, if it made one."""
+        """Remember who follows the task that the client made of a question, if it made one."""
         task = task_made(payload.object_or_empty(answer))
         if task is not None:
             self._tasks[task] = follow
 
     def tell(self, news: News | CatalogChanged) -> None:
-        """Pass on what a backend says unasked."""
+        """Send a notification of a backend, or a change of the lists, to the client."""
         if not self.opened:
             return
         match news:
@@ -225,7 +224,7 @@ class FrontLegacy:
             case TaskChanged(params=params):
                 self._peer.notify(names.TASK_STATUS, params)
             case _:
-                pass  # a backend's state is no client's business; its lists are
+                pass  # clients see the lists of a backend, not its state
 
 
 class _SentQuestion(Struct, eq=False):

@@ -1,8 +1,7 @@
-"""The client side of revision 2026-07-28: every request stands alone.
+"""The front dialect of revision 2026-07-28, in which every request is self-contained.
 
-Decides what a modern client is answered. Nothing is asked of it but through `input_required`: a modern
-backend's passes through, and a legacy backend's question parks the call until the client's retry
-brings the answer. Source: docs/specification/2026-07-28/.
+The client is asked through `input_required` results only: those of a modern backend pass through, and a question of a
+legacy backend parks the call until the client's retry contains the answer. Source: docs/specification/2026-07-28/.
 """
 
 from collections import Counter
@@ -34,10 +33,10 @@ from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, Struct
 
 DISCOVER_TTL_MS = 0
-"""What we offer depends on backends that may come and go, so nobody should keep it."""
+"""Capabilities depend on backends that may start and stop, so clients should not cache them."""
 
 LEAST_PAUSE_SECONDS = 1.0
-"""How long a server that does not run is left alone before a subscription is tried there again."""
+"""Shortest delay before a subscription is tried again at a server that does not run, in seconds."""
 _END = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
 _REPLACED = {
     names.RESOURCE_NOT_FOUND: messages.INVALID_PARAMS,
@@ -50,7 +49,7 @@ _SERVER_INFO = payload.encode(SERVER_INFO)
 
 
 class Sender(Struct, eq=False):
-    """Who sent one modern request: the `Caller` of its call."""
+    """The client of one modern request, as the `Caller` of its call."""
 
     capabilities: Fields
     info: Raw | None
@@ -59,10 +58,10 @@ class Sender(Struct, eq=False):
     session: object
     open_questions: OpenQuestions
     park: Callable[[Question], Cancel] | None = None
-    """`None` for a subscription, whose answer nobody waits for: no question can be put in it."""
+    """Parks the call; `None` for a subscription, in which no question can be asked."""
 
     def ask(self, question: Question, call: Call | None) -> Cancel:
-        """Put a legacy backend's question to this client, if it can be asked at all."""
+        """Put a legacy backend's question to the client, or refuse it if the client cannot answer."""
         refusal = refuse_question(self.capabilities, question.ask)
         if refusal is None and call is not None and self.park is not None:
             return self.open_questions.put(question, self.park)
@@ -71,7 +70,7 @@ class Sender(Struct, eq=False):
 
 
 class FrontModern:
-    """All modern requests of one connection; between them it remembers parked calls and subscriptions."""
+    """The modern requests of one connection, with its parked calls and subscriptions."""
 
     def __init__(self, peer: Peer, gateway: Gateway) -> None:
         self._peer = peer
@@ -79,7 +78,7 @@ class FrontModern:
         self._parked = ParkedCalls(gateway.later)
         self._open_questions = OpenQuestions(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
-        self._followed: Counter[tuple[Action, str]] = Counter()  # by how many subscriptions
+        self._followed: Counter[tuple[Action, str]] = Counter()  # number of subscriptions for each
 
     # From the client
 
@@ -87,7 +86,7 @@ class FrontModern:
         envelope = detect.read_envelope(meta)
         opening = Opening(Era.MODERN, envelope.revision, envelope.capabilities, envelope.info)
         if request.method == names.DISCOVER:
-            # Some clients start a throw-away copy of us only to ask this: nothing is started for it.
+            # Some clients start a second process for this request only, so no backend is started for it.
             self._gateway.recall(opening)
             self._discover(request, _viewer(envelope))
             return
@@ -128,7 +127,7 @@ class FrontModern:
         responses = params.pop(names.INPUT_RESPONSES, None)
         if payload.string(state) == asking.CONSENT:
             asking.require_consent(responses)
-            state = responses = None  # the server asked in an error, and hears of the answer by being called again
+            state = responses = None  # the server asked in an error, and needs no answer but the repeated call
         token = progress_token(meta)
         parked = self._parked.take(payload.string(state))
         exchange = parked or Exchange(self, self._parked, request, token, action, target, params)
@@ -154,7 +153,7 @@ class FrontModern:
     # To the client
 
     def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None:
-        """Write a call's outcome as a modern response."""
+        """Answer a call with its outcome, as a modern response."""
         if isinstance(outcome, WireError):
             self._peer.refuse(request, _modern_error(outcome))
         elif isinstance(outcome, InputRequired):
@@ -175,7 +174,7 @@ class FrontModern:
         freshness: Freshness | None,
         result_type: str = names.COMPLETE_TYPE,
     ) -> None:
-        """Stamp what every modern result carries, and what a cacheable one must, on a result."""
+        """Answer a request with a result, adding the fields that modern, and cacheable, results must have."""
         stamped: Fields = {
             names.RESULT_TYPE: payload.encode(result_type),
             **payload.without(body, names.RESULT_TYPE),
@@ -188,7 +187,7 @@ class FrontModern:
         self._peer.answer(request, payload.encode(with_meta(stamped, {**meta, names.SERVER_INFO_KEY: _SERVER_INFO})))
 
     def tell(self, news: News | CatalogChanged) -> None:
-        """Pass on what a backend says unasked, to the subscriptions and calls that asked for it."""
+        """Send a notification, or a change of the lists, to the subscriptions and calls that asked for it."""
         match news:
             case CatalogChanged(kinds):
                 for subscription in self._subscriptions.values():
@@ -203,18 +202,18 @@ class FrontModern:
                 if call is not None and isinstance(call.caller, Sender) and is_wanted(params, call.caller.log_level):
                     self._peer.notify(names.MESSAGE, params)
             case _:
-                pass  # a modern client learns the rest by asking again
+                pass  # the revision has no notification for the rest
 
     def refuse(self, request: Request, error: WireError) -> None:
         """Answer a request with an error."""
         self._peer.refuse(request, error)
 
     def report(self, request: Request, token: structs.RequestId, progress: Fields) -> None:
-        """Pass progress on to one request of the client, under its own token."""
+        """Report progress to one request of the client, under its own token."""
         ProgressReport(self._peer, request, token)(progress)
 
     def close(self) -> None:
-        """End every subscription gracefully and give up every parked call."""
+        """End all subscriptions gracefully and cancel all parked calls."""
         self.end_subscriptions()
         self._parked.close()
 
@@ -228,7 +227,7 @@ class FrontModern:
         request.cancel = lambda _reason: self._unlisten(request)
         subscription.acknowledge()
         for kind in wanted.kinds:
-            # What it would be shown now is what a change is measured by: it may have its list from elsewhere.
+            # Changes are compared with the list as it is now: the client may have its list from another process.
             self._gateway.merged_list(kind, sender.viewer, lambda _listing: None)
         for action, target in wanted.targets():
             self._followed[action, target] += 1
@@ -246,12 +245,12 @@ class FrontModern:
                 )
 
     def _follow(self, action: Action, target: str, caller: Caller) -> None:
-        """Subscribe at the server. The client waits for no answer: it was told that it will hear of updates."""
+        """Subscribe at the server; the client has its acknowledgement already."""
         reply = partial(self._follow_later, action, target, caller)
         self._gateway.submit(Call(action, target, {}, {}, caller, reply=reply))
 
     def _follow_later(self, action: Action, target: str, caller: Caller, outcome: Outcome) -> None:
-        """Subscribe again once the server runs, if it does not."""
+        """Subscribe again later if the server does not run."""
         if isinstance(outcome, NotRunning) and outcome.retry_after_seconds is not None:
             pause = max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS)
             self._gateway.later(pause, partial(self._follow_if_wanted, action, target, caller))
@@ -261,7 +260,7 @@ class FrontModern:
             self._follow(action, target, caller)
 
     def end_subscriptions(self) -> None:
-        """End every subscription gracefully."""
+        """End all subscriptions gracefully."""
         for request, subscription in list(self._subscriptions.items()):
             # "the server SHOULD send a successful subscriptions/listen response to signal a graceful end"
             self._unlisten(request)
@@ -287,7 +286,7 @@ def _modern_error(error: WireError) -> WireError:
 
 
 def _undeclared(unfinished: InputRequired, capabilities: Fields) -> WireError | None:
-    """The error for a server that asks what the client did not say it can answer.
+    """Return the error for questions that need undeclared capabilities; `None` if there are none.
 
     "Servers MUST NOT send an `inputRequests` that the client has not declared support for"; it "MUST return
     a MissingRequiredClientCapabilityError (-32021) whose `data.requiredCapabilities` lists the missing".

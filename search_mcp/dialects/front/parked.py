@@ -1,7 +1,6 @@
-"""Modern calls of legacy backends that ask something: parked until the client's retry brings the answer.
+"""Modern calls that wait for an answer to a legacy backend's question: parked until the client's retry.
 
-Decides how long a call may be parked, how many may be, and which retry goes on with which call. How an
-outcome is written is the front dialect's business. A handle cannot be guessed, works once, and expires.
+A parked call has a handle, which is unguessable, valid once, and expires. The front dialect writes the responses.
 """
 
 import secrets
@@ -18,13 +17,13 @@ from search_mcp.wire.inflight import Cancel, Reason, Request
 from search_mcp.wire.structs import Fields, Raw, RequestId, Struct, field
 
 PARKED_SECONDS = 600.0
-"""How long a parked call waits for the client's retry: a person is being asked something meanwhile."""
+"""Seconds that a parked call waits for the client's retry, while a person is being asked."""
 PARKED_CALLS = 256
-"""How many calls may be parked at once; the oldest goes first."""
+"""Most calls that may be parked at once; the oldest is cancelled for a new one."""
 
 
 class Desk(Protocol):
-    """Where the answers to a call's requests are written."""
+    """Answers the requests of a call."""
 
     def answer_call(self, request: Request, action: Action, outcome: Outcome) -> None: ...
     def refuse(self, request: Request, error: WireError) -> None: ...
@@ -36,10 +35,10 @@ class ParkedCalls:
 
     def __init__(self, later: CallLater) -> None:
         self._later = later
-        self._exchanges: dict[str, tuple[Exchange, Callable[[], None]]] = {}  # each with what stops its expiry
+        self._exchanges: dict[str, tuple[Exchange, Callable[[], None]]] = {}  # with a function that cancels expiry
 
     def put(self, exchange: "Exchange") -> str:
-        """Keep a call until its retry; return the handle."""
+        """Park a call; return its handle."""
         if len(self._exchanges) >= PARKED_CALLS:
             oldest, _ = next(iter(self._exchanges.values()))
             oldest.cancel(None)
@@ -48,7 +47,7 @@ class ParkedCalls:
         return handle
 
     def take(self, handle: str | None) -> "Exchange | None":
-        """Give the call that goes with a handle, once."""
+        """Remove and return the call with this handle."""
         if handle is None or handle not in self._exchanges:
             return None
         exchange, stop_expiry = self._exchanges.pop(handle)
@@ -56,52 +55,52 @@ class ParkedCalls:
         return exchange
 
     def close(self) -> None:
-        """Give up every one of them."""
+        """Cancel all parked calls."""
         for exchange, _ in list(self._exchanges.values()):
             exchange.cancel(None)
 
 
 class Exchange(Struct, eq=False):
-    """One call and the requests it is spread over: the first, and a retry for every time it was parked."""
+    """One call and its requests: the first, and a retry for each time that it was parked."""
 
     desk: Desk
     parked: ParkedCalls
     request: Request | None
-    """The request that waits for an answer now; `None` while the call is parked."""
+    """The request that is answered next; `None` while the call is parked."""
     token: RequestId | None
     """The progress token of that request."""
     action: Action
     target: str
     params: Fields
-    """What is called, as the first request had it. Not the `Call`: that leads back here."""
+    """The parameters of the first request. (A reference to the `Call` would be a cycle.)"""
     _cancel_call: Cancel | None = None
     _questions: dict[str, Question] = field(default_factory=dict)
     _asked: frozenset[str] = frozenset()
-    """Which of the questions the client was shown."""
+    """The questions that the client was shown."""
     _count: int = 0
     _outcome: Outcome | None = None
     _handle: str | None = None
 
     def start(self, call: Call, gateway: Gateway) -> None:
-        """Have the call carried out for its first request."""
+        """Submit the call for its first request."""
         if self.request is not None:
             self.request.cancel = self.cancel
         cancel_call = gateway.submit(call)
         self._cancel_call = cancel_call if self._outcome is None else None
 
     def report(self, progress: Fields) -> None:
-        """Pass progress on to the request that waits."""
+        """Report progress to the current request."""
         if self.request is not None and self.token is not None:
             self.desk.report(self.request, self.token, progress)
 
     def settle(self, outcome: Outcome) -> None:
-        """Take the call's own outcome; while parked it waits for the retry."""
+        """Answer with the outcome of the call, now or, if it is parked, with the retry."""
         self._outcome = outcome
         self._cancel_call = None
         self._answer(outcome)
 
     def cancel(self, reason: Reason) -> None:
-        """Give up: the client cancelled, or never came back."""
+        """Cancel the call: the client cancelled it, or sent no retry in time."""
         self.parked.take(self._handle)
         self.request = None
         cancel_call, self._cancel_call = self._cancel_call, None
@@ -112,7 +111,7 @@ class Exchange(Struct, eq=False):
             question.answer(invalid_request("Invalid Request: the call this question belongs to is over"))
 
     def park(self, question: Question) -> Cancel:
-        """Show a legacy backend's question to the client."""
+        """Answer the current request with a legacy backend's question, and park the call."""
         self._count += 1
         key = f"{question.ask.value}-{self._count}"
         self._questions[key] = question
@@ -124,7 +123,7 @@ class Exchange(Struct, eq=False):
         return withdraw
 
     def resume(self, request: Request, call: Call, token: RequestId | None, responses: Raw | None) -> None:
-        """Go on with the parked call: its retry is here. Answers not given are asked for again."""
+        """Continue the parked call with its retry; unanswered questions are asked again."""
         if not self._is_same(call):
             # "rejecting state presented on a request that does not match"
             self.cancel(None)
@@ -147,7 +146,7 @@ class Exchange(Struct, eq=False):
 
     def _ask(self) -> None:
         if self.request is None:
-            return  # parked already; asked for with the retry
+            return  # already parked; the retry is answered with this question
         self._asked = frozenset(self._questions)
         requests: Fields = {}
         for key, question in self._questions.items():

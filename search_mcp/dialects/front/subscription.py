@@ -1,4 +1,4 @@
-"""One `subscriptions/listen` of a modern client: what it asked for, and under whose id it is told."""
+"""A `subscriptions/listen` request of a modern client: its filter, and the notifications under its id."""
 
 from collections.abc import Callable
 
@@ -14,19 +14,19 @@ from search_mcp.wire.structs import Fields, Raw, Struct
 
 
 class Filter(Struct, frozen=True):
-    """What a client wants to hear of, as far as there is anybody to hear it from.
+    """The notifications that a client asked for and that a backend can send.
 
-    A list is `None` if the client did not ask for any of the sort, or nobody has them.
+    A list is `None` if the client did not ask for this sort, or no backend has it.
     """
 
     kinds: frozenset[Kind]
     uris: list[str] | None
-    """The resources whose updates it wants."""
+    """The resources whose updates are sent."""
     tasks: list[str] | None
-    """The tasks whose changes it wants."""
+    """The tasks whose changes are sent."""
 
     def targets(self) -> list[tuple[Action, str]]:
-        """What has to be asked of one server each."""
+        """Return the subscriptions to make at servers."""
         uris = [(Action.SUBSCRIBE, uri) for uri in self.uris or ()]
         return [*uris, *((Action.FOLLOW_TASK, task) for task in self.tasks or ())]
 
@@ -40,7 +40,7 @@ class Subscription(Struct, eq=False):
     filter: Filter
 
     def acknowledge(self) -> None:
-        """Say what is honoured; MUST be the first message of the subscription."""
+        """Send the accepted filter; MUST be the first message of the subscription."""
         honoured: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in Kind if kind in self.filter.kinds}
         if self.filter.uris is not None:
             honoured[names.LISTEN_URIS] = self.filter.uris
@@ -62,7 +62,7 @@ class Subscription(Struct, eq=False):
             self._notify(names.TASK_CHANGED, params)
 
     def meta(self) -> Fields:
-        """The `_meta` of every message of this stream, its last included."""
+        """Return the `_meta` of every message of this stream, the last one included."""
         # "the server MUST include io.modelcontextprotocol/subscriptionId in `_meta`"
         return {names.SUBSCRIPTION_KEY: payload.encode(self.request.id)}
 
@@ -74,7 +74,7 @@ class Subscription(Struct, eq=False):
 def read_filter(
     params: Fields, offered: MergedCapabilities, can_subscribe: Callable[[str], bool], capabilities: Fields
 ) -> Filter:
-    """Read what a client asks to hear of.
+    """Read the filter of a request.
 
     Raises:
         ProtocolError: it is malformed, or needs a capability that the client did not declare.
