@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from search_mcp.catalog.repair import LEFT_OUT, declares_read_only, repaired
+from catalog.samples import catalog, entry, names, server, tool
+from search_mcp.catalog.repair import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
 from search_mcp.model.names import Kind
-from search_mcp.model.servers import Entry
+from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw
 
@@ -118,3 +119,86 @@ def test_what_is_nested_too_deeply_to_be_looked_into_costs_no_other_part(key: st
 )
 def test_only_a_plain_true_declares_a_tool_read_only(definition: bytes, then: bool) -> None:
     assert declares_read_only(payload.fields(Raw(definition))) is then
+
+
+SCHEMAS = [
+    # inputSchema as it came (None: none), as it is shown, remarks
+    pytest.param(b'{"type":"object"}', b'{"type":"object"}', [], id="sound"),
+    pytest.param(b'{ "x":1.0,"type":"object" }', b'{ "x":1.0,"type":"object" }', [], id="untouched"),
+    pytest.param(None, bytes(OPEN_SCHEMA), ["it has no inputSchema; any arguments are let through"], id="none"),
+    pytest.param(
+        b"{}", bytes(OPEN_SCHEMA), ["it has no inputSchema; any arguments are let through"], id="an empty one"
+    ),
+    pytest.param(
+        b"null",
+        bytes(OPEN_SCHEMA),
+        [
+            "its inputSchema has the wrong type and is left out",
+            "it has no inputSchema; any arguments are let through",
+        ],
+        id="null",
+    ),
+    pytest.param(
+        b'{"properties":{"a":{"type":"string"}}}',
+        b'{"type":"object","properties":{"a":{"type":"string"}}}',
+        ['its inputSchema has no type; "object" is filled in'],
+        id="no type",
+    ),
+    pytest.param(b'{"type":"array"}', None, [LEFT_OUT], id="another type"),
+    pytest.param(b'{"type":["object","null"]}', None, [LEFT_OUT], id="a list of types"),
+    pytest.param(b'{"type":null}', None, [LEFT_OUT], id="null for a type"),
+]
+
+
+@pytest.mark.parametrize(("raw", "then", "remarks"), SCHEMAS)
+def test_schemas(raw: bytes | None, then: bytes | None, remarks: list[str]) -> None:
+    bare = entry("a", name="a")
+    given_ = bare if raw is None else Entry("a", {**bare.fields, "inputSchema": Raw(raw)})
+    fields, said = repaired(Kind.TOOLS, given_)
+    assert list(said) == remarks
+    merged = catalog((server("s"), ServerList((given_, tool("b")))))
+    assert list(merged.problems()) == [("s", f"tools: a: {remark}") for remark in remarks]
+    if then is None:
+        assert names(merged.tools()) == ["s.b"]
+    else:
+        assert fields["inputSchema"] == Raw(then)
+        assert names(merged.tools()) == ["s.a", "s.b"]
+
+
+WRONG: list[tuple[str, object]] = [
+    ("title", 5),
+    ("title", None),
+    ("description", {"en": "x"}),
+    ("outputSchema", []),
+    ("annotations", "x"),
+    ("execution", True),
+    ("_meta", 1),
+    ("icons", {}),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG)
+def test_a_member_of_the_wrong_type_is_left_out(key: str, value: object) -> None:
+    given_ = tool("a", zeta=1, **{key: value})
+    fields, said = repaired(Kind.TOOLS, given_)
+    assert fields == payload.without(given_.fields, key)
+    assert said == (f"its {key} has the wrong type and is left out",)
+
+
+def test_what_is_sound_or_unknown_stays_as_it_is() -> None:
+    given_ = tool("a", title="t", icons=[], annotations={"x": 1}, unknown=[1.0], **{"com.example/x": None})
+    assert repaired(Kind.TOOLS, given_) == (given_.fields, ())
+
+
+@pytest.mark.parametrize("kind", [Kind.RESOURCES, Kind.TEMPLATES])
+def test_a_resource_without_a_name_is_named_by_its_uri(kind: Kind) -> None:
+    fields, said = repaired(kind, entry("x://{é}", uri="x://{é}"))
+    assert payload.string(fields["name"]) == "x://{é}"
+    assert said == ("it has no name; its URI stands in",)
+    named = entry("x://y", uri="x://y", name="n")
+    assert repaired(kind, named) == (named.fields, ())
+
+
+def test_prompts_need_no_schema() -> None:
+    given_ = entry("p", name="p", arguments=[{"name": "x"}])
+    assert repaired(Kind.PROMPTS, given_) == (given_.fields, ())

@@ -1,0 +1,96 @@
+"""One tool or prompt, what of its definition is read, and how names are compared."""
+
+import json
+from typing import Any
+
+import pytest
+
+from catalog.samples import CLOCK, OBJECT, catalog, listed, names, server, tool, tools
+from search_mcp.catalog.items import Item, fold, is_allowed, stable_suffix
+from search_mcp.model.servers import ServerList
+from search_mcp.wire import payload
+
+
+def shape(item: Item) -> Any:
+    return json.loads(payload.encode_bytes(item.fields))
+
+
+def test_items_hold_the_definition() -> None:
+    (item,) = listed({"s": ["a"]})
+    assert shape(item) == {"name": "a", "inputSchema": OBJECT}
+    assert item.input_schema == OBJECT
+
+
+@pytest.mark.parametrize(
+    ("members", "then"),
+    [
+        ({"description": "d", "title": "t"}, "d"),
+        ({"title": "t"}, "t"),
+        ({"description": "", "title": "t"}, "t"),
+        ({}, ""),
+        ({"description": 5}, ""),
+    ],
+)
+def test_descriptions(members: dict[str, object], then: str) -> None:
+    (item,) = catalog((server("s"), ServerList((tool("a", **members),)))).tools()
+    assert item.description == then
+
+
+VISIBILITIES = [
+    # _meta.ui, whether a model and an app may call it, and whether its server has an app
+    pytest.param({}, True, True, False, id="nothing said"),
+    pytest.param({"resourceUri": CLOCK}, True, True, True, id="an app shows it"),
+    pytest.param({"visibility": ["model", "app"]}, True, True, True, id="both"),
+    pytest.param({"visibility": ["app"]}, False, True, True, id="apps only"),
+    pytest.param({"visibility": ["model"]}, True, False, False, id="models only"),
+    pytest.param({"visibility": ["model"], "resourceUri": CLOCK}, True, False, True, id="shown, and models only"),
+    pytest.param({"visibility": []}, False, False, False, id="nobody"),
+    pytest.param({"visibility": ["later", 5, {}]}, False, False, False, id="nobody we know"),
+    pytest.param({"visibility": "app"}, True, True, False, id="no list"),
+    pytest.param(5, True, True, False, id="no object"),
+]
+
+
+@pytest.mark.parametrize(("app", "for_models", "for_apps", "of_app"), VISIBILITIES)
+def test_visibilities(app: object, for_models: bool, for_apps: bool, of_app: bool) -> None:
+    (item,) = catalog((server("s"), ServerList((tool("x", _meta={"ui": app}),)))).tools()
+    assert (item.is_for_models, item.is_for_apps, item.is_of_app) == (for_models, for_apps, of_app)
+
+
+@pytest.mark.parametrize(
+    ("name", "then"), [("a.b-c_d", "a_b_c_d"), ("é", "_"), ("", ""), ("aZ09", "aZ09"), ("a__b", "a__b")]
+)
+def test_folding(name: str, then: str) -> None:
+    assert fold(name) == then
+
+
+def test_a_suffix_is_the_same_in_every_session() -> None:
+    assert stable_suffix("s", "a/b") == stable_suffix("s", "a/b") == "fb3c0e"
+    assert stable_suffix("sa", "/b") != stable_suffix("s", "a/b") != stable_suffix("s", "a:b")
+    first = names(listed({"s": ["a b", "a/b", "x"]}))
+    later = names(listed({"s": ["a b", "new", "a/b"], "t": ["a/b"]}))
+    assert [first[0], first[1]] == [later[0], later[2]]
+
+
+GLOBS = [
+    # allow, deny, tool, then
+    ([], [], "read", True),
+    (["read"], [], "read", True),
+    (["read"], [], "reader", False),
+    (["read_*"], [], "read_file", True),
+    (["x", "read_*"], [], "read_file", True),
+    (["*"], ["write_*"], "write_file", False),
+    ([], ["write_*"], "read_file", True),
+    (["read"], ["read"], "read", False),
+    (["READ"], [], "read", False),
+    (["r[ae]ad"], [], "read", True),
+    (["r??d"], [], "read", True),
+    ([], ["*"], "read", False),
+]
+
+
+@pytest.mark.parametrize(("allow", "deny", "name", "then"), GLOBS)
+def test_filters(allow: list[str], deny: list[str], name: str, then: bool) -> None:
+    config = server("s", allow=tuple(allow), deny=tuple(deny))
+    assert is_allowed(config, name) is then
+    assert names(catalog((config, tools(name))).tools()) == ([f"s.{name}"] if then else [])
