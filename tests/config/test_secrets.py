@@ -3,8 +3,18 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from search_mcp.config.secrets import find_secrets, is_secret, shown_arguments, shown_url, shown_variable, spellings
+from search_mcp.config.secrets import (
+    find_secrets,
+    is_secret,
+    redact,
+    shown_arguments,
+    shown_url,
+    shown_variable,
+    spellings,
+)
 
 FOUND = [
     # value of a configuration file, secrets in it
@@ -169,3 +179,25 @@ def test_long_texts_take_no_long_time(text: str) -> None:
     assert shown_url(text) == text
     assert [*shown_arguments([text, "x"])] in ([text, "x"], [text, "***"])
     assert shown_variable("A", text) == text
+
+
+REDACTIONS = [
+    # text, secrets, result
+    ("nothing", [], "nothing"),
+    ("nothing", [""], "nothing"),
+    ("a key and a key", ["key"], "a *** and a ***"),
+    ("token-long token", ["token", "token-long"], "*** ***"),
+    ("1abcdefg", ["abcd", "bcdefg"], "1a***"),
+]
+
+
+@pytest.mark.parametrize(("text", "secrets", "result"), REDACTIONS)
+def test_redact(text: str, secrets: list[str], result: str) -> None:
+    assert redact(text, secrets) == result
+
+
+@given(st.text(alphabet="abc "), st.lists(st.text(alphabet="abc", min_size=1)))
+def test_redact_leaves_no_secret(text: str, secrets: list[str]) -> None:
+    redacted = redact(text + "".join(secrets), secrets)
+    assert not any(secret in redacted for secret in secrets)
+    assert redacted == redact(redacted, secrets) == redact(text + "".join(secrets), reversed(secrets))

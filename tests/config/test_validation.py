@@ -1,0 +1,173 @@
+"""Where the faults of a configuration are, what is said of each, and what is left without them."""
+
+import json
+import math
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from config.samples import parse
+from search_mcp.config import schema, validation
+from search_mcp.config.parsing import FaultyFile
+from search_mcp.config.schema import Settings
+from search_mcp.model.errors import ConfigError
+
+OF_STRINGS = "an object of strings"
+
+
+SECONDS = "a positive number"
+
+
+WRONG_VALUES = [
+    # key, value, what it must be, what to write
+    ("command", ["npx"], "a string", '"npx", and what follows it in "args"'),
+    ("args", "-y pkg", "a list of strings", '["-y", "pkg"]'),
+    ("args", {"-y": "pkg"}, "a list of strings", '["-y", "pkg"]'),
+    ("args", ["-p", 8080], "a list of strings", '["-y", "pkg"]'),
+    ("env", ["KEY=hidden"], OF_STRINGS, '{"NAME": "value"}, numbers in quotes too'),
+    ("headers", "hidden", OF_STRINGS, '{"Name": "value"}'),
+    ("cwd", 1, "a string", '"${home}/project"'),
+    ("enabled", "false", "true or false", "true without quotes"),
+    ("disabled", 0, "true or false", "true without quotes"),
+    ("type", 1, "a string", '"stdio"'),
+    ("description", [], "a string", '"What the server is for"'),
+    ("tags", "a", "a list of strings", '["one", "two"]'),
+    ("prefix", False, "a string", '"fs", or "" for bare names'),
+    ("tools", "*", "an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
+    ("pinned", True, "a list of strings", '["one", "two"]'),
+    ("rename", {"a": 1}, OF_STRINGS, '{"itsName": "yours"}'),
+    ("describe", [], OF_STRINGS, '{"itsName": "yours"}'),
+    ("readOnly", 1, "true or false", "true without quotes"),
+    ("startup", "later", '"auto", "eager" or "lazy"', '"auto"'),
+    ("callTimeoutSeconds", 0, SECONDS, "60 for a minute, or null for no limit"),
+    ("maxCallSeconds", True, SECONDS, "60 for a minute, or null for no limit"),
+    ("idleStopSeconds", "9", SECONDS, "60 for a minute, or null for no limit"),
+    ("startTimeoutSeconds", float("inf"), SECONDS, "60 for a minute"),
+    ("inheritEnv", "PATH", "true, false or a list of names", '["SSH_AUTH_SOCK"]'),
+    (
+        "protocol",
+        "1.0.0",
+        '"auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25" or "2026-07-28"',
+        '"auto"',
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "must_be", "write"), WRONG_VALUES)
+def test_a_wrong_value_of_a_server(key: str, value: object, must_be: str, write: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse('{"mcpServers": {"s": {\n' + json.dumps({key: value})[1:] + "}}")
+    assert str(caught.value).startswith(f"f:2: mcpServers.s.{key}")
+    assert str(caught.value).endswith(f': "{key}" must be {must_be}; write {write}')
+
+
+WRONG_SETTINGS = [
+    ("listing", "all", '"auto", "light", "full" or "search"', '"auto"'),
+    ("separator", "", '"auto" or one to four of the characters . _ -', '"__"'),
+    ("separator", "/", '"auto" or one to four of the characters . _ -', '"__"'),
+    ("maxNameLength", 15, '"auto" or a whole number, 16 or more', "64"),
+    ("maxNameLength", True, '"auto" or a whole number, 16 or more', "64"),
+    ("descriptionLength", 0, "a positive whole number", "120"),
+    ("descriptionLength", 1.5, "a positive whole number", "120"),
+    ("maxMessageBytes", "64 MiB", "a positive whole number", "67108864 for 64 MiB"),
+    ("logLevel", "INFO", '"debug", "info", "warning" or "error"', '"info"'),
+    ("firstListSeconds", -1, '"auto" or a positive number', '"auto"'),
+    ("startup", 1, '"auto", "eager" or "lazy"', '"auto"'),
+    ("readOnly", "true", "true or false", "true without quotes"),
+    ("callTool", True, '"all", "read-only" or "off"', "one of them"),
+    ("callTool", "none", '"all", "read-only" or "off"', "one of them"),
+    ("callTool", "raed-only", '"all", "read-only" or "off"', '"read-only"'),
+    ("callTool", "readOnly", '"all", "read-only" or "off"', '"read-only"'),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "must_be", "write"), WRONG_SETTINGS)
+def test_a_wrong_value_of_the_settings(key: str, value: object, must_be: str, write: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse('{"mcpServers": {}, "settings": {\n' + json.dumps({key: value})[1:] + "}")
+    assert str(caught.value) == f'f:2: settings.{key}: "{key}" must be {must_be}; write {write}'
+
+
+def test_the_innermost_key_is_named_and_no_value_is_shown() -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse('{"mcpServers": {"s": {"env": {\n"A": "hidden",\n"PORT": 987654}}}}')
+    assert str(caught.value) == (
+        'f:3: mcpServers.s.env.PORT: "env" must be an object of strings; write {"NAME": "value"}, numbers in quotes too'
+    )
+    assert "987654" not in f"{caught.value} {caught.value.__cause__}"
+
+
+SEVERAL_FAULTS = """{"mcpServers": {
+"a": {"comand": "x", "inheritEnv": 1, "env": {"A": 1, "B": "hidden", "C": [987654]}},
+"b": {"command": "c", "startup": null, "args": ["${ABSENT}"], "cwd": "${ABSENT}"},
+"off": {"command": "${ABSENT}", "enabled": false},
+"c": "npx",
+"": {"command": "c"},
+"d": {"command": "c", "prefix": "b"}},
+"settings": {"listing": "all", "logLevel": "debug"}
+}"""
+
+
+def test_all_faults_are_found_and_the_rest_is_read() -> None:
+    with pytest.raises(FaultyFile) as caught:
+        parse(SEVERAL_FAULTS)
+    first, *others = [(fault.line, fault.key) for fault in caught.value.faults]
+    assert first == (2, "mcpServers.a.inheritEnv")
+    assert others == [
+        (2, "mcpServers.a.env.A"),
+        (2, "mcpServers.a.env.C"),
+        (5, "mcpServers.c"),
+        (6, "mcpServers."),
+        (7, "mcpServers.d.prefix"),
+        (8, "settings.listing"),
+    ]
+    assert str(caught.value) == (
+        f"{caught.value.faults[0]} (and 6 more: search-mcp config validate --config f names all)"
+    )
+    rest = caught.value.rest
+    assert [server.name for server in rest.servers] == ["b", "off", "d"]
+    assert rest.settings == Settings(log_level="debug")
+    assert [(problem.line, problem.key) for problem in rest.problems] == [
+        (3, "mcpServers.b.args"),
+        (3, "mcpServers.b.cwd"),
+    ]
+    assert rest.warnings == ('f:2: mcpServers.a.comand: unknown key, ignored; did you mean "command"?',)
+    assert not any(secret in str(fault) for fault in caught.value.faults for secret in ("hidden", "987654"))
+
+
+@pytest.mark.parametrize("text", ["[1]", '{"mcpServers": [{"a": 1}], "settings": 1}', '{"mcpServers": {"a": 1}}'])
+def test_of_a_file_without_a_sound_part_nothing_is_left(text: str) -> None:
+    with pytest.raises(FaultyFile) as caught:
+        parse(text)
+    assert caught.value.rest == schema.EMPTY_CONFIG
+
+
+def test_a_file_that_is_nested_too_deeply_for_those_who_explain_it() -> None:
+    with pytest.raises(FaultyFile, match="f:1: nested too deeply; simplify the file"):
+        parse('{"mcpServers": {"a": {"env": ' + '{"b": ' * 300 + "1" + "}" * 303)
+
+
+VALUES = st.recursive(
+    st.booleans() | st.integers(-1, 2**70) | st.floats() | st.sampled_from(["", "auto", "lazy", "light", "__", "x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["A", "allow", "deny"]), inner),
+    max_leaves=4,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(sorted(schema.SERVER_KEYS - {"tools", "url", "serverUrl", "httpUrl"})), VALUES),
+    st.dictionaries(st.sampled_from(["startup", "separator", "maxNameLength", "logLevel", "maxCallSeconds"]), VALUES),
+)
+@example({}, {"maxCallSeconds": math.inf})
+@example({"args": {}}, {"maxCallSeconds": math.inf})
+def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], settings: dict[str, object]) -> None:
+    text = json.dumps({"mcpServers": {"s": entry}, "settings": settings}).replace("NaN", "1e999")
+    try:
+        validation.as_pydantic(schema.File).model_validate_json(text.replace("Infinity", "1e999"))
+    except ValidationError:
+        with pytest.raises(ConfigError):
+            parse(text.replace("Infinity", "1e999"))
+    else:
+        parse(text)
