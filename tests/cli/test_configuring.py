@@ -86,7 +86,7 @@ def test_path(place: Place) -> None:
     assert Path(place.run("config", "path").out.strip()) == place.config
     ended = place.run("config", "path", "--config", "nowhere.json")
     assert (ended.code, ended.out) == (1, f"{place.folder / 'nowhere.json'}\n")
-    assert ended.err.startswith("That file does not exist yet; search-mcp import")
+    assert ended.err.startswith("That file does not exist yet. `search-mcp import`")
     ended = place.run("check", "--config", ".")
     assert ended.code == 2
     assert "this is a folder; name the file in it, such as mcp-servers.json" in ended.err

@@ -147,7 +147,7 @@ def test_trust_shows_every_command_and_a_dry_run_changes_nothing(place: Place, t
         assert ended.code == 0, ended
         assert ended.out.startswith(f"{theirs} has 1 server:\nevil\n")
         assert str(mark(place)) in ended.out
-        assert "runs these programs with your rights" in ended.err
+        assert "runs these commands with your rights" in ended.err
         assert used(place) == str(theirs if is_trusted else place.config)
     assert not mark(place).exists()
     assert states(place) == {"evil": "unknown"}
@@ -371,7 +371,7 @@ def test_an_error_of_recording_is_reported(place: Place, theirs: Path) -> None:
 def test_trust_without_a_file(place: Place, path: str) -> None:
     ended = place.run("config", "trust", path)
     assert (ended.code, ended.out) == (2, "")
-    assert "cannot be read" in ended.err
+    assert "there is no config file" in ended.err
 
 
 # Commands in full

@@ -95,8 +95,8 @@ def test_sessions_and_where_they_break_even(box: Place) -> None:
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        (without("tiktoken"), r'-m pip install "matplotlib\S+" "tiktoken\S+" counts them'),
-        (None, "tiktoken could not fetch the encoding"),
+        (without("tiktoken"), r'to count them: \S+ -m pip install "matplotlib\S+" "tiktoken\S+"'),
+        (None, "tiktoken could not download the encoding"),
     ],
 )
 def test_without_a_tokenizer_tokens_are_estimated(box: Place, command: tuple[str, ...] | None, why: str) -> None:

@@ -19,7 +19,7 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     assert "modern protocol 2026-07-28" in ended.out
     assert '"timezone": "Asia/Tokyo"' in ended.out
     assert "suggestions: time.get_current_time" in ended.out
-    assert ended.err.startswith("Every step did what it should.")
+    assert ended.err.startswith("Every step succeeded.")
     assert "\x1b" not in ended.out
     assert place.processes() == set()
 

@@ -277,7 +277,7 @@ MISUSES = [
     (["enable", "zzz"], ["there is no server 'zzz'", "the servers are files, git"]),
     (["add", "files", "--", "other"], ["the config file already has a server files", "remove it first"]),
     (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),
-    (["add", "https://x"], ["needs a name and a command or an address", "search-mcp add NAME URL"]),
+    (["add", "https://x"], ["needs a name and a command or a URL", "search-mcp add NAME URL"]),
     (["add", "new", "https://x", "y"], ["takes no arguments", "--header NAME:VALUE"]),
     (["add", "new", "https://x", "--header", "A"], ["--header must be NAME:VALUE"]),
     (["add", "new", "https://x", "--transport", "ws"], ["unknown transport 'ws'", "http or sse"]),
@@ -292,8 +292,8 @@ MISUSES = [
         ['a is not a server: "args" must be a list of strings'],
     ),
     (["add", "--json", '{"a": '], ["--json:1: not valid JSON"]),
-    (["add", "--json", "{}"], ["that holds no server"]),
-    (["add", "me", "--", "search-mcp"], ["no server but search-mcp itself"]),
+    (["add", "--json", "{}"], ["there is no server to add"]),
+    (["add", "me", "--", "search-mcp"], ["there is no server to add besides search-mcp itself"]),
 ]
 
 
