@@ -63,7 +63,9 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> 
         if each.result == "skipped":
             raise Misuse(f"{each.server.name or 'the entry'} is not a server: {each.notes[0]}")
     if not merged:
-        raise Misuse("there is no server to add besides search-mcp itself", "name the servers that search-mcp is to run")
+        raise Misuse(
+            "there is no server to add besides search-mcp itself", "name the servers that search-mcp is to run"
+        )
     for each in merged:
         if each.result == "added":
             consent.show(each.name, changed.members((ROOT, each.name)), screen)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,11 +18,11 @@ from search_mcp.cli.counting import enumerated
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, tell_of_bridges
 from search_mcp.cli.problem import FINE, WRONG, Misuse
+from search_mcp.cli.registration_report import Done, show
 from search_mcp.cli.selection import beginning, noting, report, this_machine, unknown
 from search_mcp.clients import command, difference, found, installation, merging, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.found import Server
-from search_mcp.clients.installation import InstallResult
 from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved, MovedServers, digest
@@ -35,53 +35,6 @@ _Clients = Annotated[
     typer.Argument(metavar="[CLIENT]...", help=f"Clients: {', '.join(BY_NAME)}.", autocompletion=beginning),
 ]
 _AllFound = Annotated[bool, typer.Option("--all-found", help="All clients found on this machine.")]
-
-
-_RESULTS: Mapping[InstallResult, str] = {
-    "added": "added",
-    "updated": "updated",
-    "present": "already installed",
-    "removed": "removed",
-    "absent": "not installed",
-}
-_PLANNED: Mapping[InstallResult, str] = {"added": "would add", "updated": "would update", "removed": "would remove"}
-
-
-@dataclass(frozen=True)
-class _Done:
-    """The result for one client's file."""
-
-    client: Client
-    file: File
-    changed: Document
-    result: InstallResult
-    backup: Path | None
-    moved: tuple[str, ...]
-    """Servers that were moved to search-mcp, or restored."""
-    warnings: tuple[str, ...]
-    is_safer: bool = False
-    """Whether its former entry imported modules from the client's current folder."""
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "client": self.client.name,
-            "file": str(self.file.path),
-            "result": self.result,
-            "moved": self.moved,
-            "warnings": self.warnings,
-            "difference": self.difference(),
-            "backup": str(self.backup) if self.backup is not None else None,
-            "nextStep": self.next_step,
-        }
-
-    def difference(self) -> str:
-        return difference.unified(self.file.document, self.changed)
-
-    @property
-    def next_step(self) -> str | None:
-        if self.changed == self.file.document:
-            return None
-        return "restart it" if self.result == "removed" else self.client.next_step
 
 
 @takes("config", "no_start", "dry_run", "as_json", "debug")
@@ -131,11 +84,11 @@ def _register(options: Options, clients: Sequence[str], *, all_found: bool, repl
         consent.accept_written(own, behind, options)
         own.save(behind)
     startup = _Startup(words, str(own.path.absolute()), installation.variables(behind))
-    done: list[_Done] = []
+    done: list[Done] = []
     for plan in plans:
         with noting(troubles):
             done.append(_install(plan, startup, options.dry_run))
-    _show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
+    show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
     return _conclude(troubles, options), own.path if done else None
@@ -190,7 +143,7 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
     return _Plan(plan.client, plan.file, moved, tuple(warnings)), own
 
 
-def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
+def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> Done:
     file = plan.file
     changed, texts = installation.without(file.document, plan.moved)
     changed, result = installation.add(changed, plan.client, startup.command, startup.config, startup.variables)
@@ -200,7 +153,7 @@ def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> _Done:
         backup = file.save(changed)
     names = tuple(server.name for server in plan.moved)
     is_safer = installation.imports_from_folder(file.document, plan.client)
-    return _Done(plan.client, file, changed, result, backup, names, plan.warnings, is_safer)
+    return Done(plan.client, file, changed, result, backup, names, plan.warnings, is_safer)
 
 
 def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], changed: Document) -> None:
@@ -225,17 +178,17 @@ def _moved_servers() -> MovedServers:
 def uninstall(options: Options, clients: _Clients = None, all_found: _AllFound = False) -> int:
     """Remove search-mcp from AI clients and restore the servers it replaced."""
     machine = this_machine()
-    done: list[_Done] = []
+    done: list[Done] = []
     troubles: list[ConfigError] = []
     for client in _named(clients or [], all_found):
         for path in found.files(client, machine):
             with noting(troubles):
                 done.append(_uninstall(client, storage.load(path, client.format), options.dry_run))
-    _show(done, troubles, "", options)
+    show(done, troubles, "", options)
     return _conclude(troubles, options)
 
 
-def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
+def _uninstall(client: Client, file: File, dry_run: bool) -> Done:
     record = _moved_servers()
     moved = record.find(file.path)
     changed, result, kept_out = installation.remove(file.document, client, moved)
@@ -243,13 +196,12 @@ def _uninstall(client: Client, file: File, dry_run: bool) -> _Done:
     if not dry_run:
         backup = file.save(changed) if changed != file.document else None
         record.forget(file.path)
-        if not kept_out and storage.forget_backups(
-            file.path
-        ):  # otherwise the backups have the only copy of these servers
+        # Without the backups, there would be no copy of servers that are not restored.
+        if not kept_out and storage.forget_backups(file.path):
             backup = None
     names = tuple(name for name in (moved.servers if moved is not None else ()) if name not in kept_out)
     warnings = tuple(f"{name} is not restored: another server is called {name} now" for name in kept_out)
-    return _Done(client, file, changed, result, backup, names, warnings)
+    return Done(client, file, changed, result, backup, names, warnings)
 
 
 def _named(names: Sequence[str], all_found: bool) -> list[Client]:
@@ -274,50 +226,3 @@ def _targets(names: Sequence[str], all_found: bool) -> Iterator[tuple[Client, Pa
 def _conclude(troubles: Sequence[ConfigError], options: Options) -> int:
     """Print the errors; returns the exit code."""
     return report(() if options.as_json else troubles, options.screen) or (WRONG if troubles else FINE)
-
-
-def _show(done: Sequence[_Done], troubles: Sequence[ConfigError], own_changes: str, options: Options) -> None:
-    """Report what was done, and the next steps."""
-    screen = options.screen
-    if options.as_json:
-        errors = [str(each) for each in troubles]
-        screen.json({"clients": [each.as_json() for each in done], "difference": own_changes, "errors": errors})
-        return
-    if done:
-        words = {**_RESULTS, **_PLANNED} if options.dry_run else _RESULTS
-        screen.table(
-            ("Client", "Result", "File"),
-            [(each.client.title, words[each.result], str(each.file.path)) for each in done],
-        )
-    elif not troubles:
-        screen.note("No AI client was found on this machine.")
-    if options.dry_run:
-        for changes in filter(None, (own_changes, *(each.difference() for each in done))):
-            screen.text(changes)
-    for each in done:
-        _tell(each, options)
-
-
-def _tell(done: _Done, options: Options) -> None:
-    screen, title = options.screen, done.client.title
-    if done.moved:
-        screen.note(f"{title}: {_of_moved(done, options.dry_run)}.")
-    if done.is_safer:
-        runs = "would run" if options.dry_run else "now runs"
-        screen.note(f"{title}: its entry {runs} python -P, which imports nothing from the client's current folder.")
-    for warning in done.warnings:
-        screen.warning(warning)
-    if done.backup is not None:
-        first = storage.backups(done.file.path)[0]
-        before = f"; backup from before the first edit: {first}" if first != done.backup else ""
-        screen.note(f"{title}: backup: {done.backup}{before}")
-    if done.next_step is not None and not options.dry_run:
-        screen.note(f"{title}: {done.next_step}.")
-
-
-def _of_moved(done: _Done, dry_run: bool) -> str:
-    names = ", ".join(done.moved)
-    if done.result in ("removed", "absent"):
-        return f"would restore {names}" if dry_run else f"restored {names}"
-    servers = "1 server" if len(done.moved) == 1 else f"{len(done.moved)} servers"
-    return f"would move {servers} to search-mcp: {names}" if dry_run else f"{servers} moved to search-mcp: {names}"

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from search_mcp.clients import entries, found
 from search_mcp.clients.document import Document
+from search_mcp.clients.entries import Translation
 from search_mcp.clients.found import Server
 from search_mcp.config import parsing
 from search_mcp.model.errors import ConfigError
@@ -45,32 +46,36 @@ def merge(own: Document, servers: Iterable[Server], chosen: Container[str] = ())
     """
     merged = []
     for server in servers:
-        if server.is_ours:
-            continue
-        translation = server.translation
-        if translation is None:
-            merged.append(Merged(server, "skipped", "", ("it has neither a command nor a url",)))
-            continue
-        twin = _twin(own, server, chosen)
-        if twin is not None:
-            present = own.members((ROOT, twin))
-            is_off = entries.is_disabled(present) or entries.address(present) is not None
-            if is_off and not entries.is_disabled(translation.entry):
-                own = switch_on(own, twin)
-                present_as = f", called {twin}," if twin != server.name else ""
-                note = f"it was in the config file{present_as} but disabled; it is now enabled"
-                merged.append(Merged(server, "enabled", twin, (note,)))
-            else:
-                merged.append(Merged(server, "present", twin))
-            continue
-        if problem := fault(server.name, translation.entry):
-            merged.append(Merged(server, "skipped", "", (problem,)))
-            continue
-        name = _free_name(server.name, own.members((ROOT,)))
-        own = own.put((ROOT, name), dict(translation.entry))
-        renamed = (f"named {name}, because another server is called {server.name}",) if name != server.name else ()
-        merged.append(Merged(server, "added", name, (*renamed, *translation.notes)))
+        if not server.is_ours:
+            own, result = _merge_one(own, server, chosen)
+            merged.append(result)
     return own, merged
+
+
+def _merge_one(own: Document, server: Server, chosen: Container[str]) -> tuple[Document, Merged]:
+    translation = server.translation
+    if translation is None:
+        return own, Merged(server, "skipped", "", ("it has neither a command nor a url",))
+    twin = _twin(own, server, chosen)
+    if twin is not None:
+        return _merge_twin(own, server, translation, twin)
+    if problem := fault(server.name, translation.entry):
+        return own, Merged(server, "skipped", "", (problem,))
+    name = _free_name(server.name, own.members((ROOT,)))
+    renamed = (f"named {name}, because another server is called {server.name}",) if name != server.name else ()
+    own = own.put((ROOT, name), dict(translation.entry))
+    return own, Merged(server, "added", name, (*renamed, *translation.notes))
+
+
+def _merge_twin(own: Document, server: Server, translation: Translation, twin: str) -> tuple[Document, Merged]:
+    """Enable the same server of ours, if it is disabled and the given one is not."""
+    present = own.members((ROOT, twin))
+    is_off = entries.is_disabled(present) or entries.address(present) is not None
+    if not is_off or entries.is_disabled(translation.entry):
+        return own, Merged(server, "present", twin)
+    present_as = f", called {twin}," if twin != server.name else ""
+    note = f"it was in the config file{present_as} but disabled; it is now enabled"
+    return switch_on(own, twin), Merged(server, "enabled", twin, (note,))
 
 
 def is_same(server: Server, entry: object) -> bool:
