@@ -17,8 +17,8 @@ ANY: Any = object()
 class Front:
     """The client's side of the conversation; every line it hears goes through a WireLog."""
 
-    def __init__(self, pair: "Pair", revision: str) -> None:
-        self.pair, self.revision = pair, revision
+    def __init__(self, pair: "Pair", revision: str, name: str = "front") -> None:
+        self.pair, self.revision, self.name = pair, revision, name
         self.capabilities: Json = {}
         self.info: Json = {"name": "a client", "version": "1"}
         self.inbox: list[Said] = []
@@ -126,17 +126,17 @@ class Front:
     def says_lines(self, *lines: bytes) -> None:
         """Say several things in one breath."""
         for line in lines:
-            self.pair.transcript.say("front", ">", line)
+            self.pair.transcript.say(self.name, ">", line)
             try:
                 self._log.sent(line)
             except RecursionError:  # nested too deeply for the log, on purpose: noted as the nonsense it is
                 self._log.sent(b"[")
-        self.pair.feed(b"".join(line + b"\n" for line in lines))
+        self.pair.feed(b"".join(line + b"\n" for line in lines), self)
 
     # What it hears
 
     def hear(self, line: bytes) -> None:
-        self.pair.transcript.say("front", "<", line)
+        self.pair.transcript.say(self.name, "<", line)
         with self.pair.judging():
             self._log.received(line)
         self.inbox.append(Said(line))

@@ -37,6 +37,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.session import Session
 
 Answer = TypeVar("Answer")
 
@@ -56,6 +57,9 @@ class Pair:
         self.profile: Profile | None = None
         """The client that search-mcp is told of on its command line."""
         self.front = Front(self, front)
+        self.others: list[Front] = []
+        """Clients that share search-mcp with `front`."""
+        self._sessions: dict[Front, tuple[Face, Session]] = {}
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
         self.engine: Engine | None = None
@@ -119,11 +123,35 @@ class Pair:
 
     # What happens
 
-    def feed(self, data: bytes) -> None:
-        """Give search-mcp bytes from the client."""
+    def feed(self, data: bytes, front: Front | None = None) -> None:
+        """Give search-mcp bytes from a client."""
         if self._face is None:
             self._face = self._start()
-        self.loop.call_soon(self._face.peer.feed, data)
+        face = self._face if front not in self._sessions else self._sessions[front][0]
+        self.loop.call_soon(face.peer.feed, data)
+        self.settle()
+
+    def joined_by(self, revision: str, profile: Profile | None = None) -> Front:
+        """Have another client share the running search-mcp, after the first client spoke."""
+        engine = self.engine
+        assert engine is not None
+        front = Front(self, revision, f"front {len(self.others) + 2}")
+        session = engine.open_session(profile)
+        face = Face(session, front.hear, 1 << 20)
+        session.tell_front = face.tell
+        self._sessions[front] = face, session
+        self.others.append(front)
+        return front
+
+    def left_by(self, front: Front) -> None:
+        """Have a client that joined close its connection."""
+        face, session = self._sessions.pop(front)
+
+        def end() -> None:
+            face.close()
+            session.close()
+
+        self.loop.call_soon(end)
         self.settle()
 
     def settle(self) -> None:
@@ -259,7 +287,8 @@ class Pair:
         self._raise_fault()
         if self._over:
             return
-        self.front.hears_nothing()
+        for front in (self.front, *self.others):
+            front.hears_nothing()
         for back in self.backs.values():
             back.hears_nothing()
 

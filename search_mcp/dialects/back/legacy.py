@@ -34,7 +34,7 @@ from search_mcp.model.servers import (
     ServerCapabilities,
 )
 from search_mcp.wire import payload
-from search_mcp.wire.errors import WireError, invalid_params, method_not_found
+from search_mcp.wire.errors import WireError, invalid_params, invalid_request, method_not_found
 from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
@@ -118,8 +118,8 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
-        # Tasks that the client made of this backend's questions.
-        self._tasks: BoundedDict[str, None] = BoundedDict(REMEMBERED_TASKS)
+        # By task that a client made of a question of this backend: the client.
+        self._tasks: BoundedDict[str, Caller] = BoundedDict(REMEMBERED_TASKS)
         # By task of the backend: the progress token of the call that made it, and where its progress is reported.
         self._reported: BoundedDict[str, tuple[int, Callable[[Fields], None]]] = BoundedDict(REMEMBERED_TASKS)
         self._level: str | None = None  # the log level it was last set to
@@ -238,14 +238,15 @@ class BackLegacy:
             raise invalid_params(f"Invalid params: {exc}") from exc
         params, meta = read_params(request.params)
         token = payload.request_id(meta.pop(names.PROGRESS_TOKEN, None))
-        if asks_of_task and payload.string(params.get("taskId")) not in self._tasks:
+        maker = self._tasks.get(payload.string(params.get("taskId")) or "")
+        if asks_of_task and maker is None:
             raise invalid_params("Invalid params: no such task was made for this server")
         params = self._admitted(ask, params)
         call = None if asks_of_task else self._likely_call()
-        caller = call.caller if call is not None else self._caller
+        caller = maker if asks_of_task else call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
-        relayed = _RelayedQuestion(self, self._peer, request, params, token, call)
+        relayed = _RelayedQuestion(self, self._peer, request, params, token, call, caller)
         self.start_asking(call)
         withdraw = caller.ask(relayed.question(self._server, ask, meta), call)
         request.cancel = partial(relayed.cancel, withdraw)
@@ -262,20 +263,26 @@ class BackLegacy:
             log.warning("! %s: its question to the user is refused: %s", self._server, exc)
             raise invalid_params(f"Invalid params: {exc}") from exc
 
-    def note_task(self, answer: Result) -> None:
-        """Remember the task that the client made of a question, if it made one."""
+    def note_task(self, answer: Result, caller: Caller) -> None:
+        """Remember the task that a client made of a question, if it made one."""
         task = task_made(answer.fields())
         if task is not None:
-            self._tasks[task] = None
+            self._tasks[task] = caller
 
     def _likely_call(self) -> Call | None:
         """Return the call that a question of this backend most likely belongs to.
 
         This is the only one in flight, else the newest without an open question, else the newest.
+
+        Raises:
+            ProtocolError: calls of several clients are in flight: a question must not reach the wrong client.
         """
         if not self._calls:
             return None
-        return next((call for call in reversed(self._calls) if not self._asking[call]), next(reversed(self._calls)))
+        newest = next(reversed(self._calls))
+        if any(call.caller.session is not newest.caller.session for call in self._calls):
+            raise invalid_request("Invalid Request: several clients have calls in flight here")
+        return next((call for call in reversed(self._calls) if not self._asking[call]), newest)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         if method in names.LIST_CHANGED:
@@ -315,6 +322,8 @@ class _RelayedQuestion(Struct, eq=False):
     """The progress token that the backend gave its request."""
     call: Call | None
     """The call that the question is put in the course of."""
+    caller: Caller
+    """The client that is asked."""
 
     def question(self, server: str, ask: Ask, meta: Fields) -> Question:
         """Write the request as a question to the client."""
@@ -329,7 +338,7 @@ class _RelayedQuestion(Struct, eq=False):
             self.peer.refuse(self.request, answer)
             return
         if "task" in self.params:
-            self.dialect.note_task(answer)
+            self.dialect.note_task(answer, self.caller)
         self.peer.answer(self.request, answer.raw())
 
     def report(self, progress: Fields) -> None:

@@ -4,7 +4,6 @@ Source: docs/specification/2026-07-28/.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable
 
 import anyio
@@ -35,8 +34,10 @@ log = logging.getLogger(__name__)
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Bounds of the delay before an ended subscription is opened again, in seconds; less than reading a list may take."""
 
-_LISTENING = {Action.SUBSCRIBE: 1, Action.UNSUBSCRIBE: -1, Action.FOLLOW_TASK: 1, Action.UNFOLLOW_TASK: -1}
-"""Actions that change the subscription instead of being sent, with the change in the number of listeners."""
+_BEGINS = frozenset({Action.SUBSCRIBE, Action.FOLLOW_TASK})
+_OF_URIS, _OF_TASKS = {Action.SUBSCRIBE, Action.UNSUBSCRIBE}, {Action.FOLLOW_TASK, Action.UNFOLLOW_TASK}
+_LISTENING = frozenset(_OF_URIS | _OF_TASKS)
+"""Actions that change the subscription instead of being sent."""
 
 
 async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
@@ -94,8 +95,8 @@ class BackModern:
         self._acknowledged = False  # whether that stream was acknowledged
         self._ended = False  # whether the backend ended the stream and still runs
         self._pause = SHORTEST_PAUSE
-        self._uris: Counter[str] = Counter()
-        self._tasks: Counter[str] = Counter()
+        self._uris: set[str] = set()
+        self._tasks: set[str] = set()
         if server_capabilities.notifies:
             self._listen()
 
@@ -179,7 +180,7 @@ class BackModern:
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
     def is_idle(self) -> bool:
-        return not self._calls and not +self._uris and not +self._tasks
+        return not self._calls and not self._uris and not self._tasks
 
     def set_log_level(self, level: str) -> None:
         """Do nothing: in this era, every request has its own level."""
@@ -190,18 +191,22 @@ class BackModern:
     # Subscriptions
 
     def _subscribe(self, call: Call, target: str) -> None:
-        about = self._tasks if call.action in (Action.FOLLOW_TASK, Action.UNFOLLOW_TASK) else self._uris
-        before = set(+about)
-        about[target] = max(0, about[target] + _LISTENING[call.action])
-        if set(+about) != before:
-            self._listen()
+        listened_to = self._tasks if call.action in _OF_TASKS else self._uris
+        is_wanted = call.action in _BEGINS
+        if is_wanted is (target in listened_to):
+            return
+        if is_wanted:
+            listened_to.add(target)
+        else:
+            listened_to.remove(target)
+        self._listen()
 
     def _listen(self) -> None:
         """Open one stream for all subscriptions; the previous stream is cancelled after that."""
         wanted: dict[str, object] = {names.LISTEN_KEY[kind]: True for kind in self.capabilities.notifies}
-        if uris := sorted(+self._uris):
+        if uris := sorted(self._uris):
             wanted[names.LISTEN_URIS] = uris
-        if tasks := sorted(+self._tasks):
+        if tasks := sorted(self._tasks):
             wanted[names.LISTEN_TASKS] = tasks
         meta = _meta(self.capabilities.revision, self._opening.capabilities, self._opening.info)
         params = {"notifications": wanted, names.META: meta}
