@@ -14,6 +14,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.found_tools import ANSWER_LENGTH
 from search_mcp.gateway.own_tool_definitions import (
     DEFAULT_LIMIT,
     DEFINITIONS,
@@ -22,7 +23,8 @@ from search_mcp.gateway.own_tool_definitions import (
     NAMES,
     definitions,
 )
-from search_mcp.gateway.own_tools import ANSWER_LENGTH, INSTRUCTIONS_LENGTH, SERVER_INSTRUCTIONS_LENGTH, OwnTools
+from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.server_report import INSTRUCTIONS_LENGTH, SERVER_INSTRUCTIONS_LENGTH
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.wire import payload

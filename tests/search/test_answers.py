@@ -16,7 +16,9 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
-from search_mcp.gateway.own_tools import ANSWER_LENGTH, MOST_NAMED, OwnTools
+from search_mcp.gateway.found_tools import ANSWER_LENGTH
+from search_mcp.gateway.own_arguments import MOST_NAMED
+from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerFacts, ServerList, Status
 from search_mcp.wire import payload

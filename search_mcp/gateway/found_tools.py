@@ -1,0 +1,90 @@
+"""Tools as the answers of `search_tools` show them."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from search_mcp.catalog.brief import brief
+from search_mcp.catalog.items import Item
+from search_mcp.catalog.shown_names import ShownNames
+from search_mcp.catalog.signature import signature
+from search_mcp.model.visible import indented, visible_json
+from search_mcp.wire import payload, structs
+from search_mcp.wire.structs import Raw, Struct
+
+ANSWER_LENGTH = 20_000
+"""Characters of an answer; tools that do not fit are left out, and the answer says how many."""
+SCHEMA_BYTES = 1 << 20
+"""Bytes of schemas that are read for one answer: more than fifty of the longest that real servers have."""
+
+
+class FoundTool(Struct, frozen=True):
+    """One tool in an answer."""
+
+    name: str
+    """The name that the client may call, with the parameters if there is no schema."""
+    hint: str = ""
+    description: str = ""
+    schema: Raw | None = None
+
+    @property
+    def heading(self) -> str:
+        return f"{self.name} [{self.hint}]" if self.hint else self.name
+
+    def text(self, position: int) -> str:
+        lines = [f"{position}. {self.heading}"]
+        if self.description:
+            # Only a whole description has more than one line; none of them may pass for the next result.
+            is_long = len(self.description.splitlines()) > 1
+            lines.append(indented(self.description, "   | " if is_long else "   "))
+        if self.schema is not None:
+            lines.append(f"   inputSchema: {on_one_line(self.schema)}")
+        return "\n".join(lines)
+
+    def data(self) -> str | dict[str, Any]:
+        # A string says the same as an object with three keys and is no longer than the text; a double quote in it would
+        # be escaped.
+        if self.schema is None:
+            return (f"{self.heading}: {self.description}" if self.description else self.heading).replace('"', "'")
+        hint = {"hint": self.hint} if self.hint else {}
+        return {"name": self.name, **hint, "description": self.description, "inputSchema": self.schema}
+
+
+def found_tools(found: Iterable[Item], shown: ShownNames, detail: str, description_length: int) -> Iterator[FoundTool]:
+    """Write tools one by one; after `SCHEMA_BYTES` of schemas, the others without parameters."""
+    room = SCHEMA_BYTES
+    for item in found:
+        room -= len(memoryview(item.fields.get("inputSchema", structs.EMPTY)))
+        if room < 0 and detail != "name":
+            yield FoundTool(f"{shown[item]}(…)", item.hint, brief(item.description, description_length))
+        else:
+            yield _found_tool(item, shown[item], detail, description_length)
+
+
+def _found_tool(item: Item, name: str, detail: str, description_length: int) -> FoundTool:
+    if detail == "name":
+        return FoundTool(name, item.hint)
+    if detail == "full":
+        schema, description = item.fields["inputSchema"], item.description
+        if len(memoryview(schema)) + len(description) <= ANSWER_LENGTH:
+            return FoundTool(name, item.hint, description, schema)
+    return FoundTool(signature(name, item.input_schema), item.hint, brief(item.description, description_length))
+
+
+def within_answer(results: Iterable[FoundTool], count: int) -> tuple[list[FoundTool], int]:
+    """Keep as many tools as an answer may hold, at least one; return them and how many were left out."""
+    kept: list[FoundTool] = []
+    length = 0
+    for result in results:
+        length += len(payload.encode_bytes(result.data()))
+        if kept and length > ANSWER_LENGTH:
+            break
+        kept.append(result)
+    return kept, count - len(kept)
+
+
+def on_one_line(json: Raw) -> str:
+    """Write a server's JSON on one line; line breaks outside of its strings become spaces."""
+    return visible_json(bytes(json).translate(_BREAKS_TO_SPACES).decode("utf-8", "replace"))
+
+
+_BREAKS_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")

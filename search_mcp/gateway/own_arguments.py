@@ -1,0 +1,60 @@
+"""The arguments that a model gives our own tools, read leniently."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LONGEST_NAME = 64
+"""Characters of a name that an answer repeats."""
+MOST_NAMED = 50
+"""Servers or arguments that an answer enumerates."""
+
+
+class ArgumentError(Exception):
+    """A model gave one of our tools arguments it does not take; the text says what to give instead."""
+
+
+def read_argument(arguments: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    """Read a string or a whole number; where it is missing or null, the default.
+
+    Raises:
+        ArgumentError: it is of another type.
+    """
+    value = arguments.get(name)
+    if value is None:
+        return default
+    if kind is int and isinstance(value, float | str):
+        # Models write 5.0 and "5"; both mean 5.
+        try:
+            return int(float(value))
+        except (ValueError, OverflowError):
+            raise ArgumentError(f"{name} must be a whole number") from None
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ArgumentError(f"{name} must be a {'whole number' if kind is int else 'string'}")
+    return value
+
+
+def read_server(name: str, servers: Sequence[str]) -> str | None:
+    """Find a configured server by its name, whatever its case; an empty name means all servers, `None`.
+
+    Raises:
+        ArgumentError: there is no such server.
+    """
+    if not name or name in servers:
+        return name or None
+    alike = [server for server in servers if server.casefold() == name.strip().casefold()]
+    if len(alike) != 1:
+        raise ArgumentError(f"There is no server {name[:200]!r}. Servers: {enumerated(servers)}")
+    return alike[0]
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Write names as a bounded enumeration."""
+    more = len(names) - MOST_NAMED
+    return ", ".join([*names[:MOST_NAMED], *([f"… {more} more"] if more > 0 else [])]) or "none"
+
+
+def instead(arguments: Mapping[str, Any], wanted: str) -> str:
+    """Write which arguments were given instead of the one that is missing."""
+    if wanted in arguments or not arguments:
+        return ""
+    return f"; got {enumerated([repr(name[:LONGEST_NAME]) for name in sorted(arguments)])}"

@@ -1,0 +1,134 @@
+"""The answer of `list_servers`: each server's state, tools, changes and instructions, as text and as data."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.gateway.own_arguments import LONGEST_NAME, MOST_NAMED
+from search_mcp.model.errors import short_reason
+from search_mcp.model.names import Kind, State
+from search_mcp.model.servers import ServerFacts, Status
+from search_mcp.model.visible import one_line, quoted
+
+SERVER_INSTRUCTIONS_LENGTH = 1500
+"""Characters of one server's own instructions."""
+INSTRUCTIONS_LENGTH = 12_000
+"""Characters of all servers' own instructions."""
+
+
+class ServerReport:
+    """The servers of one catalogue as they are now."""
+
+    def __init__(self, catalog: Catalog, facts: Mapping[str, ServerFacts]) -> None:
+        self._catalog, self._facts = catalog, facts
+        self._tools = Counter(item.server for item in catalog.tools())
+        self._room = INSTRUCTIONS_LENGTH  # characters of instructions that are left
+
+    def write(self, statuses: Iterable[Status]) -> tuple[list[str], list[dict[str, Any]]]:
+        """Write a line and an object for each server."""
+        lines: list[str] = []
+        servers: list[dict[str, Any]] = []
+        for status in statuses:
+            changes = self._changes(status)
+            server = {**self._state(status), **self._configured(status), **changes, **self._instructions(status)}
+            servers.append(server)
+            lines.append(_server_text(server, self._changes_text(changes, status.server)))
+        return lines or ["No servers are configured."], servers
+
+    def _state(self, status: Status) -> dict[str, Any]:
+        state = {"name": status.server, "state": status.state, "tools": self._tools[status.server]}
+        if self._facts[status.server].description:
+            state["description"] = self._facts[status.server].description
+        if status.reason is not None:
+            state["lastError"] = status.reason
+        elif status.state is State.STOPPED:
+            state["note"] = "not started yet: a call starts it"
+        return state
+
+    def _configured(self, status: Status) -> dict[str, Any]:
+        configured = {} if status.command is None else {"command": status.command}
+        if not self._facts[status.server].read_only:
+            return configured
+        return {**configured, "readOnly": True, "leftOut": len(self._catalog.hidden_by_read_only(status.server))}
+
+    def _instructions(self, status: Status) -> dict[str, Any]:
+        """Give a server's own instructions, as far as there is room for them."""
+        if status.capabilities is None:
+            return {}
+        own = _trimmed(status.capabilities.instructions, min(self._room, SERVER_INSTRUCTIONS_LENGTH))
+        self._room -= len(own)
+        return {"instructions": own} if own else {}
+
+    def _changes(self, status: Status) -> dict[str, Any]:
+        """Give the tools, prompts and texts that differ from those first seen; of new ones only the number.
+
+        Names of new tools are the server's own words, which nobody has accepted.
+        """
+        name, found = status.server, dict[str, Any]()
+        for kind, noun in ((Kind.TOOLS, "Tools"), (Kind.PROMPTS, "Prompts")):
+            if changed := sorted(self._catalog.changed(name, kind)):
+                found[f"changed{noun}"] = changed
+            if new := self._catalog.new(name, kind):
+                found[f"new{noun}"] = len(new)
+        if status.is_about_changed:
+            found["changedInstructions"] = True
+        return {**found, "withheld": self._catalog.is_pinned(name)} if found else {}
+
+    def _changes_text(self, changes: Mapping[str, Any], server: str) -> str:
+        """Write the changes of a server as a sentence."""
+        if not changes:
+            return ""
+        changed: list[str] = []
+        new: list[str] = []
+        count = 0
+        for noun in ("Tool", "Prompt"):
+            if keys := changes.get(f"changed{noun}s"):
+                changed.append(
+                    f"{noun.lower()}{'s' if len(keys) > 1 else ''} {', '.join(map(_key, keys[:MOST_NAMED]))}"
+                )
+            if number := changes.get(f"new{noun}s", 0):
+                new.append(f"{number} {noun.lower()}{'s' if number > 1 else ''}")
+            count += len(keys or ()) + number
+        if "changedInstructions" in changes:
+            changed.append("title or instructions")
+            count += 2
+        return self._catalog.sentence_about(server, changed, new, count, "the user accepts")
+
+
+def _trimmed(text: str, length: int) -> str:
+    """Cut a server's instructions at a word."""
+    text = text[: 2 * length].strip()
+    if len(text) <= length:
+        return text
+    head = text[: max(0, length - 1)]
+    return f"{head.rpartition(' ')[0] or head}…" if head else ""
+
+
+def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
+    """Write one line about a server, whatever texts of its own are in it."""
+    text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
+    if "description" in server:
+        text += f"; {server['description']}"
+    if "lastError" in server:
+        text += f" ({short_reason(server['lastError'])})"
+    if "command" in server:
+        text += f"; its command: {server['command']}"
+    if "note" in server:
+        text += f" ({server['note']})"
+    if "readOnly" in server:
+        text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
+    if changes:
+        text += f"; {changes}"
+    if "instructions" in server:
+        text += f"; its instructions: {quoted(' '.join(server['instructions'].split()), INSTRUCTIONS_LENGTH)}"
+    return one_line(text)
+
+
+def _key(tool: str) -> str:
+    """Write a server's own name for a tool: any text, quoted unless it is a plain name."""
+    return tool if _PLAIN_KEY.fullmatch(tool) else quoted(tool, LONGEST_NAME)
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_./-]{1,128}")

@@ -1,0 +1,62 @@
+"""The servers that do not run, as our own tools name them, with the reason."""
+
+from collections.abc import Iterable, Mapping
+
+from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.items import fold
+from search_mcp.gateway.own_arguments import LONGEST_NAME
+from search_mcp.model.errors import short_reason
+from search_mcp.model.names import Kind, State
+from search_mcp.model.servers import Status
+from search_mcp.model.visible import one_line
+
+MOST_DOWN = 5
+"""Servers that an answer names."""
+LONGEST_REASON = 120
+"""Characters of the reason why a server does not run."""
+_RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
+"""States of servers whose tools can be called, or that the user switched off."""
+
+
+def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None) -> str:
+    """Name the servers that do not run, with the reason: all of them, or the one that is searched."""
+    if server is None:
+        down = [status for status in statuses if _is_down(catalog, status)]
+    else:
+        down = [each for each in statuses if each.server == server and _is_down_or_disabled(catalog, each)]
+    why = _reason if server is None else _whole_reason
+    named = [f"{status.server[:LONGEST_NAME]} ({why(status)})" for status in down[:MOST_DOWN]]
+    return ", ".join([*named, *([f"{len(down) - MOST_DOWN} more"] if len(down) > MOST_DOWN else [])])
+
+
+def owner_not_running(catalog: Catalog, statuses: Iterable[Status], name: str) -> Mapping[str, str]:
+    """Name the server whose prefix an unknown tool's name carries, if it does not run."""
+    for status in statuses:
+        if fold(name).startswith(f"{fold(status.server)}_") and _is_down_or_disabled(catalog, status):
+            return {"notRunning": f"{status.server[:LONGEST_NAME]} ({_reason(status)})"}
+    return {}
+
+
+def _is_down_or_disabled(catalog: Catalog, status: Status) -> bool:
+    return status.state is State.DISABLED or _is_down(catalog, status)
+
+
+def _is_down(catalog: Catalog, status: Status) -> bool:
+    if status.state is State.STARTING:
+        return not catalog.is_known(status.server, Kind.TOOLS)
+    return status.state not in _RUNNING or (status.state is State.STOPPED and status.reason is not None)
+
+
+def _whole_reason(status: Status) -> str:
+    """Write the reason with the server's own stderr, for an answer about this very server."""
+    return short_reason(status.reason) if status.reason and status.state is not State.STARTING else _reason(status)
+
+
+def _reason(status: Status) -> str:
+    """Write in one bounded line why a server does not run."""
+    if status.state is State.STARTING:
+        return "still starting, search again in a few seconds"
+    # Without the server's own stderr: text of an untrusted program does not belong into every answer.
+    what, _, _ = (status.reason or status.state).partition("; its last words: ")
+    reason = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
