@@ -107,6 +107,16 @@ def test_imports_point_to_earlier_rooms() -> None:
     assert sorted(set(EXCEPTIONS) - set(wrong)) == []
 
 
+KNOW_PROCESSES = {"backends.dependencies", "backends.transports"}  # they choose the kind of channel
+
+
+def test_a_supervisor_knows_a_channel_and_no_process() -> None:
+    process = "backends.process."
+    backends = [name for name in modules() if name.startswith("backends.") and not name.startswith(process)]
+    found = {name for name in backends if any(f"{other}.".startswith(process) for other in knows(name))}
+    assert found == KNOW_PROCESSES
+
+
 def test_there_are_no_cycles() -> None:
     """Of modules; what one loads by name when it needs it counts."""
     try:

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+from search_mcp.backends.channel import Channel
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.process.child import Child
-from search_mcp.backends.process.launching import Command
+from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
@@ -38,7 +38,7 @@ EARLY_BYTES = 1 << 20
 class Connection:
     """A process that runs, or ran: the `Receiver` of its connection."""
 
-    child: Child
+    channel: Channel
 
     def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
         self.peer = Peer(config.name, self._write, self, dependencies.max_message_bytes, header=None)
@@ -50,16 +50,16 @@ class Connection:
         self._noise = 0  # lines on its stdout that were no messages
 
     @classmethod
-    async def begin(cls, config: ServerConfig, command: Command, dependencies: Dependencies) -> "Connection":
-        """Start the process.
+    async def begin(cls, config: ServerConfig, dependencies: Dependencies) -> "Connection":
+        """Open the channel to a server.
 
         Raises:
-            OSError, ValueError: it cannot be started.
+            CannotOpenChannelError: it cannot be started or reached.
         """
-        life = cls(config, dependencies)
-        life.child = await dependencies.spawn(command, life._on_bytes, life._on_end)
-        log.info("= %s: started as pid %d", config.name, life.child.pid)
-        return life
+        connection = cls(config, dependencies)
+        connection.channel = await transport_to(config, dependencies).open(connection._on_bytes, connection._on_end)
+        log.info("= %s: started, %s", config.name, connection.channel.describe())
+        return connection
 
     def open(self, dialect: BackDialect) -> None:
         """Take calls from here on."""
@@ -81,36 +81,29 @@ class Connection:
         self._on_end()
         if self._noise > LOGGED_NOISE:
             log.warning("! %s: %d lines on its stdout were not JSON-RPC", self._config.name, self._noise)
-        await self.child.stop()
+        await self.channel.stop()
 
     def how_it_ended(self) -> str:
-        """Say it with its exit code and its last words."""
-        code = self.child.exit_code()
-        if code is None:
-            how = "it closed its input or output"
-        elif code < 0:
-            how = f"it was killed by signal {-code}"
-        else:
-            how = f"it exited with code {code}"
-        return self.with_last_words(how)
+        """Return how the server ended, with the end of its stderr."""
+        return self.with_stderr_tail(self.channel.how_it_ended())
 
-    def with_last_words(self, how: str) -> str:
+    def with_stderr_tail(self, how: str) -> str:
         """Add the end of its stderr, without secrets, to what is said of it."""
-        words = redact(self.child.stderr_tail(), self._config.secrets)
+        words = redact(self.channel.stderr_tail(), self._config.secrets)
         if len(words) > LAST_WORDS:
             _, _, whole_lines = words[-LAST_WORDS:].partition("\n")
             words = whole_lines or words[-LAST_WORDS:]
         return f"{how}; its last words: {words}" if words else how
 
     def _write(self, line: bytes) -> None:
-        self.child.write(line)
+        self.channel.write(line)
 
     def _on_bytes(self, chunk: bytes) -> None:
         """Take in what it wrote; one that goes on and on and answers nothing has to wait for those who answer."""
         unanswered = self.peer.unanswered
         self.peer.feed(chunk)
         if self.peer.unanswered == unanswered and self.dialect is not None and self._last_call.is_recent():
-            self.child.rest()
+            self.channel.defer_reading()
 
     def _on_end(self) -> None:
         self.retire()

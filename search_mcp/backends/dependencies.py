@@ -69,7 +69,7 @@ class LastCall:
         self._clock = clock
         self._at = -math.inf
 
-    def note(self) -> None:
+    def record(self) -> None:
         self._at = self._clock()
 
     def is_recent(self) -> bool:

@@ -15,6 +15,7 @@ class Event(enum.Enum):
     OPENED = "opened"
     ENDED = "ended"  # it exited, was refused or did not open in time
     GIVE_UP = "give up"
+    TERMINATE = "be terminated"
     STOP = "stop"
     STOPPED = "stopped"
 
@@ -32,6 +33,14 @@ TRANSITIONS = {
     (State.READY, Event.STOP): State.STOPPING,
     (State.BACKING_OFF, Event.STOP): State.STOPPING,
     (State.FAILED, Event.STOP): State.STOPPING,
+    (State.STOPPED, Event.TERMINATE): State.STOPPING,
+    (State.STARTING, Event.TERMINATE): State.STOPPING,
+    (State.READY, Event.TERMINATE): State.STOPPING,
+    (State.BACKING_OFF, Event.TERMINATE): State.STOPPING,
+    (State.FAILED, Event.TERMINATE): State.STOPPING,
+    (State.STOPPING, Event.TERMINATE): State.STOPPING,
+    (State.STOPPING, Event.OPENED): State.STOPPING,  # it answered before it was terminated
+    (State.STOPPING, Event.STOP): State.STOPPING,  # after it was terminated
     (State.STOPPING, Event.STOPPED): State.STOPPED,
 }
 

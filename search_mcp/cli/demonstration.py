@@ -82,7 +82,7 @@ async def _play(path: Path, terminal: Terminal, log: TextIO) -> int:
                 await stack.enter_async_context(client)
             await _Tour(client, terminal).take()
 
-    await interruptible(work, lambda _number: None)  # the client stops its server
+    await interruptible(work)  # the client stops its server
     terminal.note(f"Every step succeeded. Configuration: {path}.")
     return FINE
 

@@ -12,13 +12,16 @@ from search_mcp.cli.problem import InterruptionError
 ENDING_SIGNALS: Final = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
 ]
-KILL: Final[int] = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 _Answer = TypeVar("_Answer")
 
 
-async def interruptible(work: Callable[[], Awaitable[_Answer]], send_signal: Callable[[int], None]) -> _Answer:
-    """Run a function; the first signal sends SIGTERM to the servers and cancels it, the second one kills them.
+async def interruptible(
+    work: Callable[[], Awaitable[_Answer]],
+    terminate: Callable[[], None] = lambda: None,
+    kill: Callable[[], None] = lambda: None,
+) -> _Answer:
+    """Run a function; the first signal terminates the servers and cancels it, the second one kills the servers.
 
     Raises:
         InterruptionError: a signal came, and `work` has cleaned up.
@@ -27,7 +30,7 @@ async def interruptible(work: Callable[[], Awaitable[_Answer]], send_signal: Cal
     answers: list[_Answer] = []
     scope = anyio.CancelScope()
     async with anyio.create_task_group() as tasks:
-        await tasks.start(_listen, received, scope, send_signal)
+        await tasks.start(_listen, received, scope, terminate, kill)
         with scope:
             answers.append(await work())
         tasks.cancel_scope.cancel()
@@ -39,7 +42,8 @@ async def interruptible(work: Callable[[], Awaitable[_Answer]], send_signal: Cal
 async def _listen(
     received: list[int],
     scope: anyio.CancelScope,
-    send_signal: Callable[[int], None],
+    terminate: Callable[[], None],
+    kill: Callable[[], None],
     *,
     task_status: TaskStatus[None],
 ) -> None:
@@ -48,7 +52,7 @@ async def _listen(
             task_status.started()
             async for number in signals:
                 received.append(number)
-                send_signal(signal.SIGTERM if len(received) == 1 else KILL)
+                (terminate if len(received) == 1 else kill)()
                 scope.cancel()
     except NotImplementedError:  # on Windows Python raises KeyboardInterrupt instead
         task_status.started()

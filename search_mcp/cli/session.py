@@ -241,7 +241,7 @@ def run(
                 session.start()
                 return await work(session)
 
-        return await interruptible(with_backends, engine.signal)
+        return await interruptible(with_backends, engine.terminate, engine.kill)
 
     return unwrapped(lambda: anyio.run(main))
 
@@ -253,7 +253,7 @@ def run_alone(work: Callable[[], Awaitable[_Answer]]) -> _Answer:
         InterruptionError: a signal stopped the command.
         Problem: raised by `work`.
     """
-    return unwrapped(lambda: anyio.run(interruptible, work, lambda _signal: None))
+    return unwrapped(lambda: anyio.run(interruptible, work))
 
 
 def read_cache(config: Config, profile: Profile | None, look: Callable[[Session], _Answer]) -> _Answer:

@@ -46,7 +46,7 @@ LAST_BYTES_SECONDS = 1.0
 """How long a client may take to read what was written last."""
 HURRIED_BYTES_SECONDS = 0.2
 """The same after a signal."""
-DOOMED_SECONDS = 0.5
+TERMINATION_SECONDS = 0.5
 """How long after a signal the servers that ignored SIGTERM are killed: a second after it, all is over."""
 MAX_MESSAGE_BYTES = 64 << 20
 NO_CLIENT = (
@@ -174,15 +174,14 @@ def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
     Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
     """
     received: list[int] = []
-    kill = getattr(signal, "SIGKILL", signal.SIGTERM)
 
     def on_signal(number: int) -> None:
         received.append(number)
         if len(received) == 1:
-            engine.signal(signal.SIGTERM)
-            loop.call_later(DOOMED_SECONDS, engine.signal, kill)
+            engine.terminate()
+            loop.call_later(TERMINATION_SECONDS, engine.kill)
         else:
-            engine.signal(kill)
+            engine.kill()
         client.signalled.set()
         client.end()
 

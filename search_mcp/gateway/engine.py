@@ -63,11 +63,17 @@ class _Running:
                 await self.backend.run()
         self.done.set()
 
-    def signal(self, number: int) -> None:
-        """Doom its process tree, and that of the one it waits for."""
+    def terminate(self) -> None:
+        """Ask the server to end now, and the one that this backend waits for."""
         if self._predecessor is not None:
-            self._predecessor.signal(number)
-        self.backend.signal(number)
+            self._predecessor.terminate()
+        self.backend.terminate()
+
+    def kill(self) -> None:
+        """End the same servers by force."""
+        if self._predecessor is not None:
+            self._predecessor.kill()
+        self.backend.kill()
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -259,10 +265,15 @@ class Engine:
         for backend in self.backends:
             backend.resume_reading()
 
-    def signal(self, number: int) -> None:
-        """Send a signal to every backend's process tree."""
+    def terminate(self) -> None:
+        """Ask all servers to end now; none is started again."""
         for running in (*self._running.values(), *self._retiring.values()):
-            running.signal(number)
+            running.terminate()
+
+    def kill(self) -> None:
+        """End all servers by force."""
+        for running in (*self._running.values(), *self._retiring.values()):
+            running.kill()
 
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:

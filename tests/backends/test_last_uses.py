@@ -11,7 +11,7 @@ NOW = 1_800_000_000.0
 
 
 def test_a_use_is_recent_for_three_days_in_every_process(tmp_path: Path) -> None:
-    LastUses(tmp_path / "uses", lambda: NOW).note(SERVER)
+    LastUses(tmp_path / "uses", lambda: NOW).record(SERVER)
     for seconds, is_recent in ((0, True), (RECENT_SECONDS - 1, True), (RECENT_SECONDS, False)):
         later = LastUses(tmp_path / "uses", lambda at=NOW + seconds: at)  # type: ignore[misc]
         assert later.is_recent(SERVER) is is_recent
@@ -24,7 +24,7 @@ def test_the_date_of_every_hour_is_kept(tmp_path: Path) -> None:
     uses = LastUses(tmp_path, lambda: now)
     for seconds, kept in ((0, 0), (3599, 0), (3600, 3600), (-7200, -7200)):
         now = NOW + seconds
-        uses.note(SERVER)
+        uses.record(SERVER)
         (file,) = tmp_path.iterdir()
         assert file.stat().st_mtime == NOW + kept
 
@@ -32,5 +32,5 @@ def test_the_date_of_every_hour_is_kept(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     uses = LastUses(tmp_path / "file" / "uses", lambda: NOW)
-    uses.note(SERVER)
+    uses.record(SERVER)
     assert not uses.is_recent(SERVER)

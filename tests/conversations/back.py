@@ -26,7 +26,7 @@ LISTS = {
 CACHED: Json = {"ttlMs": 0, "cacheScope": "private"}
 
 
-class Connection:
+class FakeChannel:
     """One process of a scripted server, as its supervisor sees it."""
 
     def __init__(self, back: "Back", on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
@@ -35,8 +35,8 @@ class Connection:
         self.pid = 1000 + len(back.lives)
         self.started = back.pair.loop.time()
         self.paused = False
-        self.rests = 0
-        self.signals: list[int] = []
+        self.deferrals = 0
+        self.ends: list[str] = []
         self.congested = False
         self.stop_seconds = 0.0
         self._code: int | None = None
@@ -54,8 +54,8 @@ class Connection:
     def is_congested(self) -> bool:
         return self.congested
 
-    def rest(self) -> None:
-        self.rests += 1
+    def defer_reading(self) -> None:
+        self.deferrals += 1
 
     def pause_reading(self) -> None:
         self.paused = True
@@ -66,14 +66,20 @@ class Connection:
     def stderr_tail(self) -> str:
         return self._words
 
-    def exit_code(self) -> int | None:
-        return self._code
+    def how_it_ended(self) -> str:
+        return f"it exited with code {self._code}"
 
     def has_ended(self) -> bool:
         return self._code is not None
 
-    def signal_tree(self, number: int) -> None:
-        self.signals.append(number)
+    def describe(self) -> str:
+        return f"pid={self.pid}"
+
+    def terminate(self) -> None:
+        self.ends.append("terminate")
+
+    def kill(self) -> None:
+        self.ends.append("kill")
 
     async def stop(self) -> None:
         if self.stop_seconds:
@@ -121,7 +127,7 @@ class Back:
         self.is_dual = False  # a modern server that also takes `initialize`, and is legacy from then on
         self.instructions = ""
         self.more_capabilities: Json = {}
-        self.lives: list[Connection] = []
+        self.lives: list[FakeChannel] = []
         self.heard: list[Said] = []
         self.inbox: list[Said] = []
         self.listening: dict[int | str, Json] = {}  # open subscriptions/listen: id -> filter
@@ -146,7 +152,7 @@ class Back:
         return "server/discover" if self.is_modern else "initialize"
 
     @property
-    def life(self) -> Connection:
+    def life(self) -> FakeChannel:
         assert self.lives, f"{self.name} was not started"
         return self.lives[-1]
 
@@ -194,11 +200,11 @@ class Back:
 
     # What it hears
 
-    async def spawn(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Connection:
-        self.lives.append(Connection(self, on_stdout, on_end))
+    async def spawn(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> FakeChannel:
+        self.lives.append(FakeChannel(self, on_stdout, on_end))
         return self.life
 
-    def hear(self, life: Connection, said: Said) -> None:
+    def hear(self, life: FakeChannel, said: Said) -> None:
         self.pair.transcript.say(self.name, "<", said.line)
         with self.pair.judging():
             life.log.heard(said)

@@ -23,7 +23,7 @@ from typing import Any, Self, TypeVar
 
 import anyio
 
-from conversations.back import Back, Connection
+from conversations.back import Back, FakeChannel
 from conversations.front import Front
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
@@ -195,10 +195,10 @@ class Pair:
         self.loop.call_soon(self.engine.reconfigure, self._config())
         self.settle()
 
-    def dooms(self, number: int) -> None:
-        """A signal comes for search-mcp."""
+    def terminates(self) -> None:
+        """A signal arrives for search-mcp."""
         assert self.engine is not None
-        self.engine.signal(number)
+        self.engine.terminate()
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
@@ -267,7 +267,7 @@ class Pair:
 
     async def _spawn(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
-    ) -> Connection:
+    ) -> FakeChannel:
         return await self.backs[command.args[0]].spawn(on_stdout, on_end)
 
     def _end(self) -> None:

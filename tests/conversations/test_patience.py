@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from conversations.back import Back, stays_silent
+import pytest
+
+from conversations.back import Back, exits, stays_silent
 from conversations.eras import legacy_backend, legacy_client, legacy_legacy
 from conversations.pair import Pair
 from conversations.transcript import Said
@@ -87,7 +89,7 @@ def test_who_says_much_and_answers_nothing_rests_while_others_are_called(pair: P
     beta = server.life
 
     server.notifies("notifications/progress", **chatter)
-    assert beta.rests == 0, "nobody was called"
+    assert beta.deferrals == 0, "nobody was called"
 
     call = pair.front.calls("alpha.echo")
     served = pair.alpha.is_called("echo")
@@ -95,11 +97,11 @@ def test_who_says_much_and_answers_nothing_rests_while_others_are_called(pair: P
     server.notifies("notifications/progress", **chatter)
     served.returns(text("at once"))
     call.gets(text("at once"))
-    assert (beta.rests, pair.alpha.life.rests) == (2, 0)
+    assert (beta.deferrals, pair.alpha.life.deferrals) == (2, 0)
 
     pair.after(1)
     server.notifies("notifications/progress", **chatter)
-    assert beta.rests == 2, "the client calls nobody any more"
+    assert beta.deferrals == 2, "the client calls nobody any more"
 
 
 def test_an_edit_may_bring_idleness_to_an_end(pair: Pair) -> None:
@@ -166,5 +168,20 @@ def test_a_signal_reaches_a_server_that_an_edit_is_still_stopping(pair: Pair) ->
     for arguments in ({"cwd": "/"}, {}, {"cwd": "/"}):
         pair.alpha.config = arguments
         pair.edit()
-    pair.dooms(15)
-    assert set(first.signals) == {15}
+    pair.terminates()
+    assert set(first.ends) == {"terminate"}
+
+
+@pytest.mark.parametrize("when", ["ready", "opening", "backing off"])
+def test_a_terminated_server_is_not_started_again(pair: Pair, when: str) -> None:
+    if when == "opening":
+        pair.alpha.on_opening(stays_silent)
+    if when == "backing off":
+        pair.alpha.on_opening(exits)
+    pair.front.initializes()
+    pair.terminates()
+    lives = len(pair.alpha.lives)
+    if when != "backing off":
+        pair.alpha.exits(-15)
+    pair.after(60)
+    assert len(pair.alpha.lives) == lives

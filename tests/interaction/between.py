@@ -104,7 +104,7 @@ class Child:
     def is_congested(self) -> bool:
         return False
 
-    def rest(self) -> None:
+    def defer_reading(self) -> None:
         """Nothing is ever too much here."""
 
     def pause_reading(self) -> None:
@@ -116,13 +116,19 @@ class Child:
     def stderr_tail(self) -> str:
         return ""
 
-    def exit_code(self) -> int | None:
-        return 0 if self._over.is_set() else None
+    def how_it_ended(self) -> str:
+        return "it exited with code 0"
+
+    def describe(self) -> str:
+        return "in memory"
 
     def has_ended(self) -> bool:
         return self._over.is_set()
 
-    def signal_tree(self, number: int) -> None:
+    def terminate(self) -> None:
+        self._scope.cancel()
+
+    def kill(self) -> None:
         self._scope.cancel()
 
     async def stop(self) -> None:

@@ -20,7 +20,7 @@ from search_mcp.__main__ import COLLECTOR_THRESHOLDS
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
-from search_mcp.backends.process.child import BULK_BYTES
+from search_mcp.backends.process.child import LONG_READ_BYTES
 from search_mcp.backends.process.launching import Command
 from search_mcp.background import FileQueue
 from search_mcp.config.schema import Config, ServerConfig, Settings
@@ -70,8 +70,6 @@ class Hostile:
 class _Process:
     """A server's process, as its supervisor sees it."""
 
-    pid = 1
-
     def __init__(
         self,
         loop: MeasuredLoop,
@@ -103,22 +101,26 @@ class _Process:
                 self._send(json.dumps({"jsonrpc": "2.0", **notification}).encode() + b"\n")
 
     def _send(self, line: bytes) -> None:
-        for start in range(0, len(line), BULK_BYTES):
-            self._loop.call_soon(self._on_stdout, line[start : start + BULK_BYTES])
+        for start in range(0, len(line), LONG_READ_BYTES):
+            self._loop.call_soon(self._on_stdout, line[start : start + LONG_READ_BYTES])
 
     def is_congested(self) -> bool:
         return False
 
-    def rest(self) -> None: ...
+    def defer_reading(self) -> None: ...
     def pause_reading(self) -> None: ...
     def resume_reading(self) -> None: ...
-    def signal_tree(self, number: int) -> None: ...
+    def terminate(self) -> None: ...
+    def kill(self) -> None: ...
 
     def stderr_tail(self) -> str:
         return self._says.stderr_tail
 
-    def exit_code(self) -> int | None:
-        return 1 if self._ended else None
+    def how_it_ended(self) -> str:
+        return "it exited with code 1" if self._ended else "it closed its input or output"
+
+    def describe(self) -> str:
+        return "pid=1"
 
     def has_ended(self) -> bool:
         return self._ended

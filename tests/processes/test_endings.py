@@ -183,7 +183,7 @@ def test_nothing_is_left_if_we_are_killed_while_everything_starts(serve: Serve, 
         info = {"name": "a client", "version": "1"}
         run.sends("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=info)
         for name in names[:started]:
-            run.logs(f"{name}: started as pid")
+            run.logs(f"{name}: started, pid=")
         run.process.kill()
         run.ended()
 

@@ -28,36 +28,14 @@ LAST_BYTES_SECONDS = 0.2
 REAP_SECONDS = 1.0
 """How long the system may take to report a killed child."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
-BITE_BYTES = 1 << 10
-BULK_BYTES = 1 << 16
+SHORT_READ_BYTES = 1 << 10
+LONG_READ_BYTES = 1 << 16
 """How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
-REST_SECONDS = 0.001
+DEFER_SECONDS = 0.001
 """How long a child that floods is not read while others are waited for: its bite takes a tenth of that."""
 WRITE_LIMIT_BYTES = 64 << 20
 """What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
 asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
-
-
-class Child(Protocol):
-    """A running process, as its supervisor uses it."""
-
-    @property
-    def pid(self) -> int: ...
-    def write(self, data: bytes) -> None: ...
-    def is_congested(self) -> bool: ...
-    def rest(self) -> None:
-        """Be read a little later, if it had more to say than was taken in."""
-        ...
-
-    def pause_reading(self) -> None: ...
-    def resume_reading(self) -> None: ...
-    def stderr_tail(self) -> str: ...
-    def exit_code(self) -> int | None: ...
-    def has_ended(self) -> bool: ...
-    def signal_tree(self, number: int) -> None: ...
-    async def stop(self) -> None:
-        """Stop the whole tree: stdin closed, TERM, KILL, each step bounded."""
-        ...
 
 
 class Trees(Protocol):
@@ -90,13 +68,13 @@ class _Straight(asyncio.Protocol):
 
 
 class ChildProcess(asyncio.SubprocessProtocol):
-    """One child and its pipes."""
+    """One child and its pipes; the `Channel` to a local server."""
 
     def __init__(
-        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], journal: StderrLog, trees: Trees
+        self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None], stderr_log: StderrLog, trees: Trees
     ) -> None:
         self._on_stdout, self._on_end = on_stdout, on_end
-        self._stderr_log, self._trees = journal, trees
+        self._stderr_log, self._trees = stderr_log, trees
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
         self._open = {1, 2}  # its outputs that are not closed, or not read to their end
@@ -105,9 +83,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._is_deaf = False  # it closed its stdin, or we did
         self._is_congested = False
         self._surplus = 0  # bytes written while it was congested: no calls, but answers to what it asks
-        self._bite = BITE_BYTES
+        self._read_size = SHORT_READ_BYTES
         self._floods = False  # it had more short messages to say than were taken in
-        self._resting: asyncio.TimerHandle | None = None
+        self._deferred: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
         return f"<ChildProcess pid={self.pid} exit={self.exit_code()}>"
@@ -136,8 +114,8 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def _on_output(self, data: bytes) -> None:
         # What is read at once is acted on at once, and a server that floods is not to hold up the others.
         is_bulk = b"\n" not in data
-        self._floods = len(data) >= self._bite and not is_bulk
-        self._bite = self._stdout.max_size = BULK_BYTES if is_bulk else BITE_BYTES  # of a pipe on POSIX
+        self._floods = len(data) >= self._read_size and not is_bulk
+        self._read_size = self._stdout.max_size = LONG_READ_BYTES if is_bulk else SHORT_READ_BYTES  # of a pipe on POSIX
         self._on_stdout(bytes(data))  # Windows: a bytearray, always before Python 3.12 and after a pause since
 
     def pause_writing(self) -> None:
@@ -198,7 +176,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._surplus += len(data)
         if self._surplus > WRITE_LIMIT_BYTES:
             self._stderr_log.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
-            self.signal_tree(_KILL)
+            self.kill()
             self._stdin.abort()
             self._is_deaf = True
 
@@ -206,30 +184,39 @@ class ChildProcess(asyncio.SubprocessProtocol):
         """Whether the child left too much unread to be given more."""
         return self._is_congested
 
-    def rest(self) -> None:
+    def defer_reading(self) -> None:
         if self._floods and self._stdout.is_reading():
             self._stdout.pause_reading()
-            self._resting = asyncio.get_running_loop().call_later(REST_SECONDS, self.resume_reading)
+            self._deferred = asyncio.get_running_loop().call_later(DEFER_SECONDS, self.resume_reading)
 
-    def _end_rest(self) -> None:
-        if self._resting is not None:
-            self._resting.cancel()
-            self._resting = None
+    def _end_deferral(self) -> None:
+        if self._deferred is not None:
+            self._deferred.cancel()
+            self._deferred = None
 
     def pause_reading(self) -> None:
-        self._end_rest()
+        self._end_deferral()
         pipe = self._pipe(1)
         if isinstance(pipe, asyncio.ReadTransport) and pipe.is_reading():
             pipe.pause_reading()
 
     def resume_reading(self) -> None:
-        self._end_rest()
+        self._end_deferral()
         pipe = self._pipe(1)
         if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() and not pipe.is_reading():
             pipe.resume_reading()
 
     def stderr_tail(self) -> str:
         return self._stderr_log.tail()
+
+    def describe(self) -> str:
+        return f"pid={self.pid}"
+
+    def how_it_ended(self) -> str:
+        code = self.exit_code()
+        if code is None:
+            return "it closed its input or output"
+        return f"it was killed by signal {-code}" if code < 0 else f"it exited with code {code}"
 
     def exit_code(self) -> int | None:
         code: int | None = self._running.get_returncode()
@@ -244,11 +231,11 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._stdin.close()
             self.resume_reading()  # one that still writes must not be stuck in it
             if not await self._exits_within(CLOSE_SECONDS):
-                self.signal_tree(signal.SIGTERM)
+                self.terminate()
                 if not await self._exits_within(TERM_SECONDS):
                     log.warning("! pid %d ignored SIGTERM and is killed", self.pid)
             # Whatever the leader left behind in its group goes in any case.
-            self.signal_tree(_KILL)
+            self.kill()
             if not await self._exits_within(REAP_SECONDS):
                 log.error("! pid %d is still there after SIGKILL", self.pid)
             self._trees.dismiss(self.pid)
@@ -263,5 +250,11 @@ class ChildProcess(asyncio.SubprocessProtocol):
             await self._exited.wait()
         return self._exited.is_set()
 
-    def signal_tree(self, number: int) -> None:
+    def terminate(self) -> None:
+        self._signal_tree(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._signal_tree(_KILL)
+
+    def _signal_tree(self, number: int) -> None:
         self._trees.signal(self.pid, number)

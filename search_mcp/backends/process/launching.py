@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import anyio
 
+from search_mcp.backends.channel import Channel
 from search_mcp.backends.process import job_objects
-from search_mcp.backends.process.child import Child, ChildProcess, Trees
+from search_mcp.backends.process.child import ChildProcess, Trees
 from search_mcp.backends.process.reaper import Reaper
 from search_mcp.backends.process.stderr_log import StderrLog
 from search_mcp.backends.process.variables import batch_line
@@ -42,7 +43,9 @@ class Command(Struct, frozen=True):
 
 
 class Spawn(Protocol):
-    async def __call__(self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> Child:
+    async def __call__(
+        self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
+    ) -> Channel:
         """Start a child; `on_stdout` gets its bytes as they come, then `on_end` is called once.
 
         Raises:

@@ -14,7 +14,7 @@ import proactor
 import pytest
 from rich.pretty import pretty_repr
 
-from search_mcp.backends.process.child import REST_SECONDS, ChildProcess
+from search_mcp.backends.process.child import DEFER_SECONDS, ChildProcess
 from search_mcp.backends.process.launching import Command, Spawner, is_program, spawn_options
 from search_mcp.backends.process.reaper import Reaper
 from search_mcp.backends.process.stderr_log import split_time
@@ -219,7 +219,7 @@ async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
     def hear(data: bytes) -> None:
         said.extend(data.replace(b"\r", b""))
         for child in children:
-            child.rest()
+            child.defer_reading()
         begun.set()
         if len(said) >= len(FLOODED):
             whole.set()
@@ -228,12 +228,12 @@ async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
         child = await Spawner()(python(FLOOD), hear, lambda: None)
         children.append(child)
         await begun.wait()
-        child.rest()
+        child.defer_reading()
         child.pause_reading()  # the client does not read
-        child.rest()
+        child.defer_reading()
         await anyio.lowlevel.checkpoint()  # what was read before is handed over one turn later
         before = len(said)
-        await anyio.sleep(10 * REST_SECONDS)
+        await anyio.sleep(10 * DEFER_SECONDS)
         assert len(said) == before, "no rest ends a pause"
         child.resume_reading()
         await whole.wait()

@@ -1,0 +1,53 @@
+"""Calls that wait for their server: until it is ready, or has listed what decides about them."""
+
+from collections.abc import Callable
+
+from search_mcp.model.calls import Call
+from search_mcp.wire.inflight import SENT_REQUESTS, Cancel, Reason
+from search_mcp.wire.structs import Struct
+
+MOST_HELD = SENT_REQUESTS
+"""Calls that may wait for one server; more are refused."""
+
+
+class HeldCall(Struct, eq=False):
+    """A waiting call; `cancel` cancels it once it was passed on."""
+
+    call: Call
+    target: str
+    cancel: Cancel = lambda _reason: None
+
+
+class HeldCalls:
+    """Waiting calls in the order of their arrival; the supervisor of an edited entry takes them over as they are."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[HeldCall, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, call: Call) -> bool:
+        return any(held.call is call for held in self._waiting)
+
+    def hold(self, call: Call, target: str) -> Cancel | None:
+        """Let a call wait; return how it is cancelled, now or later, or `None` if too many wait already."""
+        if len(self._waiting) >= MOST_HELD:
+            return None
+        held = HeldCall(call, target)
+        self._waiting[held] = None
+
+        def cancel(reason: Reason) -> None:
+            if held in self._waiting:
+                del self._waiting[held]
+            else:
+                held.cancel(reason)
+
+        return cancel
+
+    def take(self, is_due: Callable[[Call], bool] = lambda _call: True) -> list[HeldCall]:
+        """Remove and return the calls that need not wait any more."""
+        due = [held for held in self._waiting if is_due(held.call)]
+        for held in due:
+            del self._waiting[held]
+        return due
