@@ -8,6 +8,7 @@ import pytest
 
 from processes.conftest import Serve
 from processes.run import server
+from search_mcp.files import locked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
 GOOD = {"good": server("well_behaved")}
@@ -46,5 +47,49 @@ def test_a_log_that_cannot_be_opened_keeps_no_server_from_serving(serve: Serve) 
     with run:
         run.opens()
         assert run.calls("good.echo", words="x") == "x"
+        run.close_stdin()
+        assert run.ended() == 0
+
+
+PATIENT = """
+from search_mcp.backends.pins import TrustStore
+
+TrustStore.__init__.__defaults__ = (3600.0,)
+"""
+
+
+def test_a_locked_record_of_definitions_holds_up_only_its_server(serve: Serve, tmp_path: Path) -> None:
+    """The wait for the lock lasts as long as another process has it, and nothing else waits with it."""
+    (tmp_path / "sitecustomize.py").write_text(PATIENT)
+    servers = {**GOOD, "pinned": server("well_behaved", pinTools=True)}
+    with serve(servers, {"PYTHONPATH": str(tmp_path)}, firstListSeconds=0.1) as run:
+        with locked(run.folder / "state" / "search-mcp" / "tools.lock", 0):
+            run.opens()
+            late = run.sends("tools/call", name="pinned.echo", arguments={"words": "late"})
+            assert run.calls("good.echo", words="x") == "x"
+            assert run.states() == {"good": "ready", "pinned": "ready"}
+        assert run.answer(late)["result"]["content"][0]["text"] == "late"
+        run.close_stdin()
+        assert run.ended() == 0
+
+
+def test_a_cached_list_that_cannot_be_read_before_it_is_replaced_holds_up_nothing(serve: Serve, tmp_path: Path) -> None:
+    sign = tmp_path / "sign"
+    slow = {"slow": server("waits_for_a_file", str(sign), startTimeoutSeconds=600)}
+    sign.touch()
+    with serve(slow) as first:
+        first.opens()
+        assert first.calls("slow.echo", words="x") == "x"
+        first.waits_until(lambda: bool([*first.folder.rglob("catalogue/*.json")]))
+    (record,) = first.folder.rglob("catalogue/*.json")
+    record.unlink()
+    sign.unlink()
+    with serve(slow, firstListSeconds=0.1) as run:
+        run.opens()
+        assert run.states() == {"slow": "starting"}
+        _stick(record)
+        sign.touch()
+        assert run.calls("slow.echo", words="x") == "x"
+        assert run.asks("ping") == {}
         run.close_stdin()
         assert run.ended() == 0
