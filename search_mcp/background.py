@@ -1,41 +1,46 @@
-"""A queue of file operations, carried out in order by one daemon thread.
+"""File operations and other blocking work, done off the event loop.
 
-A disk, a network folder or a scanner may take seconds for a file, and the event loop has none. The order stays.
-Loaded at the start, so the thread begins with the first errand.
+A disk, a network folder or a virus scanner may take seconds for a file; the event loop must not wait for them.
 """
 
+import asyncio
+import contextlib
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Protocol, TypeVar
 
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 0.3
-"""How long the end waits for what is left to be done: a client may kill us half a second after it closed our stdin."""
+"""How long the end waits for queued operations: a client may kill us half a second after it closed our stdin."""
 MOST_WAITING = 10_000
-"""FileQueue that may wait for a file system that does not answer; what comes then is not done."""
+"""Operations that may wait for a file system that does not answer; later ones are dropped."""
+
+_Answer = TypeVar("_Answer")
 
 
 class FileQueue:
-    """A queue and the thread that works on it; it dies with the process."""
+    """A queue of file operations, carried out in order by one daemon thread, which starts with the first of them."""
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def __call__(self, errand: Callable[[], None]) -> None:
-        """Do this later, after all that was handed over before."""
+    def __call__(self, operation: Callable[[], None]) -> None:
+        """Queue an operation."""
         if self._waiting.qsize() >= MOST_WAITING:
             log.warning("! the file system does not answer: state is not saved")
             return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="files", daemon=True)
             self._thread.start()
-        self._waiting.put(errand)
+        self._waiting.put(operation)
 
     def finish(self) -> None:
-        """Wait until all is done that was handed over, but not for long."""
+        """Wait until all queued operations are done, for a short time."""
         if self._thread is not None:
             done = threading.Event()
             self._waiting.put(done.set)
@@ -43,13 +48,48 @@ class FileQueue:
 
     def _run(self) -> None:
         while True:
-            errand = self._waiting.get()
+            operation = self._waiting.get()
             try:
-                errand()
-            except Exception:  # a bug in one must not keep the others from being done
-                log.exception("! bug in what is done in a thread")
+                operation()
+            except Exception:  # a bug in one operation must not keep the others from being done
+                log.exception("! bug in a file operation")
 
 
-def at_once(errand: Callable[[], None]) -> None:
-    """Do it now, in the place of `FileQueue`: for commands, which wait for files anyway."""
-    errand()
+def run_now(operation: Callable[[], None]) -> None:
+    """Carry out an operation now; stands in for a `FileQueue` in commands, which wait for files anyway."""
+    operation()
+
+
+class RunBlocking(Protocol):
+    """Runs a function that may block, and returns its result."""
+
+    def __call__(self, act: Callable[[], _Answer], /) -> Awaitable[_Answer]: ...
+
+
+async def run_in_thread(act: Callable[[], _Answer], /) -> _Answer:
+    """Run a function in a daemon thread; cancelled, leave the thread to its end.
+
+    Unlike the worker threads of anyio, a daemon thread does not hold up the end of the process if a file never answers.
+    """
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[_Answer] = loop.create_future()
+
+    def settle(how: Callable[[], None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(lambda: None if answer.done() else how())
+
+    def run() -> None:
+        try:
+            found = act()
+        except Exception as exc:  # raised where the result is awaited
+            settle(partial(answer.set_exception, exc))
+        else:
+            settle(partial(answer.set_result, found))
+
+    threading.Thread(target=run, name="blocking", daemon=True).start()
+    return await answer
+
+
+async def run_in_place(act: Callable[[], _Answer], /) -> _Answer:
+    """Run a function in the event loop, where nothing else runs in it: in a command that only reads the cache."""
+    return act()

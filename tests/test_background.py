@@ -8,7 +8,7 @@ import pytest
 
 from search_mcp import background
 from search_mcp.backends.process.stderr_log import UNWRITTEN_BYTES, StderrLog
-from search_mcp.background import FileQueue, at_once
+from search_mcp.background import FileQueue, run_now
 
 
 def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
@@ -73,5 +73,5 @@ def test_a_log_whose_file_system_is_too_slow_leaves_something_out(
 
 def test_a_command_does_its_errands_at_once() -> None:
     done: list[int] = []
-    at_once(lambda: done.append(1))
+    run_now(lambda: done.append(1))
     assert done == [1]

@@ -280,7 +280,7 @@ class KnownLists:
         while looks != self._looks:  # something was accepted meanwhile
             looks, pinned = self._looks, self._is_pinned
             listed = self._listed(kind, page)
-            verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=pinned))
+            verdict = await self._world.run_blocking(partial(self._judged, trust, listed, keeps=pinned))
         self._put_judged(kind, page, listed, verdict)
         if verdict.is_news and not pinned:  # no call depends on it
             await self._record(trust, kind, page, listed)
@@ -288,7 +288,7 @@ class KnownLists:
     async def _record(self, trust: TrustStore, kind: Kind, page: ServerList | None, listed: "Listed") -> None:
         """Keep what is first seen and what is open, even if this life ends now: a command asks for a list and ends."""
         with anyio.move_on_after(RECORD_SECONDS, shield=True) as scope:
-            recorded = await self._world.aside(partial(trust.record, self._config, self._label, listed))
+            recorded = await self._world.run_blocking(partial(trust.record, self._config, self._label, listed))
             if recorded.trouble:
                 self._put_judged(kind, page, listed, recorded)
         if scope.cancelled_caught:
@@ -347,7 +347,7 @@ class KnownLists:
         trust = self._world.trust
         if trust is None:
             return
-        if self._looked_at != {await self._world.aside(partial(trust.state, self._config))}:
+        if self._looked_at != {await self._world.run_blocking(partial(trust.state, self._config))}:
             self._looked_at.clear()
             await self._compare_again(is_first=False)
 
@@ -357,7 +357,7 @@ class KnownLists:
             return
         pages = {kind: self._pages.get(kind) for kind in COMPARED}
         listed: Listed = rules().Listed(pages[Kind.TOOLS], pages[Kind.PROMPTS], self._said)
-        verdict = await self._world.aside(partial(self._judged, trust, listed, keeps=False))
+        verdict = await self._world.run_blocking(partial(self._judged, trust, listed, keeps=False))
         before = self.capabilities, self.is_about_changed
         if self._pages.get(Kind.TOOLS) is pages[Kind.TOOLS]:
             self._show_about(listed, verdict)

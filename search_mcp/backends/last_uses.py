@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from search_mcp.background import at_once
+from search_mcp.background import run_now
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 
@@ -31,7 +31,7 @@ class LastUses:
         self._folder, self._clock = folder, clock
         self._noted: dict[str, float] = {}
 
-    def record(self, config: ServerConfig, later: Callable[[Callable[[], None]], None] = at_once) -> None:
+    def record(self, config: ServerConfig, later: Callable[[Callable[[], None]], None] = run_now) -> None:
         """Record that one of this server's tools is called now; `later` is given what touches files."""
         now, noted = self._clock(), self._noted.get(config.name, float("-inf"))
         if 0 <= now - noted < PRECISION_SECONDS:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from search_mcp.backends.dependencies import Dependencies, in_thread
+from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import without_threads
+from search_mcp.background import run_in_place, run_in_thread
 from search_mcp.catalog import profiles
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
@@ -287,15 +288,10 @@ def _assemble(
         max_message_bytes=config.settings.max_message_bytes,
         cache=cache,
         trust=TrustStore(trust_folder()),
-        aside=in_thread if runs else _in_place,
+        run_blocking=run_in_thread if runs else run_in_place,
     )
     engine = Engine(adapted, dependencies)
     return Session(config, engine, engine.open_session(patient), cache, left_alone, runs=runs), engine
-
-
-async def _in_place(act: Callable[[], _Answer], /) -> _Answer:
-    """Run a function that may block: while a command reads the cache, nothing else runs in its event loop."""
-    return act()
 
 
 def _patience(config: Config) -> float:

@@ -28,10 +28,11 @@ from conversations.front import Front
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
 from search_mcp.backends.cache import CatalogCache
-from search_mcp.backends.dependencies import Aside, Dependencies, LastCall
+from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Command
+from search_mcp.background import RunBlocking, run_in_place
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front as Face
@@ -40,11 +41,6 @@ from search_mcp.gateway.engine import Engine
 from search_mcp.gateway.session import Session
 
 Answer = TypeVar("Answer")
-
-
-async def at_once(act: Callable[[], Answer], /) -> Answer:
-    """Do what may block in the loop: nothing outside of it ever happens here."""
-    return act()
 
 
 class Pair:
@@ -67,7 +63,7 @@ class Pair:
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
         self.trust: TrustStore | None = None
-        self.aside: Aside = at_once
+        self.run_blocking: RunBlocking = run_in_place
         self._ended = anyio.Event()
         self._over = False
 
@@ -234,7 +230,7 @@ class Pair:
             cache=self._cache,
             last_uses=self._last_uses,
             trust=self.trust,
-            aside=self.aside,
+            run_blocking=self.run_blocking,
             variables={},
             home="/home/test",
         )

@@ -18,11 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conversations.back import Back, refuses
-from conversations.pair import Pair, at_once
+from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import LEGACY, MODERN, Json
 from search_mcp.backends.pin_records import ABOUT, PROMPTS, TOOLS, Listed
 from search_mcp.backends.pins import TrustStore
+from search_mcp.background import run_in_place
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 
@@ -280,14 +281,14 @@ def play(world: World, steps: list[tuple[str, tuple[Any, ...]]]) -> None:
     world.passes(5)
 
 
-@pytest.mark.parametrize("aside", [at_once, slowly], ids=["at once", "slowly"])
+@pytest.mark.parametrize("aside", [run_in_place, slowly], ids=["at once", "slowly"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([LEGACY[-1], MODERN]), st.lists(STEPS, max_size=14))
 def test_nothing_is_shown_or_called_that_was_not_first_seen_or_accepted(
     aside: Any, back: str, steps: list[tuple[str, tuple[Any, ...]]]
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, World(Path(folder), MODERN, back) as world:
-        world.pair.aside = aside
+        world.pair.run_blocking = aside
         play(world, [("opens", (MODERN, False)), ("passes", (2.0,)), *steps])
 
 

@@ -12,9 +12,10 @@ import pytest
 from conversations.back import leaves_to_the_test, refuses
 from conversations.pair import Pair
 from conversations.words import ECHO, GREET, OWN_TOOLS, Json, names, text, tool
-from search_mcp.backends.dependencies import Dependencies, in_thread
+from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.pin_records import Listed
 from search_mcp.backends.pins import TrustStore
+from search_mcp.background import run_in_thread
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 
@@ -371,7 +372,7 @@ def test_a_list_is_shown_once_it_is_compared_and_no_older_one_after_a_newer(pair
         return answer
 
     pair.distrusts_in(tmp_path)
-    pair.aside = slowly
+    pair.run_blocking = slowly
     pair.front.opens_over(2)
     pair.alpha.tools = [GREET, POISONED]
     pair.alpha.changes("tools")
@@ -498,7 +499,7 @@ def test_nothing_is_compared_or_written_in_the_loop(pair: Pair, tmp_path: Path, 
         finally:
             store.is_aside = False
 
-    pair.trust, pair.aside = store, aside
+    pair.trust, pair.run_blocking = store, aside
     pair.alpha.config = {"pin_tools": pinned}
     pair.remembers_in(tmp_path / "cache")
     pair.front.opens()
@@ -509,10 +510,10 @@ def test_nothing_is_compared_or_written_in_the_loop(pair: Pair, tmp_path: Path, 
     _listed_again(pair, "greet", *([] if pinned else ["echo"]))
 
 
-def test_aside_is_in_a_thread() -> None:
+def test_blocking_work_runs_in_a_thread() -> None:
     async def main() -> int:
-        answer: int = await in_thread(threading.get_ident)
+        answer: int = await run_in_thread(threading.get_ident)
         return answer
 
-    assert Dependencies().aside is in_thread
+    assert Dependencies().run_blocking is run_in_thread
     assert anyio.run(main) != threading.get_ident()

@@ -17,7 +17,7 @@ from search_mcp.backends.process.child import ChildProcess, Trees
 from search_mcp.backends.process.reaper import Reaper
 from search_mcp.backends.process.stderr_log import StderrLog
 from search_mcp.backends.process.variables import batch_line
-from search_mcp.background import at_once
+from search_mcp.background import run_now
 from search_mcp.wire.structs import Struct
 
 _CREATE_NO_WINDOW = 0x08000000
@@ -57,8 +57,8 @@ class Spawn(Protocol):
 class Spawner:
     """The real `Spawn`: every child a tree of its own."""
 
-    def __init__(self, trees: Trees | None = None, file_queue: Callable[[Callable[[], None]], None] = at_once) -> None:
-        self._trees, self._errands = trees or _trees(), file_queue
+    def __init__(self, trees: Trees | None = None, file_queue: Callable[[Callable[[], None]], None] = run_now) -> None:
+        self._trees, self._file_queue = trees or _trees(), file_queue
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(
@@ -89,7 +89,7 @@ class Spawner:
         return protocol
 
     def _stderr_log(self, command: Command) -> StderrLog:
-        return StderrLog(command.log, command.secrets, later=self._errands)
+        return StderrLog(command.log, command.secrets, later=self._file_queue)
 
 
 def spawn_options(platform: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from search_mcp.background import at_once
+from search_mcp.background import run_now
 from search_mcp.catalog.items import fold, stable_suffix
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class StderrLog:
         path: Path | None,
         secrets: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
-        later: Callable[[Callable[[], None]], None] = at_once,
+        later: Callable[[Callable[[], None]], None] = run_now,
     ) -> None:
         self._path, self._clock = path, clock
         self._later = later  # is given what touches the file
