@@ -1,17 +1,17 @@
 """Which servers of a configuration file are held, because the user has not accepted their programs.
 
-Decides that for the start and for every edit while `serve` runs; `approvals` remembers what was accepted. The rules:
+The rules, at the start and for every edit while `serve` runs:
 
 - The user's own file is trusted; an edit of it takes effect at once.
-- A file that was named (`--config`, the variable), or belongs to our own checkout, is trusted as it is at the start;
-  a program that an edit adds or changes is held until it is accepted, or until the next start.
-- A file that was found in the current folder is trusted as far as its programs were accepted, and the texts about them.
-- `confirmCommands`, as it was at the start, overrides the rule for edits; if true, what was never accepted is held
-  after the next start, too, and an edit that removes it counts for nothing until the user trusts the file again. In a
-  file that was found it counts for nothing: it could approve its own programs.
-- Where approval is needed and the record of it cannot be read or written, everything is held.
+- A file that was named (`--config`, the variable), or is in the checkout that search-mcp runs from, is trusted as it is
+  at the start; a program that an edit adds or changes is held until it is accepted, or until the next start.
+- In a file that was found in the current folder, only the accepted programs are trusted, with the texts about them.
+- `confirmCommands`, as it was at the start, overrides the rule for edits. If it is true, programs that were never
+  accepted are held after the next start, too, and removing it has no effect until the user trusts the file again. In a
+  file that was found it has no effect, because the file could approve its own programs.
+- If approval is needed and its record cannot be read or written, all servers are held.
 
-Switches, filters and settings are never held.
+Switches, filters and settings are never held. `trust` keeps the record of accepted programs.
 """
 
 import enum
@@ -37,7 +37,7 @@ class Origin(enum.Enum):
 
 
 def for_command(config: Config, path: Path, origin: Origin, approvals: Approvals) -> Config:
-    """Mark the servers that a command must not start: those held at every start, and those that a `serve` holds."""
+    """Mark the servers that a command must not start: those held at every start, or by a running `serve`."""
     record = approvals.read(path)
     if origin is Origin.FOUND or _confirms(config, record):
         if warning := _about_removed(config, record, path, origin):
@@ -50,12 +50,12 @@ def for_command(config: Config, path: Path, origin: Origin, approvals: Approvals
 
 
 class Gate:
-    """The rules for the one file that a running `serve` follows."""
+    """The rules for the configuration file of a running `serve`."""
 
     def __init__(self, path: Path, origin: Origin, approvals: Approvals) -> None:
         self.path, self.origin = path, origin
         self.is_remembered = False
-        """Whether commands can know what is held here."""
+        """Whether commands can read which servers are held here."""
         self._approvals = approvals
         self._holds_edits = True
         self._warning = ""
@@ -65,7 +65,7 @@ class Gate:
         self._held: list[ServerConfig] = []
 
     def at_start(self, config: Config) -> Config:
-        """Mark what is held from the start; the rule for edits follows from this configuration."""
+        """Mark the servers that are held from the start; this configuration also decides the rule for edits."""
         record = self._approvals.read(self.path)
         confirms = True if record.confirms else config.settings.confirm_commands
         is_own = self.origin is Origin.OWN
@@ -81,7 +81,7 @@ class Gate:
         return config
 
     def after_edit(self, config: Config) -> Config:
-        """Mark the servers whose programs are neither accepted nor those of the start."""
+        """Mark the servers whose programs are neither accepted nor unchanged since the start."""
         if not self._holds_edits:
             return config
         real, allowed = real_path(self.path), self._allowed
@@ -100,7 +100,7 @@ class Gate:
         return real, server.name, server.program, identity.texts(server) if self.origin is Origin.FOUND else b""
 
     def report(self) -> None:
-        """Log once of each held program why it is held; of one that is switched off when it is switched on."""
+        """Log once for each held program why it is held; for a disabled server, when it is enabled."""
         if self._warning:
             log.warning("! %s", self._warning)
             self._warning = ""
@@ -110,7 +110,7 @@ class Gate:
                 log.warning("! %s: held: %s. The command: %s", server.name, server.held, command_line(server))
 
     def remember_held(self) -> None:
-        """Let commands know what is held here; may be called in any thread, but in one at a time."""
+        """Record for commands which servers are held here; may be called in any thread, but in one at a time."""
         self.is_remembered = True
         if self.origin is Origin.OWN and not self._holds_edits:
             return
@@ -132,7 +132,7 @@ def _accepts(record: Record, origin: Origin) -> Callable[[ServerConfig], bool]:
 
 
 def _about_removed(config: Config, record: Record, path: Path, origin: Origin) -> str:
-    """Say that an edit which removed `confirmCommands` counts for nothing yet."""
+    """Warn that removing `confirmCommands` has no effect yet."""
     if origin is Origin.FOUND or not record.confirms or config.settings.confirm_commands is True:
         return ""
     file = printable(path)
@@ -140,7 +140,7 @@ def _about_removed(config: Config, record: Record, path: Path, origin: Origin) -
 
 
 def _at_start(config: Config, path: Path, origin: Origin, record: Record, approvals: Approvals) -> Record:
-    """Give the record to go by; with `confirmCommands` the first start accepts what there is."""
+    """Return the record of a file; with `confirmCommands`, the first start accepts all programs."""
     is_confirmed = config.settings.confirm_commands is True and origin is not Origin.FOUND
     if not is_confirmed or record.fault or (record.has_baseline and record.confirms):
         return record

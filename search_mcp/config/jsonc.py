@@ -1,9 +1,8 @@
-"""JSON as people write it: comments, trailing commas and a byte order mark are forgiven.
+"""JSON with comments, trailing commas and a byte order mark, and the line of every key.
 
-What is forgiven is blanked to spaces, so the standard parser sees strict JSON of the same length, and every
-position it reports is one in the file. Beside the value stands the line of every key. This module must not
-know what keys mean. It is part of every start, most often of a file that needs nothing of it: patterns are
-compiled when the first text needs them, and lines are counted when the first is asked for.
+The additions are replaced by spaces, so that Python's parser reads strict JSON of the same length and reports positions
+in the file. Every start uses this module, mostly for plain JSON, so patterns are compiled and lines counted on first
+use. The meaning of keys is unknown here.
 """
 
 import codecs
@@ -19,14 +18,14 @@ from search_mcp.wire.structs import Struct
 KeyPath = tuple[str | int, ...]
 """Object keys and array indexes from the root down to a value."""
 
-# A string ends at its quote or, when that is missing, with its line: the parser is to report that very line.
+# A string without an end quote ends with its line, so that the parser reports that line.
 _STRING = r'"(?:[^"\\\n]|\\[^\n])*"?'
 _COMMENTS = rf"{_STRING}|(?P<comment>//[^\n]*|/\*(?s:.*?)\*/)|(?P<unclosed>/\*)"
-# Only a comma that follows a value is forgiven: `[,]` and `[1,,]` stay as they are, hence wrong.
+# Only a comma behind a value is removed: `[,]` and `[1,,]` stay invalid.
 _COMMAS = rf"{_STRING}|[\[{{,]\s*,|(?P<trailing>,)(?=\s*[}}\]])"
 _STRUCTURE = rf"(?P<string>{_STRING})(?P<colon>\s*:)?|[{{}}\[\],]"
 
-_REMEDIES = {  # by the beginning of the standard parser's message
+_REMEDIES = {  # by the beginning of the message of Python's parser
     "Invalid \\escape": r'write "\\" or "/" where a Windows path has a backslash',
     "Expecting ',' delimiter": "put a comma between the entries, here or at the end of the line above",
     "Expecting property name": "close the object, or put double quotes around the key",
@@ -38,11 +37,11 @@ _REMEDIES = {  # by the beginning of the standard parser's message
 
 
 class Document(Struct, frozen=True, dict=True):
-    """The value of a file, and where in the file its keys are."""
+    """The value of a file, and the lines of its keys."""
 
     source: str
     plain: str
-    """Its text, with what strict JSON has not blanked."""
+    """Its text as strict JSON, with everything else replaced by spaces."""
     value: object
 
     @cached_property
@@ -50,7 +49,7 @@ class Document(Struct, frozen=True, dict=True):
         return dict(_keys(self.plain))
 
     def error(self, path: KeyPath, problem: str, remedy: str) -> ConfigError:
-        """Build the error about `path`, placed at the innermost key on it that the file has."""
+        """Make an error about `path`, with the line of the innermost key on it that the file has."""
         while path and path not in self.lines:
             path = path[:-1]
         return ConfigError(self.source, problem, remedy, line=self.lines.get(path, 1), key=_dotted(path))
@@ -81,7 +80,7 @@ def parse(text: str | bytes, *, source: str) -> Document:
     except json.JSONDecodeError as exc:
         problem = f"not valid JSON: {exc.msg.removesuffix(' at')} at column {exc.colno}"
         raise ConfigError(source, problem, _remedy(exc.msg), line=exc.lineno) from exc
-    except UnicodeEncodeError as exc:  # no message with this text could ever be written
+    except UnicodeEncodeError as exc:  # a text that cannot be written in any message
         problem, remedy = r"\ud800 to \udfff stand for no character alone", "write the character itself"
         raise ConfigError(source, problem, remedy) from exc
     except (RecursionError, ValueError) as exc:  # ValueError: int() refuses thousands of digits
@@ -109,7 +108,7 @@ def decode(data: bytes, source: str) -> str:
 
 
 def blank(text: str) -> str:
-    """Replace comments and trailing commas by spaces; all else, and every line, stays where it is.
+    """Replace comments and trailing commas by spaces, so that every line and column stays in place.
 
     Raises:
         json.JSONDecodeError: a comment is never closed.
@@ -138,7 +137,7 @@ def _remedy(message: str) -> str:
 
 
 def _refuse_repeated(plain: str, source: str) -> None:
-    """Raise the error about the first key of valid JSON that its object had before."""
+    """Raise an error for the first repeated key of valid JSON."""
     lines: dict[KeyPath, int] = {}
     for path, line in _keys(plain):
         if path in lines:
@@ -149,7 +148,7 @@ def _refuse_repeated(plain: str, source: str) -> None:
 
 def _keys(plain: str) -> Iterator[tuple[KeyPath, int]]:
     """Yield the path and the line of every key of valid JSON, in the order of the text."""
-    path: list[str | int] = []  # one item an open bracket: the key, or the index, it has come to
+    path: list[str | int] = []  # for each open bracket, the current key or index
     line, counted = 1, 0
     for token in re.finditer(_STRUCTURE, plain):
         if token["colon"]:

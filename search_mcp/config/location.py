@@ -1,6 +1,6 @@
-"""Find the configuration file and read it.
+"""Finding and reading the configuration file.
 
-The file that is named comes first, then a trusted one of the current folder, then the user's own.
+In this order: a named file, a trusted file in the current folder, the user's own file.
 """
 
 import os
@@ -27,7 +27,7 @@ FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 def candidates(
     explicit: str | None, variables: Mapping[str, str], cwd: Path | None, user_dir: Path
 ) -> tuple[Path, ...]:
-    """Name the files to look for, best first; one that was asked for is the only one.
+    """List the files to look for, best first; a file named by the user is the only one.
 
     `cwd` is `None` if the current folder was deleted.
 
@@ -35,12 +35,12 @@ def candidates(
         ConfigError: the one that was asked for cannot be told.
     """
     if asked_for := explicit or variables.get(FILE_VARIABLE):
-        # No shell has expanded what stands in a client's config file.
+        # A path in a client's configuration was not expanded by a shell.
         home = variables.get("HOME") or variables.get("USERPROFILE")
         path = Path(at_home(asked_for, home or "~"))
         if not home and at_home(asked_for, "/") != asked_for:
             raise ConfigError(asked_for, "HOME is not set, so ~ means nothing", "write an absolute path")
-        if not path.root and not explicit:  # it would name another file in each folder, a stranger's too
+        if not path.root and not explicit:  # it would mean a different file in each folder, also an untrusted one
             raise ConfigError(FILE_VARIABLE, f"{asked_for} is a relative path", "write an absolute one")
         if cwd is None and not path.root:
             raise ConfigError(asked_for, "the current folder is gone", "write an absolute path")
@@ -53,7 +53,7 @@ MAX_CONFIG_BYTES = 16 << 20
 
 
 def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
-    """Find and read the configuration for a command, with a mark on the servers it must not start.
+    """Find and read the configuration for a command, and mark the servers that it must not start.
 
     Raises:
         ConfigError: there is none, it cannot be read, or it is wrong.
@@ -88,12 +88,12 @@ def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
 def _is_there(place: Path) -> bool:
     try:
         return place.is_file()
-    except OSError:  # in a folder that may not be looked into: to read it says so
+    except OSError:  # no permission for the folder; reading the file reports that
         return True
 
 
 def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
-    """Where the configuration is looked for, best first; the last is the user's own.
+    """Return the paths where the configuration may be, best first; the last is the user's own file.
 
     A file found in the current folder counts only in the checkout that search-mcp runs from, or if the user trusted
     it: any other folder may hold programs of a stranger.
@@ -111,7 +111,7 @@ def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ..
 
 
 def _current_folder() -> Path | None:
-    """Name the current folder; `None` if it was deleted or may not be looked into."""
+    """Return the current folder; `None` if it was deleted or cannot be read."""
     try:
         return Path.cwd()
     except OSError:
@@ -119,7 +119,7 @@ def _current_folder() -> Path | None:
 
 
 def is_borrowed(path: Path) -> bool:
-    """Tell whether `config/mcp-servers.json` of a folder is reached through a link below that folder.
+    """Return whether `config/mcp-servers.json` of a folder is reached through a link below that folder.
 
     With it a folder could have the trust in another one's file, whose programs would run in this folder.
     """
@@ -129,17 +129,17 @@ def is_borrowed(path: Path) -> bool:
 
 
 def own_place() -> Path:
-    """Name the configuration in the user's own folder."""
+    """Return the path of the configuration in the user's own folder."""
     return Path(platformdirs.user_config_dir(APP, appauthor=False)) / FILE_NAME
 
 
 def approvals() -> Approvals:
-    """Open the records of what the user accepted."""
+    """Return the records of the programs that the user accepted."""
     return Approvals(approvals_folder())
 
 
 def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Origin:
-    """Tell how the configuration file that is used was found."""
+    """Return how the configuration file in use was found."""
     if _itself(path) == _itself(own_place()):
         return Origin.OWN
     is_named = bool(explicit or variables.get(FILE_VARIABLE))
@@ -148,12 +148,12 @@ def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Or
 
 
 def _itself(path: Path) -> str:
-    """Resolve the links of a file's folder, but not the file itself: what the user's own links to is not the user's."""
-    return os.path.join(real_path(path.parent), path.name)  # noqa: PTH118  # compared with its like
+    """Resolve the links of a file's folder, but not the file itself, which may link to an untrusted file."""
+    return os.path.join(real_path(path.parent), path.name)  # noqa: PTH118  # compared with other paths made here
 
 
 def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) -> str | None:
-    """Say that there is a configuration in the current folder that is not used; `None` if the user knows that."""
+    """Return a notice that a configuration in the current folder is not used; `None` if the user declined notices."""
     path = unused(explicit, variables, used)
     if path is None or (record := approvals().read(path)).folder == "refused":
         return None

@@ -52,20 +52,20 @@ _ROOTS_OF_OTHER_CLIENTS = {
     "extensions": "goose",
 }
 _SHORT_KEY = 4
-"""Characters; in a key this short a transposition is a larger part of it."""
+"""Characters of a short key, in which one transposition is a large part of the key."""
 _LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds"}
 
 
 class FaultyFile(ConfigError):
-    """A file that cannot be used: reads as its first fault."""
+    """A configuration file with faults; the message is that of the first."""
 
     def __init__(self, faults: Sequence[ConfigError], rest: Config) -> None:
         first = faults[0]
         super().__init__(first.source, first.problem, first.remedy, line=first.line, key=first.key)
         self.faults = tuple(faults)
-        """All of them, in the order of their lines."""
+        """All faults, in the order of their lines."""
         self.rest = rest
-        """What the file says where it has no fault."""
+        """The configuration of the parts of the file without faults."""
 
     def __str__(self) -> str:
         first, *others = self.faults
@@ -88,15 +88,15 @@ def parse(
 ) -> Config:
     """Read the text of an mcp-servers.json.
 
-    `variables` looks names up as the platform does: on Windows `os.environ` itself, which ignores case.
-    `named` is what a command has to name with `--config` to read this file, if it has to.
+    `variables` looks up names as the platform does: on Windows it is `os.environ`, which ignores case.
+    `named` is the path that commands have to pass with `--config`, if the file is not the user's own.
 
     Raises:
-        FaultyFile: it is an object with servers, but wrong in some places.
-        ConfigError: it is not even that.
+        FaultyFile: it is an object with servers, with faults in some places.
+        ConfigError: it is not such an object.
     """
     document = jsonc.parse(text, source=source)
-    words = _in_our_words(document)
+    words = _with_field_names(document)
     file, faults = _read(document, words)
     places = Places(variables, home, config_dir, python)
     servers, problems = [], []
@@ -118,41 +118,41 @@ def parse(
 
 
 def _read(document: Document, words: object) -> tuple[File, list[ConfigError]]:
-    """Read a file; where it is wrong in places, the rest of it, and what is wrong."""
+    """Return the valid parts of a file, and its faults."""
     try:
         return payload.convert(words, File), []
     except ValueError:
-        # Pydantic knows where the faults are; it takes longer to load than all the rest, so only a wrong file pays.
+        # Pydantic locates the faults; importing it is slow, so this is done for a faulty file only.
         complaints, rest = import_module("search_mcp.config.validation").examine(words)
         faults = [document.error(*complaint) for complaint in complaints]
         return payload.convert(rest, File), [*{str(fault): fault for fault in faults}.values()]
 
 
-def _in_our_words(document: Document) -> Any:
-    """Name the keys of a file as the models do, and leave out what they do not know."""
+def _with_field_names(document: Document) -> Any:
+    """Replace the keys of a file by the field names of the models, and remove unknown keys."""
     if not isinstance(document.value, dict):
         return document.value
     if document.value.get("mcpServers") is None:
         raise _without_servers(document, document.value)
     file = _renamed(document.value, File)
     if isinstance(file["mcp_servers"], dict):
-        file["mcp_servers"] = {name: _entry_in_our_words(entry) for name, entry in file["mcp_servers"].items()}
+        file["mcp_servers"] = {name: _entry_with_field_names(entry) for name, entry in file["mcp_servers"].items()}
     if "settings" in file:
         file["settings"] = _renamed(file["settings"], Settings)
     return file
 
 
-def _entry_in_our_words(entry: Any) -> Any:
+def _entry_with_field_names(entry: Any) -> Any:
     entry = _renamed(entry, Entry)
     if isinstance(entry, dict) and "tools" in entry:
         tools = entry["tools"]
-        # Copilot CLI's `"tools": ["*"]` is a plain list of what is allowed.
+        # In Copilot CLI, `"tools": ["*"]` is a plain list of the allowed tools.
         entry["tools"] = {"allow": tools} if isinstance(tools, list) else _renamed(tools, ToolFilter)
     return entry
 
 
 def _renamed(value: Any, model: type[Struct]) -> Any:
-    """Treat null as other clients do, as absent; only of a limit it says something: none, whatever the default."""
+    """Replace known keys by field names. Null means absent, as in other clients, except for limits: no limit."""
     if not isinstance(value, dict):
         return value
     known = keys(model)
@@ -167,18 +167,18 @@ def _without_servers(document: Document, root: Mapping[str, object]) -> ConfigEr
     return document.error(("mcpServers",), 'no "mcpServers"', 'write {"mcpServers": {}} and the servers inside')
 
 
-# From an entry of the file to a server that can be started.
+# From an entry of the file to a server that can be started
 
 
 def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[str, Any]:
-    """What an entry may leave to `settings`: whatever it did not say."""
+    """Return the fields that an entry and `settings` share, from the entry if it sets them."""
     return {name: getattr(entry if name in said else settings, name) for name in ServerDefaults.__struct_fields__}
 
 
 def _resolve(
     name: str, entry: Entry, defaults: Mapping[str, Any], places: Places, misspelt: Sequence[Complaint] = ()
 ) -> tuple[ServerConfig, Sequence[Complaint]]:
-    """Fill in an entry, and say what keeps the server from being started."""
+    """Make the server of an entry; also return the faults that prevent its start."""
     expansion = Expansion(places)
     command = expansion.expand(entry.command, "command")
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
@@ -198,7 +198,7 @@ def _resolve(
         tags=entry.tags,
         prefix=entry.prefix,
         allow=entry.tools.allow or (),
-        deny=("*",) if entry.tools.allow == () else entry.tools.deny,  # a list of nothing allows nothing
+        deny=("*",) if entry.tools.allow == () else entry.tools.deny,  # an empty list allows nothing
         pinned=entry.pinned,
         rename=entry.rename,
         describe=entry.describe,
@@ -227,9 +227,9 @@ def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Comp
 
 
 def in_words(command: str) -> str | None:
-    """Write the remedy for a command that holds its arguments too; None for any other."""
+    """Write the remedy for a command that contains its arguments; `None` for any other."""
     program, *args = command.split() or [""]
-    if not args or re.search(r"[/\\$]", program):  # a path may have spaces, a placeholder too
+    if not args or re.search(r"[/\\$]", program):  # paths and placeholders may contain spaces
         return None
     secrets = spellings(find_secrets({"args": args, "env": {}, "headers": {}}))
     written = ", ".join(redact(payload.encode_bytes(arg).decode(), secrets) for arg in args)
@@ -242,13 +242,13 @@ def _placed(document: Document, server: str, complaint: Complaint) -> ConfigErro
 
 
 def _secrets(values: Iterable[str], places: Places, server: str) -> frozenset[str]:
-    """Spell what is secret; a part of the server's own name is not, which says everywhere who is speaking."""
+    """Return the spellings of secret values, except parts of the server's name, which messages and logs contain."""
     public = {places.home, places.config_dir, places.python, places.variables.get("HOME")}
     return spellings(value for value in values if value not in public and value not in server)
 
 
 def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iterator[ConfigError]:
-    """Refuse servers that would mix their tools; of two variants of one server, one may be switched off."""
+    """Report enabled servers with equal prefixes; variants of one server may be disabled."""
     owners: dict[str, str] = {}
     for server in servers:
         prefix = server.effective_prefix
@@ -261,11 +261,11 @@ def _equal_prefixes(document: Document, servers: Iterable[ServerConfig]) -> Iter
         owners[prefix] = server.name
 
 
-# What deserves a word but stops nothing.
+# Warnings
 
 
 def _unknown(document: Document) -> Mapping[KeyPath, Collection[str]]:
-    """Find the keys that mean nothing, each with those that do in its place."""
+    """Find unknown keys, each with the known keys of its object."""
     return {
         (*path, key): known
         for path, found, known in _objects(document.value)
@@ -276,7 +276,7 @@ def _unknown(document: Document) -> Mapping[KeyPath, Collection[str]]:
 
 
 def _misspelt(document: Document) -> list[Complaint]:
-    """Find the keys that are most like one that protects."""
+    """Find unknown keys that are probably misspellings of a protective key."""
     meant = {path: _meant(str(path[-1]), known) for path, known in _unknown(document).items()}
     return [
         (path, f'unknown key "{path[-1]}", most like "{key}"', f'write "{key}", or remove it')
@@ -297,11 +297,11 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
         if entry.type and not entry.is_remote and entry.type.lower() not in LOCAL_TYPES:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, taken for stdio", 'write "stdio" or remove it'))
-        yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in _unsplit(entry))
+        yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in _words_to_split(entry))
 
 
-def _unsplit(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
-    """Find what a shell would split and no server is started with as one word."""
+def _words_to_split(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
+    """Find words that a shell would split, and that are passed as one word here."""
     if remedy := in_words(entry.command):
         yield ("command",), "holds the arguments too", remedy
     for arg in entry.args:
@@ -310,7 +310,7 @@ def _unsplit(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
 
 
 def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:
-    """Give the objects of a file whose keys mean something, with the keys that do."""
+    """Yield the objects of a file that have fixed keys, with their path and known keys."""
     if not isinstance(root, dict):
         return
     yield (), root, {"$schema", *keys(File)}
@@ -330,7 +330,7 @@ def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:
 
 
 def _meant(key: str, known: Iterable[str]) -> str | None:
-    """Give the key that a misspelt one is most like, if it is like any."""
+    """Return the known key that a misspelt key is most similar to, if it is similar enough."""
     if key in _KEYS_OF_OTHER_CLIENTS:
         return None
     folded = {_fold(name): name for name in known}

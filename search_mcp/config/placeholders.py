@@ -1,7 +1,6 @@
-"""Placeholders: what `${VAR}`, `~` and their kin stand for in an entry of the configuration.
+"""Placeholders in an entry of the configuration, such as `${VAR}` and `~`, and their expansion.
 
-Decides which there are, what cannot be filled in and why, and what was filled in that must stay secret.
-It must not know where variables and folders come from: both are passed in.
+Reports placeholders that cannot be expanded, and values that are secret. Variables and folders are passed in.
 """
 
 import re
@@ -13,19 +12,19 @@ from search_mcp.config.secrets import is_secret
 from search_mcp.wire.structs import Struct
 
 Complaint: TypeAlias = tuple[KeyPath, str, str]
-"""Where in a server's entry, what is wrong there, and what to do about it."""
+"""A path in a server's entry, the problem, and the remedy."""
 
 _TILDE = r"\A~(?=[/\\]|\Z)"
-# Other things in braces, such as `${name%.*}` in a shell's script, are no placeholders and stay.
+# Other expressions, such as `${name%.*}` in a shell script, are not placeholders and stay unchanged.
 _NAME = r"((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?"
 _PLACEHOLDER = rf"{_TILDE}|(?P<escape>\$)?\$\{{{_NAME}\}}"
 
 _NO_VARIABLES = ("home", "userHome", "configDir", "python")
-"""Placeholders that search-mcp itself knows; `userHome` is Cursor's word for `home`."""
+"""Built-in placeholders; `userHome` is Cursor's name for `home`."""
 
 
 def references(text: str) -> Iterator[str]:
-    """Yield the environment variables that the placeholders of a text name, and need."""
+    """Yield the environment variables that the placeholders of a text need."""
     for match in re.finditer(_PLACEHOLDER, text):
         if match["name"] is None or match["escape"]:
             continue
@@ -34,17 +33,17 @@ def references(text: str) -> Iterator[str]:
 
 
 def escaped(variable: str) -> str:
-    """Write a placeholder that is not filled in here, but by the program that is given it."""
+    """Write a placeholder that the started program expands, not search-mcp."""
     return f"$${{{variable}}}"
 
 
 def at_home(path: str, home: str) -> str:
-    """Fill in the `~` that a path begins with; nothing else in it is a placeholder."""
+    """Expand the `~` at the beginning of a path, and no placeholders."""
     return re.sub(_TILDE, lambda _: home, path)
 
 
 class Places(Struct, frozen=True):
-    """Where the values of placeholders come from."""
+    """The values of placeholders."""
 
     variables: Mapping[str, str]
     home: str
@@ -53,7 +52,7 @@ class Places(Struct, frozen=True):
 
 
 class Expansion:
-    """Fills in one server's placeholders; keeps what must stay secret, and what could not be had."""
+    """Expands the placeholders of one server; collects secret values and problems."""
 
     def __init__(self, places: Places) -> None:
         self.complaints: list[Complaint] = []
@@ -64,7 +63,7 @@ class Expansion:
         self._fixed = dict(zip(_NO_VARIABLES, values, strict=True))
 
     def expand(self, text: str, *path: str) -> str:
-        """Fill in the placeholders of a text, which stands at a path in the entry."""
+        """Expand the placeholders of a text at a path in the entry."""
         if "${" not in text and not text.startswith("~"):
             return text
         return re.sub(_PLACEHOLDER, lambda match: self._value(match, path), text)

@@ -1,10 +1,4 @@
-"""The configuration: what mcp-servers.json means.
-
-Decides which servers there are and how each is started, with placeholders filled in and defaults applied;
-which keys are errors, which only warnings. It must not know where text, environment variables and folders
-come from: all are passed in. A fault of one server is that server's `problem`, a fault of the file is a
-`ConfigError`; both say where and what to do, and neither ever shows a value out of `env` or `headers`.
-"""
+"""The models of the configuration: the file as it is written, and the servers and settings that it means."""
 
 import re
 import sys
@@ -19,7 +13,7 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
 
 LONGEST_COMMAND = 300
-"""Characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
+"""Most characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
 
 LOCAL_TYPES = {"stdio", "local"}
 WEBSOCKETS = {"ws", "websocket"}
@@ -36,16 +30,16 @@ _Name = Annotated[str, Meta(min_length=1)]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
 PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callTool", "confirmCommands"})
-"""Keys that keep something from being done: a misspelt one is a fault, or all would be done without a word."""
+"""Keys that restrict or protect; a misspelt one is an error, because ignoring it would drop the protection."""
 
 
 def camel(name: str) -> str:
-    """Spell a field's name as the file does."""
+    """Return the key in the file for a field."""
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
 class ServerDefaults(Struct, frozen=True, kw_only=True):
-    """What a server may say for itself and `settings` for all."""
+    """Fields that an entry can set for its server, and `settings` for all servers."""
 
     startup: Literal["auto", "eager", "lazy"] = "auto"
     call_timeout_seconds: _Seconds | None = None
@@ -59,7 +53,7 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
 
 
 class Settings(ServerDefaults, frozen=True, kw_only=True):
-    """The `settings` of the file; may also be built from Python, by field names."""
+    """The `settings` of the file."""
 
     listing: Literal["auto", "light", "full", "search"] = "auto"
     separator: _Separator = "auto"
@@ -82,7 +76,7 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     cwd: str | None = None
     enabled: bool = True
     problem: str | None = None
-    """Why it cannot be started and what to do about it, in one sentence."""
+    """The reason why it cannot be started, and the remedy, in one sentence."""
     description: str | None = None
     tags: tuple[str, ...] = ()
     prefix: str | None = None
@@ -93,13 +87,13 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
     secrets: frozenset[str] = frozenset()
-    """What messages must not show: see `redact`."""
+    """Texts that messages must not show; see `redact`."""
     program: bytes = b""
-    """How it is started or reached, as JSON, before placeholders are filled in: this is what a user trusts."""
+    """How it is started or reached, as JSON with placeholders; this is what a user trusts."""
     held: str | None = None
-    """Why it must not be started before the user has accepted its program."""
+    """The reason why it must not be started before the user accepts its program."""
     file: str = ""
-    """The configuration file that a command for it has to name; empty for the user's own."""
+    """The path that commands have to pass with `--config`; empty for the user's own file."""
 
     @property
     def effective_prefix(self) -> str:
@@ -117,32 +111,32 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
 
     @property
     def remedies(self) -> tuple[str, str]:
-        """The commands that show what of it is not accepted, and that accept it."""
+        """The commands that show its unaccepted definitions, and that accept them."""
         return self.check(), self.check("--accept")
 
     @property
     def may_run(self) -> bool:
-        """Whether it is switched on and not held."""
+        """Whether it is enabled and not held."""
         return self.enabled and self.held is None
 
-    def __repr__(self) -> str:  # args and env hold secrets too
+    def __repr__(self) -> str:  # without `args` and `env`, which may contain secrets
         state = "disabled" if not self.enabled else self.problem or "enabled"
         return f"<ServerConfig {self.name}: {state}>"
 
-    def __rich_repr__(self) -> list[tuple[str, Any]]:  # a struct's own shows everything
+    def __rich_repr__(self) -> list[tuple[str, Any]]:  # the default shows all fields
         return [("name", self.name)]
 
 
 class Config(Struct, frozen=True, eq=False):
-    """A whole file; `servers` in its order."""
+    """The configuration of a file, with its servers in order."""
 
     servers: tuple[ServerConfig, ...]
     settings: Settings
     warnings: tuple[str, ...]
     problems: tuple[ConfigError, ...] = ()
-    """All that keeps enabled servers from being started, in their order."""
+    """The problems that prevent enabled servers from starting, in the order of the servers."""
 
-    def __eq__(self, other: object) -> bool:  # the servers know of the problems
+    def __eq__(self, other: object) -> bool:  # `problems` are derived from the servers
         return isinstance(other, Config) and self._meaning == other._meaning
 
     __hash__ = None  # type: ignore[assignment]
@@ -153,7 +147,7 @@ class Config(Struct, frozen=True, eq=False):
 
     @property
     def secrets(self) -> frozenset[str]:
-        """What messages about any of its servers must not show."""
+        """Texts that messages about its servers must not show."""
         return frozenset[str]().union(*(server.secrets for server in self.servers))
 
 
@@ -162,16 +156,16 @@ EMPTY_CONFIG: Final = Config((), Settings(), ())
 
 
 def command_line(server: ServerConfig) -> str:
-    """Write a server's command as the file has it and a shell reads it: without secrets, on one line, cut."""
+    """Write a server's command with placeholders as a shell reads it: without secrets, on one line, shortened."""
     entry = payload.value(server.program) or {}
     line = import_module("shlex").join(
         filter(None, shown_words(entry))
-    )  # for the few that are held, not for every start
+    )  # imported for held servers only, not at every start
     line = "".join(each if each.isprintable() else " " for each in line)
     return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 
 
-# From JSON to models.
+# The file as it is written
 
 
 class ToolFilter(Struct, frozen=True, kw_only=True):
@@ -182,7 +176,7 @@ class ToolFilter(Struct, frozen=True, kw_only=True):
 
 
 class Entry(ServerDefaults, frozen=True, kw_only=True):
-    """What the file says of one server."""
+    """The entry of one server."""
 
     command: str = ""
     args: Strings = ()
@@ -214,7 +208,7 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
 
 
 class File(Struct, frozen=True, kw_only=True):
-    """A whole file, as it is written."""
+    """The whole file."""
 
     mcp_servers: dict[_Name, Entry]
     settings: Settings = Settings()
@@ -222,9 +216,9 @@ class File(Struct, frozen=True, kw_only=True):
 
 @cache
 def keys(model: type[Struct]) -> Mapping[str, str]:
-    """Give the names of a model's fields by their keys in the file."""
+    """Return the field names of a model by their keys in the file."""
     return {camel(name): name for name in model.__struct_fields__}
 
 
 SERVER_KEYS = frozenset(keys(Entry))
-"""The keys of a server's entry that mean something here."""
+"""The known keys of a server's entry."""

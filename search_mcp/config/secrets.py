@@ -1,7 +1,7 @@
-"""What must not be shown: which texts of a configuration are secrets, and how they may be spelt elsewhere.
+"""Secrets: which texts of a configuration are secret, and the spellings they may have in messages and logs.
 
-What stands in an environment or a header is one, unless it is known for something else; in arguments and URLs,
-what is called one is. Pure, and part of every start: patterns are compiled when the first text needs them.
+Values of `env` and `headers` are secret unless they are known to be something else; values in arguments and URLs are
+secret if their names are those of secrets. Pure. Every start uses this module, so patterns are compiled on first use.
 """
 
 import json
@@ -11,19 +11,19 @@ from importlib import import_module
 
 _WORDS = ("key", "token", "secret", "pass", "pwd", "auth", "credential")
 NAME = rf"(?:{'|'.join(_WORDS)}|(?<![^\W_])pat(?![^\W_]))"
-"""Part of what a secret is called, as a pattern that ignores case; a `pat` is a personal access token."""
+"""Words in the name of a secret, as a pattern that ignores case; a `pat` is a personal access token."""
 SCHEME = r"(?:(?:Bearer|Basic|Token)\s+)"
-"""What precedes the credentials in a header, as a pattern that ignores case."""
+"""The scheme before the credentials in a header, as a pattern that ignores case."""
 PLACEHOLDER = r"""\$?\$\{[^{}"]*\}|\{(?:env|file):[^{}"]*\}"""
-"""What names a value and holds none, in our words or another client's, as a pattern."""
+"""A placeholder of search-mcp or another client, which contains no value, as a pattern."""
 
 _IN_URL = rf"(?i)://([^/@\s]+)@|[?&][^=&]*{NAME}[^=&]*=([^&#\s]+)"
 _CREDENTIALS = rf"(?i){SCHEME}(\S+)\s*"
 
 _TOKEN = r"(?a)[\w.~+/=:@-]+"
-"""A value that no program takes for code: no space, no quote, no sign of a shell, and no `%`, which quotes in Ruby."""
+"""A value that cannot be code: no space, no quote, no shell operator, and no `%`, which quotes in Ruby."""
 _URL = r"""(?i)(?:[\w-]+=)?[a-z][a-z0-9+.-]*://[^\s'"`\\;|$()<>]+"""
-"""A URL, or an option or a name and a URL."""
+"""A URL, possibly behind an option or a name."""
 _USER = r"^([^/]*://)[\w.~+=:%-]{4,}(?=@)"
 _HEADER = rf"(?ai)^([\w-]+:\s*{SCHEME}?)[\w.~+/=:@-]{{4,}}$"
 _LAST_PART = (
@@ -33,9 +33,9 @@ _DECISIVE = (
     r"(?is)ENV|(?:BASH|LD|DYLD|GIT|NPM_CONFIG)_.*|(?:PYTHON|PERL5|RUBY).*"
     r"|.*(?:_PROXY|REGISTRY.*|INDEX.*|PATH|OPTIONS|OPTS|SHELL|ASKPASS|COMMAND)"
 )
-"""Variables that decide what a command means: which program is found, what is loaded into it, where it downloads."""
+"""Variables that change the meaning of a command: the program that is found, code it loads, download sources."""
 _RANDOM = r"(?a)(?!-)(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{16,}"
-"""A value that is a secret whatever its variable is called."""
+"""A value that is secret in any variable."""
 _PEM = r"\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
 
 _ENVIRONMENTS = {"env", "envs", "environment"}
@@ -44,10 +44,10 @@ _OF_ENVIRONMENT = {"-e", "--env"}
 _OF_HEADER = {"-H", "--header"}
 
 _SHORTEST = 4
-"""Characters. Shorter values (a port, "yes") are no secrets; blotted out they would garble every message."""
+"""Fewest characters of a secret. Redacting shorter values (a port, "yes") would garble every message."""
 
 _SHORTEST_LINE = 16
-"""Characters of one line of a longer secret, such as a key in PEM; a log may show it line by line."""
+"""Fewest characters of a line of a longer secret, such as a PEM key, which a log may show line by line."""
 
 _SETTINGS = frozenset(
     (
@@ -56,7 +56,7 @@ _SETTINGS = frozenset(
         *("production", "development", "test", "staging", "local", "localhost"),
     )
 )
-"""Words that configure and never guard."""
+"""Values of settings that are never secret."""
 
 _PLACES = frozenset(
     (
@@ -68,18 +68,18 @@ _PLACES = frozenset(
         "LC_TIME",
     )
 )
-"""Variables that hold folders, programs or a locale; `PWD` is the working folder, whatever it sounds like."""
+"""Variables with folders, programs or a locale; `PWD` is the working folder, not a password."""
 
 
 def is_secret(variable: str, value: str) -> bool:
-    """Whether what a variable holds is to be hidden: anything but settings and places, unless its name says more."""
+    """Return whether the value of a variable is secret: all but settings and places, unless its name says so."""
     if variable.upper() in _PLACES or not _can_be_secret(value):
         return False
     return _is_called_secret(variable) or value.lower() not in _SETTINGS
 
 
 def find_secrets(value: object, *, called: str = "") -> Iterator[str]:
-    """Yield the secrets in a value of a configuration file, of whichever client: whole, and their telling parts."""
+    """Yield the secrets in a value of any client's configuration: whole values, and their secret parts."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if key in _ENVIRONMENTS and isinstance(inner, Mapping):
@@ -107,19 +107,19 @@ def find_secrets(value: object, *, called: str = "") -> Iterator[str]:
 
 
 def spellings(secrets: Iterable[str]) -> frozenset[str]:
-    """Spell secrets in every form they may be shown in: line by line, in a URL, escaped as in JSON and in Python."""
+    """Return all spellings of secrets that may be shown: line by line, in a URL, escaped as in JSON and Python."""
     plain = {*secrets}
     plain |= {line for value in plain for line in value.splitlines() if len(line) >= _SHORTEST_LINE}
-    # A text of JSON may itself stand in a message, which is JSON.
+    # JSON may be nested in a message, which is JSON itself.
     escaped = {each for value in plain for once in _in_json(value) for each in (once, *_in_json(once))}
     shown = {each for value in plain for each in (*_in_python(value), *_in_python(value.encode(errors="replace")))}
-    # `os.environ` keeps bytes that are no UTF-8 as surrogates; whoever reads them elsewhere replaces them.
+    # `os.environ` has surrogates for bytes that are not UTF-8; other programs replace them.
     replaced = {re.sub(r"[\ud800-\udfff]", "\ufffd", value) for value in plain}
     return frozenset(plain | escaped | shown | replaced | {_in_url(value) for value in plain})
 
 
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Blot out secrets; the longest first, so that no part of one is left where another begins it."""
+    """Replace secrets by `***`, the longest first, because one may be the beginning of another."""
     for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
         text = text.replace(secret, "***")
     return text
@@ -134,11 +134,11 @@ def _is_called_secret(name: str) -> bool:
     return any(map(folded.__contains__, _WORDS)) or "pat" in folded.replace("_", "-").split("-")
 
 
-# Shown to a person who decides whether a program may run: a file must not be able to hide what is run.
+# For a person who decides whether a program may run, so a file must not be able to hide parts of its command.
 
 
 def shown_arguments(args: Iterable[str]) -> Iterator[str]:
-    """Star the secrets in the arguments of a command: only tokens, and only where their place makes them secret."""
+    """Replace the secrets in the arguments of a command by `***`: tokens in places for secrets only."""
     option = ""
     for word in args:
         name, sign, value = word.partition("=")
@@ -151,14 +151,14 @@ def shown_arguments(args: Iterable[str]) -> Iterator[str]:
 
 
 def shown_words(entry: Mapping[str, object]) -> list[str]:
-    """Return the command and the arguments of an entry, with the secrets in the arguments starred."""
+    """Return the command and the arguments of an entry, with `***` for the secrets in the arguments."""
     args = entry.get("args") or ()
     words = map(str, args if isinstance(args, list | tuple) else [args])
     return [str(entry.get("command") or ""), *shown_arguments(words)]
 
 
 def shown_variable(name: str, value: str) -> str | None:
-    """Give the value of a variable with the secrets of its URLs starred; None if only its name may be shown."""
+    """Return the value of a variable with `***` for the secrets of its URLs; `None` if only its name may be shown."""
     if name.startswith("HEADER_"):  # holds the value of a header, see `clients.bridge`
         return None
     decides = name.upper() in _PLACES or re.fullmatch(_DECISIVE, name)
@@ -170,7 +170,7 @@ def shown_variable(name: str, value: str) -> str | None:
 
 
 def shown_url(text: str) -> str:
-    """Star the user, the password and the keys of a URL; a text that is no URL is shown in full."""
+    """Replace the user, the password and the keys of a URL by `***`; other texts are unchanged."""
     if "://" not in text or not re.fullmatch(_URL, text):
         return text
     first, *rest = re.split("([?&#])", text)
@@ -186,7 +186,7 @@ def _shown_urls(text: str) -> str:
 
 
 def _shown_argument(option: str, text: str) -> str:
-    """Star the secret in a word of a command line, by the option before it."""
+    """Replace the secret in a word of a command line by `***`, going by the option before it."""
     name, sign, value = text.partition("=")
     if option in _OF_HEADER:
         return re.sub(_HEADER, r"\1***", text)
@@ -203,7 +203,7 @@ def _is_hidden(name: str, value: str) -> bool:
 
 
 def _ends_like_secret(name: str) -> bool:
-    """Whether the last part of a name is that of a secret: `--bypass`, `--askpass` and `--always-auth` take none."""
+    """Return whether the last part of a name is that of a secret; not `--bypass`, `--askpass`, `--always-auth`."""
     return name.lower() != "--always-auth" and re.search(_LAST_PART, name.lower()) is not None
 
 
@@ -217,7 +217,7 @@ def _in_variable(name: str, value: object) -> Iterator[str]:
 
 
 def _in_argument(option: str, text: str) -> Iterator[str]:
-    """Yield the secrets in a word of a command line, by the option before it."""
+    """Yield the secrets in a word of a command line, going by the option before it."""
     name, _, value = text.partition("=")
     if option in _OF_HEADER:
         yield from _in_secret(text.partition(":")[2].strip())
@@ -238,7 +238,7 @@ def _in_secret(value: object) -> Iterator[str]:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """Yield what of a text is secret by itself: a URL's user, password and keys, a header's credentials."""
+    """Yield the secret parts of a text: the user, password and keys of a URL, the credentials of a header."""
     parts = []
     if "@" in text or "=" in text:
         for user, key in re.findall(_IN_URL, text):
@@ -256,7 +256,7 @@ def _in_json(value: str) -> Iterator[str]:
 
 
 def _in_python(value: str | bytes) -> Iterator[str]:
-    """A value as `repr` shows it, in quotes of either kind."""
+    """Yield a value as `repr` writes it, in either kind of quotes."""
     both = value + "'\"" if isinstance(value, str) else value + b"'\""  # then those around it are single ones
     start = 1 if isinstance(value, str) else 2
     yield repr(value)[start:-1]

@@ -1,9 +1,9 @@
 """The programs that the user has accepted, one small file for each configuration file that needs it.
 
-Decides what counts as accepted, and remembers it; `gate` decides when it is needed. A program is all that says how a
-server is started or reached (`ServerConfig.program`), together with the server's name. Kept are salted digests, never
-the programs: their variables and headers may hold secrets. Of a file in a folder the texts about a server that a model
-reads (`description`, `rename`, `describe`) are accepted together with its program.
+`gate` decides when acceptance is needed. A program is the description of how a server is started or reached
+(`ServerConfig.program`), together with the server's name. Records contain salted digests, not the programs, whose
+variables and headers may be secret. In a file that was found in a folder, the texts about a server that a model reads
+(`description`, `rename`, `describe`) are accepted together with its program.
 """
 
 import hashlib
@@ -19,45 +19,45 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, field, replace
 
 MOST_PROGRAMS = 8
-"""Accepted programs that are kept of one server, the newest: a change of branch and back asks nothing."""
+"""Most accepted programs that are kept for a server, so that switching branches back needs no new acceptance."""
 PATIENCE_SECONDS = 5.0
-"""How long another process may have the lock; it needs milliseconds."""
+"""Seconds to wait for the lock of another process, which holds it for milliseconds."""
 CONFIRM_PATIENCE_SECONDS = 0.5
-"""The same where a client waits for its first answer."""
+"""Seconds to wait for the lock while a client waits for its first answer."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """What the user decided about one configuration file."""
+    """The decisions of the user about one configuration file."""
 
     version: Literal[1] = 1
     path: str
-    """Its real path: a record that was copied or renamed counts for nothing."""
+    """Its real path; a record that was copied or renamed is ignored."""
     salt: str
     folder: Literal["undecided", "trusted", "refused"] = "undecided"
     """Whether the file is used where it is found in the current folder, and if not, whether the user wants a notice."""
     has_baseline: bool = False
-    """Whether all programs were accepted at some time, so that one that is not accepted is new."""
+    """Whether all programs were accepted at some time, so that an unaccepted program is new."""
     confirms: bool = False
-    """Whether the file had `confirmCommands: true`; that counts until the file is trusted without it."""
+    """Whether the file had `confirmCommands: true`, which applies until the file is trusted without it."""
     accepted: dict[str, list[str]] = field(default_factory=dict)
-    """Digests of programs, by server, oldest first."""
+    """Digests of accepted programs, by server, oldest first."""
     texts: dict[str, list[str]] = field(default_factory=dict)
-    """The same of programs together with the texts about them."""
+    """Digests of accepted programs with the texts about them, by server, oldest first."""
     held: dict[str, str] = field(default_factory=dict)
-    """Digests of the programs that a running `serve` holds, by server, so that commands do not start them."""
+    """Digests of the programs that a running `serve` holds, by server; commands do not start them."""
     fault: str = ""
-    """Why the stored record cannot be used; never stored."""
+    """The reason why the stored record cannot be used; not stored."""
 
     def accepts(self, server: ServerConfig) -> bool:
-        """Whether this very program was accepted under this name."""
+        """Return whether this program was accepted under this name."""
         return _digest(self.salt, server) in self.accepted.get(server.name, ())
 
     def accepts_texts(self, server: ServerConfig) -> bool:
-        """Whether this very program was accepted under this name, with these texts about it."""
+        """Return whether this program was accepted under this name, with these texts about it."""
         return _digest_with_texts(self.salt, server) in self.texts.get(server.name, ())
 
     def holds(self, server: ServerConfig) -> bool:
-        """Whether a running `serve` holds this very program, and nobody has accepted it since."""
+        """Return whether a running `serve` holds this program and it was not accepted since."""
         return self.held.get(server.name) == _digest(self.salt, server) and not self.accepts(server)
 
 
@@ -66,11 +66,11 @@ class Approvals:
 
     def __init__(self, folder: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.folder = folder
-        self._lock = folder.with_name(f"{folder.name}.lock")  # not in it: edits in it are followed
+        self._lock = folder.with_name(f"{folder.name}.lock")  # outside the folder, which is watched for edits
         self._patience_seconds = patience_seconds
 
     def read(self, config: Path) -> Record:
-        """Read what was decided about a configuration file."""
+        """Read the record of a configuration file."""
         real = real_path(config)
         path = self._path(real)
         try:
@@ -92,7 +92,7 @@ class Approvals:
         self._revise(config, lambda record: _with_accepted(record, servers))
 
     def confirm(self, config: Path, servers: Iterable[ServerConfig]) -> Record:
-        """Remember that a file confirms commands; the first time accept the programs of all its servers.
+        """Record that a file confirms commands; the first time, accept the programs of all its servers.
 
         Raises:
             OSError: that cannot be remembered.
@@ -128,7 +128,7 @@ class Approvals:
         self._revise(config, lambda record: replace(record, folder="refused", accepted={}, texts={}, held={}))
 
     def note_held(self, config: Path, servers: Iterable[ServerConfig]) -> None:
-        """Remember which programs a running `serve` holds.
+        """Record which programs a running `serve` holds.
 
         Raises:
             OSError: that cannot be remembered.
@@ -153,12 +153,12 @@ class Approvals:
 
 
 def real_path(path: Path) -> str:
-    """Resolve all links; unlike `Path.resolve` this never raises."""
+    """Resolve all links; unlike `Path.resolve`, this never raises."""
     return os.path.realpath(path)
 
 
 def printable(path: str | Path) -> str:
-    """Write a path as text and JSON can hold it: it need not be Unicode."""
+    """Write a path, which may not be valid Unicode, as printable text."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -167,7 +167,7 @@ def _nothing(real: str) -> Record:
 
 
 def _lost(real: str, fault: str) -> Record:
-    # It may have had a baseline: to take another would accept what was added since.
+    # It may have had a baseline; taking another would accept programs that were added since.
     return replace(_nothing(real), has_baseline=True, fault=fault)
 
 

@@ -1,8 +1,7 @@
-"""What is wrong with a configuration, and its JSON Schema: what pydantic knows of the models.
+"""Faults of a configuration file, and its JSON Schema, both from pydantic models.
 
-Decides where the faults of a file are, what is said of each, and what is left of the file without them.
-Loaded for a file that is wrong, and by commands for people: pydantic takes longer to load than all that
-`serve` needs. What reads a file that is right is the JSON library, by the models that pydantic's are made of here.
+The pydantic models are made of the `Struct` models. Pydantic is slow to import, so this module is imported only for
+faulty files and by commands; valid files are read with the `Struct` models alone.
 """
 
 import json
@@ -60,9 +59,9 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "maxMessageBytes": ("a positive whole number", "67108864 for 64 MiB"),
     "firstListSeconds": ('"auto" or a positive number', '"auto"'),
 }
-"""What the value of a key must be, and what somebody who got it wrong should write; of a choice its type says it."""
+"""The expected value of each key, and an example; for choices, the type has both."""
 _WITHOUT_EXAMPLE: Final = {"callTool"}
-"""Choices whose default allows most: nobody is advised to write it for a word that was meant to allow less."""
+"""Choices whose default allows most, which is therefore not suggested for an invalid value."""
 _BOUNDS: Final = ("gt", "ge", "le", "pattern", "min_length")
 
 
@@ -76,7 +75,7 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
         as_pydantic(File).model_validate_json(json.dumps(decoded), by_alias=False, by_name=True)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_input=False, include_context=False)
-        if errors[0]["type"] == "json_invalid":  # this parser goes less deep than the one that has read the file
+        if errors[0]["type"] == "json_invalid":  # this parser accepts less nesting than the one that read the file
             return [((), "nested too deeply", "simplify the file")], {"mcp_servers": {}}
         paths = [each["loc"] for each in errors]
         complaints = [_complaint(_in_the_files_words(*path), _at(decoded, path)) for path in paths]
@@ -85,20 +84,20 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
 
 
 def json_schema() -> dict[str, Any]:
-    """Describe a file to editors."""
+    """Return the JSON Schema of the file, for editors."""
     return as_pydantic(File).model_json_schema()
 
 
 @cache
 def as_pydantic(model: type[Struct]) -> type[BaseModel]:
-    """Make pydantic's twin of one of our models."""
+    """Make the pydantic model for a `Struct`."""
     config = ConfigDict(alias_generator=camel, strict=True, hide_input_in_errors=True)
     twins: dict[str, Any] = {each.name: (_kind(each.type), _default(each)) for each in declared(model)}
     return create_model(model.__name__, __config__=config, **twins)
 
 
 def _kind(kind: Any) -> Any:
-    """Write a type of our models as pydantic knows it."""
+    """Return the pydantic type for a type of the models."""
     if isinstance(kind, type) and issubclass(kind, Struct):
         return as_pydantic(kind)
     origin, inner = get_origin(kind), get_args(kind)
@@ -142,7 +141,7 @@ def _without(decoded: object, faults: Iterable[KeyPath]) -> dict[str, Any]:
 
 
 def _at(decoded: Any, path: KeyPath) -> object:
-    """Give the value at a path, if there is one."""
+    """Return the value at a path, if there is one."""
     for key in path:
         if not isinstance(decoded, dict):
             return None
@@ -151,7 +150,7 @@ def _at(decoded: Any, path: KeyPath) -> object:
 
 
 def _complaint(path: KeyPath, value: object = None) -> Complaint:
-    """Say what must stand at the innermost key on `path` that is one of ours, and what to write."""
+    """Describe the expected value of the innermost known key on `path`, and give an example."""
     match path:
         case ("mcpServers", "", "[key]"):
             return path, "a server's name must not be empty", 'write a name, such as "files"'
@@ -176,7 +175,7 @@ def _wrong(model: type[Struct], key: str, value: object) -> tuple[str, str]:
 
 
 def form(model: type[Struct], key: str) -> tuple[str, str]:
-    """Say what the value of a model's key must be, and what to write for example."""
+    """Describe the expected value of a model's key, and give an example."""
     return _FORMS.get(key) or _choice(model, key)
 
 

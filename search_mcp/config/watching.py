@@ -1,4 +1,4 @@
-"""Edits of files, as they happen; also those of editors that write another file and rename it."""
+"""Watching files for edits, including those of editors that write another file and rename it."""
 
 import asyncio
 import contextlib
@@ -16,18 +16,18 @@ from watchdog.observers.polling import PollingObserver
 log = logging.getLogger(__name__)
 
 LOOKING_SECONDS = 1.0
-"""How often the files are looked at where the system does not tell of edits."""
+"""Poll interval where the system does not report edits, in seconds."""
 _EDITS = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEvent, events.FileDeletedEvent]
 
 
 class _Handler(events.FileSystemEventHandler):
-    """Says which folders to watch, and hears of everything in them."""
+    """Selects the folders to watch, and filters the changes in them."""
 
     def __init__(self, paths: Sequence[Path], loop: asyncio.AbstractEventLoop, edited: asyncio.Event) -> None:
         self._loop, self._edited = loop, edited
         self._folders = {path.resolve() for path in paths if path.is_dir()}
         files = [path for path in paths if not path.is_dir()]
-        # The link as well as what it leads to: either may be replaced.
+        # The link and its target: both may be replaced.
         self._files = {name.parent.resolve() / name.name for path in files for name in (path, path.resolve())}
         self.watched = self._folders | {file.parent for file in self._files}
 
@@ -40,7 +40,7 @@ class _Handler(events.FileSystemEventHandler):
 
 @contextlib.contextmanager
 def noticed(*paths: Path) -> Iterator[asyncio.Event]:
-    """Yield what is set at every edit of one of these files, or of a file in one of these folders.
+    """Yield an event that is set at every edit of one of these files, or of a file in one of these folders.
 
     Symbolic links are followed. Whoever waits for it clears it.
     """
@@ -54,17 +54,17 @@ def noticed(*paths: Path) -> Iterator[asyncio.Event]:
 
 
 def _watch(handler: _Handler) -> BaseObserver:
-    """Have the system tell of edits, or look for them where it does not."""
+    """Watch with the notifications of the system, or by polling where there are none."""
     if not any(tells_nothing(folder, platform.release()) for folder in handler.watched):
         try:
             return _started(Observer(), handler)
-        except OSError as exc:  # it has no watch left, or none for this kind of folder
+        except OSError as exc:  # no watches left, or none for this kind of folder
             log.warning("! edits are looked for every %g s, the system cannot tell of them: %s", LOOKING_SECONDS, exc)
     return _started(PollingObserver(timeout=LOOKING_SECONDS), handler)
 
 
 def tells_nothing(folder: Path, release: str) -> bool:
-    """Return whether this is a drive of Windows in its Subsystem for Linux, of whose edits Linux hears nothing."""
+    """Return whether this is a Windows drive in WSL, of whose edits Linux gets no notifications."""
     return "microsoft" in release.lower() and folder.parts[:2] == ("/", "mnt")
 
 
