@@ -1,6 +1,6 @@
-"""What a server is for, in one line: chosen from what the user, the server and its lists say of it.
+"""The purpose of a server in one line, from its configuration, its own texts and its lists.
 
-Everything but the description is text of an untrusted server: only its beginning is read, as one line. Pure.
+All texts but the configured description are untrusted: only their beginning is read, as one line. Pure.
 """
 
 import re
@@ -14,25 +14,25 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.model.servers import ServerCapabilities
 
 LONGEST_READ = 4000
-"""Characters of a server's instructions that are looked at."""
+"""Most characters of a server's instructions that are read."""
 LONGEST_TITLE = 200
 TOOLS_NAMED = 3
-"""Tools that are named of a server that says nothing of itself."""
+"""Most tools that are named of a server without a description of itself."""
 _GENERIC = frozenset({"mcp", "server", "servers", "the", "a", "an", "for", "of", "model", "context", "protocol"})
 
 _compiled = cache(re.compile)
 _WORD = r"[^\W_]+"
 _FENCE = r"\s*(?:```|~~~)"
 _LIST_ITEM = r"\s*(?:[-*+]|\d{1,3}[.)])\s+"
-_NOT_TEXT = r"\s*(?:#|>|\||<|[-=*_]{3,}\s*$|$)"  # a heading, a quotation, a table, a tag, a rule, nothing
+_NOT_TEXT = r"\s*(?:#|>|\||<|[-=*_]{3,}\s*$|$)"  # a heading, a quotation, a table, a tag, a rule, an empty line
 _MARKS = r"\*\*|__|`"
 _LINK = r"!?\[([^\[\]]*)\]\([^()\s]*\)"
 
 
 def about(config: ServerConfig, capabilities: ServerCapabilities | None, tools: Iterable[Item], length: int) -> str:
-    """Say what a server is for, in at most so many characters; nothing where nothing is known.
+    """Write the purpose of a server in at most `limit` characters; empty if it is unknown.
 
-    Its own words stand in quotation marks: a model might take them for the user's.
+    Texts of the server are in quotation marks, so that a model does not take them for the user's.
     """
     for text, is_its_own in _candidates(config, capabilities, tools):
         if text:
@@ -43,11 +43,11 @@ def about(config: ServerConfig, capabilities: ServerCapabilities | None, tools: 
 def _candidates(
     config: ServerConfig, capabilities: ServerCapabilities | None, tools: Iterable[Item]
 ) -> Iterator[tuple[str, bool]]:
-    """Give what may be said of a server, best first, and whether it says so itself."""
+    """Yield descriptions of a server, best first, and whether each is a text of the server."""
     title = _one_line(capabilities.title[:LONGEST_TITLE]) if capabilities is not None else ""
     new, known = _words(title, config.name)
     yield config.description or "", False
-    yield title if new > max(known, 1) else "", True  # two words at least that its name does not say
+    yield title if new > max(known, 1) else "", True  # at least two words that are not in its name
     yield first_sentence(capabilities.instructions) if capabilities is not None else "", True
     yield ", ".join(config.tags), False
     yield title if new > known else "", True
@@ -56,7 +56,7 @@ def _candidates(
 
 
 def first_sentence(instructions: str) -> str:
-    """Give the first plain sentence of a text that may be Markdown; an item of a list where there is nothing else."""
+    """Return the first plain sentence of a text that may be Markdown, else the first item of a list."""
     lines = list(_plain_lines(instructions[:LONGEST_READ]))
     paragraph: list[str] = []
     for line in lines:
@@ -70,7 +70,7 @@ def first_sentence(instructions: str) -> str:
 
 
 def _plain_lines(text: str) -> Iterator[str]:
-    """Give the lines of paragraphs and lists, and an empty one for everything else."""
+    """Yield the lines of paragraphs and lists, and an empty line for everything else."""
     is_code = False
     for line in text.splitlines():
         if _compiled(_FENCE).match(line):
@@ -79,7 +79,7 @@ def _plain_lines(text: str) -> Iterator[str]:
 
 
 def _words(title: str, name: str) -> tuple[int, int]:
-    """Count the words of a title that a server's name does not say, and those that it does."""
+    """Count the words of a title that are not in a server's name, and those that are."""
     words = {word.casefold() for word in _compiled(_WORD).findall(title)} - _GENERIC
     said = "".join(_compiled(_WORD).findall(name)).casefold()
     known = {word for word in words if word in said}

@@ -1,7 +1,6 @@
-"""The arguments of a tool call: what was meant by them, and whether they fit.
+"""The arguments of a tool call: common mistakes of models and clients are corrected or explained.
 
-Decides what models and clients get wrong without meaning to, and what a model is told when a backend
-refuses its arguments. Pure.
+If a backend refuses a call and its arguments do not fit the tool's schema, the model gets the tool's signature. Pure.
 """
 
 import re
@@ -17,14 +16,14 @@ from search_mcp.wire.errors import PeerError, WireError, invalid_params
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, replace
 
 LARGEST_REFUSAL = 1 << 16
-"""Bytes of a result that may say that arguments are wrong; a larger one is not searched for it."""
+"""Most bytes of a result that is searched for a complaint about arguments."""
 
 LARGEST_ERROR = 1 << 20
-"""Characters of an error's message, and bytes of its data, that are passed on."""
+"""Most characters of an error's message, and bytes of its data, that are passed on."""
 
 
 def with_object(call: Call) -> Fields:
-    """Read a call's `arguments` as what was meant: some models send them as JSON text, or wrapped again.
+    """Return the parameters of a call with its `arguments` as an object; some models send them as JSON text, or nested.
 
     Raises:
         ProtocolError: they are not an object.
@@ -36,7 +35,7 @@ def with_object(call: Call) -> Fields:
     if first == ord("{"):
         wrapped = _unwrapped(call.target, raw)
         return call.params if wrapped is None else {**call.params, "arguments": wrapped}
-    if first == ord("n"):  # null: some clients write what they mean to leave out
+    if first == ord("n"):  # null: some clients send it for absent arguments
         return payload.without(call.params, "arguments")
     text = payload.string(raw)
     if text is not None:
@@ -47,11 +46,11 @@ def with_object(call: Call) -> Fields:
 
 
 _ODD = re.compile(rb'[^{]|\{\s*"(?:name|arguments)"')
-"""The beginning of what is no object, or may wrap another."""
+"""The beginning of a value that is not an object, or may contain the arguments."""
 
 
 def _unwrapped(target: str, raw: Raw) -> Raw | None:
-    """The inner arguments of `{"name": the tool's own, "arguments": {...}}`, which says the same twice."""
+    """Return the inner arguments of `{"name": <this tool>, "arguments": {...}}`."""
     if target in OWN_NAMES:
         return None
     wrapped = payload.object_or_empty(raw)
@@ -61,7 +60,7 @@ def _unwrapped(target: str, raw: Raw) -> Raw | None:
 
 
 def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
-    """Drop arguments that a client adds to every call on its own, unless the tool knows them."""
+    """Remove arguments that a client adds to every call, unless the tool declares them."""
     if "arguments" not in call.params:
         return call.params
     arguments = payload.object_or_empty(call.params["arguments"])
@@ -82,7 +81,7 @@ def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> Wir
 
 
 def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result:
-    """Append the tool's signature to a result that is an error, if the arguments do not fit; else leave it as it is."""
+    """Append the tool's signature to an error result if the arguments do not fit; return other results unchanged."""
     if not _may_be_error(result) or _fit(params, item):
         return result
     body = result.fields()
@@ -108,16 +107,16 @@ _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 def _fit(params: Fields, item: Item) -> bool:
     arguments = payload.value(params.get("arguments", EMPTY))
-    return arguments is None or schemas.fits(arguments, item.input_schema)  # what is nested too deeply is not judged
+    return arguments is None or schemas.fits(arguments, item.input_schema)  # `None`: nested too deeply
 
 
 def _hint(name: str, item: Item) -> str:
-    """Tell a model how to call a tool, by the name that it used."""
+    """Write the signature of a tool for a model, with the name that the model used."""
     return f"The arguments do not fit the tool's parameters: {signature(name, item.input_schema)}"
 
 
 def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
-    """Take what the configuration holds secret out of a backend's error; the rest stays to the byte.
+    """Redact the secrets of the configuration in a backend's error; the rest keeps its bytes.
 
     Of an error that is longer than any person or model reads, the end of the message and the data are left out.
     """
@@ -130,7 +129,7 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
         clean = redact(text, secrets)
         if clean != text:
             blotted = Raw(clean.encode())
-            is_json = payload.value(blotted) is not None  # else a number was a secret
+            is_json = payload.value(blotted) is not None  # otherwise the secret was a number
             data = blotted if is_json else payload.encode(_blotted(payload.value(data), secrets))
     return ErrorObject(error.code, redact(error.message, secrets), data)
 
@@ -146,7 +145,7 @@ def _bounded(error: ErrorObject) -> ErrorObject:
 
 
 def _blotted(value: object, secrets: frozenset[str]) -> object:
-    """Blot secrets out of decoded JSON, where a number may be one."""
+    """Redact secrets in decoded JSON, where a number may be one."""
     if isinstance(value, dict):
         return {redact(key, secrets): _blotted(inner, secrets) for key, inner in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Descriptions cut down to their first sentence, for light lists."""
+"""Short descriptions for light lists: the first sentence of the original."""
 
 import re
 from functools import cache
@@ -11,16 +11,16 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, Struct, field
 
 LONGEST_BEFORE = 1_000
-"""Characters of white space that a description may begin with."""
+"""Most characters of white space that a description may begin with."""
 MOST_ENDS = 10
-"""Ends of sentences that are looked at: a sentence holds no more abbreviations."""
+"""Most ends of sentences that are tried; a sentence has fewer abbreviations."""
 LONGEST_ABBREVIATION = 12
 REQUIRED_LENGTH = 100
-"""Characters of required parameters' names behind a brief description."""
+"""Most characters of required parameters behind a brief description."""
 
 
-_compiled = cache(re.compile)  # for the first list, which comes after the start
-_SENTENCE_END = "|".join(  # where each begins with one character, all are looked for at once
+_compiled = cache(re.compile)  # compiled for the first list, not at the start
+_SENTENCE_END = "|".join(  # alternatives that each begin with a fixed character are searched fast
     ("。", "！", "？", "｡", *(rf"\{end}(?=[\s\"')\]]|$)" for end in ".!?"), r"\n\s*\n")
 )
 _ABBREVIATION = r"(?i)(?:\b(?:e\.g|i\.e|etc|vs|approx|incl|no|cf|resp|max|min)|\b[A-Z])\.$"
@@ -28,7 +28,7 @@ _SPACELESS = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uf900", "\ufaff")) 
 
 
 def brief(description: str, limit: int) -> str:
-    """Cut a description down to its first sentence or so, never inside a word."""
+    """Shorten a description to about its first sentence, never inside a word."""
     text = description[: LONGEST_BEFORE + 4 * limit].strip()[: 4 * limit]
     for end in islice(_compiled(_SENTENCE_END).finditer(text), MOST_ENDS):
         before = max(0, end.end() - LONGEST_ABBREVIATION)
@@ -45,7 +45,7 @@ def brief(description: str, limit: int) -> str:
 
 
 class _Requirement(Struct):
-    """The part of a schema that the light list shows; the rest is skipped without being decoded."""
+    """The parts of a schema that a light list shows; the others are not decoded."""
 
     required: list[Any] = field(default_factory=list)
 

@@ -1,8 +1,7 @@
-"""All backends' lists merged into one, and what each name in it means.
+"""The lists of all servers, merged: names, order, filters, and withheld definitions.
 
-Decides names, order, uniqueness, and what the user's filters let through. Pure: it is told what the
-backends listed and asked what that comes to. Which definitions are fit to be shown is `definitions`'
-business, what one client is shown of them `views`'.
+`repair` makes definitions valid, `named_items` gives tools and prompts unique names, and `rendering` writes the lists
+for a client. Pure.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,11 +19,11 @@ from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields, replace
 
 FEW_ENTRIES = 500
-"""As many are merged at once: about five milliseconds."""
+"""Entries that are merged in one step, in about five milliseconds."""
 
 
 class Catalog:
-    """What is known of every server's lists, in the order of the configuration."""
+    """The known lists of all servers, in the order of the configuration."""
 
     def __init__(self, servers: Sequence[ServerConfig]) -> None:
         self._servers = {server.name: server for server in servers}
@@ -34,7 +33,7 @@ class Catalog:
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
         self.version = 0
-        """Grows with every change, so that whoever derives something from it knows when to do so again."""
+        """Increases with every change, so that values derived from the catalog can be cached."""
 
     def configure(
         self,
@@ -42,9 +41,9 @@ class Catalog:
         replaced: Collection[str],
         switched_off: Sequence[ServerConfig] = (),
     ) -> None:
-        """Go over to another configuration; the lists of servers that are gone or replaced go with them.
+        """Apply another configuration; lists of removed or replaced servers are dropped.
 
-        Servers that are switched off have no lists, but their prefixes stay theirs.
+        Servers that are switched off have no lists, but keep their prefixes.
         """
         self._servers = {server.name: server for server in servers}
         self.prefixes = Prefixes([*servers, *switched_off])
@@ -59,11 +58,11 @@ class Catalog:
         self.version += 1
 
     def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
-        """Take note of a server's list; `None` if it cannot be had."""
+        """Store a server's list; `None` if it could not be read."""
         before = self._pages.get((server, kind))
         self._pages[server, kind] = page
         if page is not None and before is not None and self._looks_alike(server, before, page):
-            return  # as it was remembered, most often
+            return  # usually, it is as it was cached
         self._repaired.pop((server, kind), None)
         self._named.pop(kind, None)
         self._merged.pop(kind, None)
@@ -75,19 +74,19 @@ class Catalog:
         return replace(before, freshness=page.freshness, is_pending=is_pending) == page
 
     def is_known(self, server: str, kind: Kind) -> bool:
-        """Whether a server's list was read, or found out not to be readable."""
+        """Return whether a server's list was read, or could not be read."""
         return (server, kind) in self._pages
 
     def has_entries(self, kind: Kind) -> bool:
-        """Whether any server listed something of this kind."""
+        """Return whether any server has an entry of this kind."""
         return any(of is kind and page is not None and page.entries for (_, of), page in self._pages.items())
 
     def is_admitted(self, server: str, tool: str) -> bool:
-        """Whether a server's filters, and the user's trust, let a tool through."""
+        """Return whether a tool passes its server's filters and is not withheld."""
         return is_allowed(self._servers[server], tool) and tool not in self.withheld(server)
 
     def hidden_by_read_only(self, server: str) -> Collection[str]:
-        """The tools of a server that only its `readOnly` leaves out, by their own names."""
+        """Return the tools of a server that are hidden by its `readOnly` only, by their own names."""
         config = self._servers.get(server)
         if config is None or not config.read_only:
             return ()
@@ -96,26 +95,26 @@ class Catalog:
         return [tool for tool in others if is_allowed(config, tool) and tool not in withheld]
 
     def is_hidden_by_read_only(self, server: str, name: str) -> bool:
-        """Whether a name, however folded, is that of a tool which only `readOnly` leaves out."""
+        """Return whether a name, possibly folded, is that of a tool that is hidden by `readOnly` only."""
         hidden = self.hidden_by_read_only(server)
         return any(fold(name) in (fold(key), fold(self._servers[server].rename.get(key, key))) for key in hidden)
 
     def is_pinned(self, server: str) -> bool:
-        """Whether only what was first seen or accepted of a server may be shown and called."""
+        """Return whether only definitions that were first seen or accepted may be shown and called."""
         return server in self._servers and self._servers[server].pin_tools
 
     def changed(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
-        """The tools or prompts of a server that are not what they were when first seen."""
+        """Return the tools or prompts of a server that changed since they were first seen."""
         page = self._pages.get((server, kind))
         return page.changed if page is not None else frozenset()
 
     def new(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
-        """The tools or prompts of a server that were not there when it was first seen."""
+        """Return the tools or prompts of a server that are new since it was first seen."""
         page = self._pages.get((server, kind))
         return page.new if page is not None else frozenset()
 
     def withheld(self, server: str, kind: Kind = Kind.TOOLS) -> frozenset[str]:
-        """The tools or prompts of a server that the user has to accept before anybody is shown them."""
+        """Return the tools or prompts of a server that are not shown until the user accepts them."""
         page = self._pages.get((server, kind))
         if page is None or not self.is_pinned(server):
             return frozenset()
@@ -124,12 +123,12 @@ class Catalog:
         return page.changed | page.new
 
     def why_withheld(self, server: str, kind: Kind, key: str, name: str) -> WireError:
-        """Say why a tool or prompt that is withheld cannot be used under this name."""
+        """Return the error for using a withheld tool or prompt by this name."""
         withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
         return withheld(name, server, *self._servers[server].remedies, is_new=key in self.new(server, kind))
 
     def why_hidden(self, name: str) -> WireError | None:
-        """Say why a tool that its server has is not shown: it is withheld, or `readOnly` leaves it out."""
+        """Return the error for a tool that is withheld, or hidden by `readOnly`; `None` for any other."""
         item = self.withheld_tools().find(name)
         if item is not None:
             return self.why_withheld(item.server, Kind.TOOLS, item.key, name)
@@ -138,7 +137,7 @@ class Catalog:
         return HiddenByReadOnly(name, hiding[0]) if len(hiding) == 1 else None
 
     def withheld_tools(self) -> "NamedItems":
-        """All of those, for the user to look at."""
+        """Return the withheld tools of all servers, for the user to review."""
         withheld = (
             (config, entry.key, config.rename.get(entry.key, entry.key), entry.fields)
             for config in self._servers.values()
@@ -149,17 +148,17 @@ class Catalog:
         return NamedItems(withheld, self.prefixes)
 
     def everything(self, kind: Kind) -> Iterator[tuple[str, Entry]]:
-        """Give every definition of a kind as it was listed, with its server; withheld and filtered ones too."""
+        """Yield all listed definitions of a kind with their servers, including withheld and filtered ones."""
         for server in self._servers:
             page = self._pages.get((server, kind))
             yield from ((server, entry) for entry in page.entries) if page is not None else ()
 
     def is_unlistable(self, server: str, kind: Kind) -> bool:
-        """Whether a server's list could not be had."""
+        """Return whether a server's list could not be read."""
         return self._pages.get((server, kind), _NOT_ASKED) is None
 
     def freshness(self, kind: Kind) -> Freshness:
-        """The shortest of the servers': a merged list is as fresh as its stalest part."""
+        """Return the shortest freshness of all servers' lists of a kind."""
         known = [page.freshness for (_, of), page in self._pages.items() if of is kind and page is not None]
         if not known or any(page is None for (_, of), page in self._pages.items() if of is kind):
             return Freshness()
@@ -172,7 +171,7 @@ class Catalog:
         return self.named(Kind.PROMPTS)
 
     def named(self, kind: Kind) -> "NamedItems":
-        """Give the tools or prompts of every server."""
+        """Return the tools or prompts of all servers."""
         if kind not in self._named:
             withheld = [name for server in self._servers for name in self.withheld(server, kind)]
             noun = "tool" if kind is Kind.TOOLS else "prompt"
@@ -180,7 +179,7 @@ class Catalog:
         return self._named[kind]
 
     def merge_long(self, kind: Kind) -> bool:
-        """Merge tools or prompts if that takes some time and was not done yet; return whether it was done now."""
+        """Merge tools or prompts if they are many and not merged yet; return whether they were merged now."""
         pages = [page for (_, of), page in self._pages.items() if of is kind and page is not None]
         if kind in self._named or sum(len(page.entries) for page in pages) < FEW_ENTRIES:
             return False
@@ -188,7 +187,7 @@ class Catalog:
         return True
 
     def by_uri(self, kind: Kind) -> Mapping[str, tuple[str, Entry]]:
-        """Resources by URI or templates by their text: server and definition; the first server wins."""
+        """Return resources or templates by URI, each with its server; the first server wins."""
         if kind not in self._merged:
             merged: dict[str, tuple[str, Entry]] = {}
             for server in self._servers:
@@ -198,12 +197,12 @@ class Catalog:
         return self._merged[kind]
 
     def has(self, server: str) -> bool:
-        """Whether a server is configured and enabled."""
+        """Return whether a server is configured and enabled."""
         return server in self._servers
 
     def owner(self, uri: str) -> str | None:
-        """Tell whose a URI is: that of whose tool it is the app, else the first server's that lists it."""
-        # "Servers MAY omit UI-only resources from `resources/list`": so another server's listing takes no tool's page.
+        """Return the owner of a URI: the server of the tool whose app it is, else the first server that lists it."""
+        # "Servers MAY omit UI-only resources from `resources/list`": another server's list must not take over an app.
         if is_app(uri) and uri in self.tools().apps:
             return self.tools().apps[uri]
         for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)):
@@ -212,7 +211,7 @@ class Catalog:
         return None
 
     def owners_of_scheme(self, scheme: str) -> Collection[str]:
-        """The servers that list a URI or a template with this scheme, whoever else does."""
+        """Return all servers that list a URI or a template with this scheme."""
         return {
             server
             for server, kind in self._pages
@@ -222,7 +221,7 @@ class Catalog:
         }
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Give each server's definitions that were repaired or left out, and why."""
+        """Yield a remark for each definition that was repaired, renamed or left out, with its server."""
         for (server, kind), page in self._pages.items():
             if page is None:
                 yield server, f"its list of {kind.value} cannot be had"
@@ -246,9 +245,9 @@ class Catalog:
                     )
 
     def changes(self, changed_about: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-        """Say in one sentence what of a server is not as it was when first seen, or why nothing can be compared.
+        """Yield a sentence for each server with changes since it was first seen, or that cannot be compared.
 
-        Of the servers of `changed_about`, it is the title or the instructions.
+        The title or the instructions of the servers in `changed_about` changed.
         """
         for server in self._servers:
             yield from ((server, change) for change in self._changes(server, server in changed_about))
@@ -269,7 +268,7 @@ class Catalog:
     def sentence_about(
         self, server: str, changed: Sequence[str], new: Sequence[str], count: int, accepting: str = "you accept"
     ) -> str:
-        """Say what of a server is changed and new, whether that is withheld, and what shows and accepts it."""
+        """Write what is changed and new, whether it is withheld, and the commands that show and accept it."""
         said = [f"changed: {', '.join(changed)}"] if changed else []
         said += [f"{'New' if said else 'new'}: {', '.join(new)}"] if new else []
         show, accept = self._servers[server].remedies
@@ -281,7 +280,7 @@ class Catalog:
         return ". ".join(said)
 
     def _claims(self) -> Mapping[tuple[str, str], str]:
-        """Every URI that a server says is its own, and where it says so first."""
+        """Return all URIs that each server claims, with the first place of the claim."""
         claims = {
             (server, entry.key): f"{kind.value}: {entry.key}"
             for kind in (Kind.RESOURCES, Kind.TEMPLATES)
@@ -294,7 +293,7 @@ class Catalog:
         return claims
 
     def _entries(self, server: str, kind: Kind) -> Iterable[tuple[Entry, tuple[str, ...]]]:
-        """A server's definitions, fit to be shown, with a remark for each repair."""
+        """Return a server's repaired definitions, with a remark for each repair."""
         page = self._pages.get((server, kind))
         if page is None:
             return ()
@@ -304,12 +303,12 @@ class Catalog:
         return self._repaired[server, kind]
 
     def admissible(self, server: str, kind: Kind) -> frozenset[str]:
-        """The tools or prompts of a server that only their being withheld leaves out."""
+        """Return the tools or prompts of a server that are not shown only because they are withheld."""
         admitted = self._admitted(kind, is_withheld=True)
         return frozenset(key for config, key, _, _ in admitted if config.name == server)
 
     def _admitted(self, kind: Kind, *, is_withheld: bool = False) -> Iterator[tuple[ServerConfig, str, str, Fields]]:
-        """What the filters and the repair let through: server, the backend's name, ours, the definition."""
+        """Yield the definitions that are shown: server, the backend's name, the new name, the fields."""
         for config in self._servers.values():
             withheld = self.withheld(config.name, kind)
             for entry, remarks in self._entries(config.name, kind):
@@ -331,11 +330,11 @@ class Catalog:
 _NOT_ASKED = ServerList(())
 _COMPARED = (Kind.TOOLS, Kind.PROMPTS)
 MOST_NAMED = 10
-"""Names that one sentence holds."""
+"""Most names in one sentence."""
 
 
 def _named(noun: str, names: Collection[str]) -> str:
-    """Name a few of many things."""
+    """List the first of many names."""
     more = len(names) - MOST_NAMED
     listed = ", ".join([*sorted(names)[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])])
     return f"{noun}{'s' if len(names) > 1 else ''} {listed}"

@@ -1,4 +1,4 @@
-"""One tool or prompt under its canonical name, and how names are compared."""
+"""Tools and prompts with their canonical names, and functions on names."""
 
 import hashlib
 import re
@@ -13,23 +13,23 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields, Struct
 
 OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers")
-"""What our own tools are called; no backend's tool may be mistaken for one, however its name is folded."""
+"""The names of search-mcp's own tools; no other tool has such a name, even when folded."""
 
 
 class Item(Struct, frozen=True, dict=True):
-    """One tool or prompt under its canonical name."""
+    """One tool or prompt with its canonical name."""
 
     server: str
     key: str
-    """The backend's own name for it."""
+    """Its name at the backend."""
     prefix: str
     own: str
     """The two parts of the canonical name; the prefix may be empty."""
     fields: Fields
-    """Its definition as the backend gave it, with the user's overrides."""
+    """Its definition by the backend, with the user's overrides."""
     pinned: bool = False
     is_suffixed: bool = False
-    """Whether `own` ends in a suffix, or begins with it, because the plain name belongs to another item or server."""
+    """Whether `own` ends, or begins, with a suffix, because the plain name belongs to another item or server."""
 
     @cached_property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def is_for_models(self) -> bool:
-        """Whether a model should know of it; an MCP App may keep tools for its own page."""
+        """Whether models are shown it; an MCP App may reserve tools for its page."""
         # "`visibility` defaults to `["model", "app"]` if omitted"
         return self._visibility is None or "model" in self._visibility
 
@@ -53,12 +53,12 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def is_of_app(self) -> bool:
-        """Whether its server has an app: one shows it, or is named as its caller."""
+        """Whether its server has an app, which shows it or may call it."""
         return bool(self.app_uris) or (self._visibility is not None and self.is_for_apps)
 
     @cached_property
     def app_uris(self) -> Sequence[str]:
-        """The URI of the app that shows it, as often as it is written."""
+        """The URI of the app that shows it, once for each spelling of the key."""
         return app_uris(self.fields)
 
     @cached_property
@@ -69,18 +69,18 @@ class Item(Struct, frozen=True, dict=True):
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
-        """The hints that are read here."""
+        """The annotations that are used by search-mcp."""
         hints = payload.members(self.fields.get("annotations"), "readOnlyHint", "destructiveHint")
         return {name: payload.value(raw) for name, raw in hints.items()}
 
     @cached_property
     def is_read_only(self) -> bool:
-        """Whether its server declares that a call changes nothing."""
+        """Whether its server declares it read-only."""
         return declares_read_only(self.fields)
 
     @cached_property
     def hint(self) -> str:
-        """What its server declares that a call does: `read-only`, `destructive` or nothing."""
+        """The declared effect: `read-only`, `destructive`, or empty."""
         # "`destructiveHint`: (This property is meaningful only when `readOnlyHint == false`)"
         if self.is_read_only:
             return "read-only"
@@ -93,7 +93,7 @@ class Item(Struct, frozen=True, dict=True):
 
 
 def app_uris(shown: Fields) -> Sequence[str]:
-    """Read which MCP App shows a tool, or a result: the URI of its page, in either spelling of the extension."""
+    """Return the URI of the MCP App that shows a tool or a result, from both spellings of the key."""
     meta = payload.members(shown.get("_meta"), "ui", "ui/resourceUri")
     # "The flat `_meta["ui/resourceUri"]` format is deprecated. Use `_meta.ui.resourceUri` instead."
     spellings = (payload.members(meta.get("ui"), "resourceUri").get("resourceUri"), meta.get("ui/resourceUri"))
@@ -101,16 +101,16 @@ def app_uris(shown: Fields) -> Sequence[str]:
 
 
 APP_SCHEME = "ui:"
-"""The scheme of MCP Apps: a tool's definition makes no other URI its server's."""
+"""The scheme of MCP Apps; a tool's definition can claim only URIs of this scheme for its server."""
 
 
 def literal_beginning(template: str) -> str:
-    """Give what stands before the first expression of a URI template."""
+    """Return the literal part before the first expression of a URI template."""
     return template.partition("{")[0]
 
 
 def has_literal_scheme(template: str) -> bool:
-    """Whether a URI template fixes at least the scheme of what it matches."""
+    """Return whether the scheme of a URI template is literal."""
     return ":" in literal_beginning(template)
 
 
@@ -120,24 +120,24 @@ _REFUSED = re.compile(r"[^A-Za-z0-9_.-]")
 
 
 def fold(name: str) -> str:
-    """Spell a name as the clients do that know only letters, digits and underscores."""
+    """Replace all characters but ASCII letters and digits by `_`, as some clients do."""
     if name.isascii():  # a hundred times as fast for a name of a thousand dots
         return name.encode().translate(_FOLDED_ASCII).decode()
     return _FOLDED.sub("_", name)
 
 
 def without_separators(name: str) -> str:
-    """Spell a name so that no part of it can be taken for a prefix with its separator."""
+    """Merge separators to `_`, so that no part of a name looks like a prefix with a separator."""
     return re.sub(r"[._-]+", "_", name).strip("_")
 
 
 def stable_suffix(*parts: str) -> str:
-    """Six characters that stand for these parts, the same in every session."""
+    """Return a hash of these parts: six characters, the same in every session."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
 def accepted(name: str) -> str:
-    """Spell a part of a canonical name with the characters that one may have."""
+    """Replace the characters by `_` that canonical names cannot have."""
     return _REFUSED.sub("_", name)
 
 
@@ -146,7 +146,7 @@ def is_app(uri: str) -> bool:
 
 
 def is_allowed(config: ServerConfig, tool: str) -> bool:
-    """Whether a server's `allow` and `deny` globs let a tool through; `deny` has the last word."""
+    """Return whether a server's `allow` and `deny` globs admit a tool; `deny` takes precedence."""
     if config.allow and not any(fnmatchcase(tool, glob) for glob in config.allow):
         return False
     return not (config.deny and any(fnmatchcase(tool, glob) for glob in config.deny))

@@ -1,7 +1,7 @@
-"""How much of a server's lists is taken; the rest is left out and reported.
+"""Limits for the lists of a server; entries beyond them are left out and reported.
 
-A server's lists are cut as one: first the tools, then the prompts, the templates and the resources, each in the
-server's order. So what is taken does not depend on which list was read first. Pure.
+The limits are for all lists of a server together: tools first, then prompts, templates and resources, each in the
+server's order, so the result does not depend on the order in which the lists were read. Pure.
 """
 
 from collections.abc import Mapping
@@ -11,22 +11,22 @@ from search_mcp.model.servers import ServerList
 from search_mcp.wire.structs import Fields, replace
 
 MOST_ENTRIES = 5_000
-"""Definitions that are taken of one server, all lists together."""
+"""Most definitions of one server, in all lists together."""
 MOST_BYTES = 16 << 20
-"""Bytes of definitions that are taken of one server, all lists together."""
+"""Most bytes of definitions of one server, in all lists together."""
 LARGEST_ENTRY = 1 << 20
-"""Bytes of one definition: the largest that real servers have are a tenth of that."""
+"""Most bytes of one definition; the largest known is a tenth of that."""
 LONGEST_NAME = 1_000
-"""Characters of a tool's or a prompt's name."""
+"""Most characters of the name of a tool or a prompt."""
 # "Tool names SHOULD be between 1 and 128 characters in length (inclusive)." (2025-11-25)
 LONGEST_URI = 8_192
-"""Characters of a URI or a template."""
+"""Most characters of a URI or a template."""
 # "It is RECOMMENDED that all senders and recipients support, at a minimum, URIs with lengths of 8000 octets in
 # protocol elements." (RFC 9110, section 4.1)
 MOST_REMARKS = 20
-"""Definitions of one list that are reported one by one as left out; of the others only the number is."""
+"""Most left-out definitions of one list with remarks of their own; the others are counted."""
 ORDER = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES, Kind.RESOURCES)
-"""Resources come last: a server need not list them all, and a template or a scheme still finds them."""
+"""Order of importance. Resources are last: they can be read without being listed."""
 _LONGEST_SHOWN = 100
 
 LONGEST_KEY: Mapping[Kind, int] = {
@@ -38,23 +38,23 @@ LONGEST_KEY: Mapping[Kind, int] = {
 
 
 def size(definition: Fields) -> int:
-    """Bytes of a definition."""
+    """Return the size of a definition in bytes."""
     return sum(len(key) + len(memoryview(raw)) for key, raw in definition.items())
 
 
 def shown(key: str) -> str:
-    """Quote a name or URI for a report, cut to a readable length."""
+    """Quote a name or URI for a remark, shortened to a readable length."""
     return repr(key if len(key) <= _LONGEST_SHOWN else f"{key[:_LONGEST_SHOWN]}…")
 
 
 def cut_remark(kind: Kind, taken: int, left_out: str) -> str:
-    """Say that a list was cut."""
+    """Write the remark that a list was shortened."""
     limits = f"the lists of a server may have {MOST_ENTRIES:,} entries and {MOST_BYTES >> 20} MiB together"
     return f"{kind.value}: the first {taken:,} are taken and {left_out} left out: {limits}"
 
 
 def cut(pages: Mapping[Kind, ServerList]) -> dict[Kind, ServerList]:
-    """Cut the lists of one server to what all of them together may hold."""
+    """Shorten the lists of one server to the limits for all lists together."""
     entries_left, bytes_left = MOST_ENTRIES, MOST_BYTES
     taken: dict[Kind, ServerList] = {}
     for kind in ORDER:

@@ -1,4 +1,4 @@
-"""Tools or prompts under unique names, each found by every spelling that means it."""
+"""Tools or prompts with unique names, and the lookup of all their spellings."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -13,11 +13,11 @@ from search_mcp.wire.structs import Fields, replace
 
 
 class NamedItems(Sequence[Item]):
-    """Tools or prompts in order, each findable by every spelling that means it and nothing else.
+    """Tools or prompts in order, with a lookup by all unambiguous spellings of their names.
 
-    No item has a name, and no spelling finds an item, that begins with the prefix of another server. Of two that would
-    coincide once folded, the owner of the prefix keeps the plain name, whatever the order of the file; the other gets
-    a suffix. `withheld` are names that another server may not take either.
+    No name or spelling of an item begins with the prefix of another server. If two names are equal when folded, the
+    owner of the prefix keeps the plain name, in any order of the file, and the other gets a suffix. Names in `withheld`
+    are not given to other servers.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class NamedItems(Sequence[Item]):
         self._by_bare: dict[str, list[Item]] = {}
         self.collisions: list[tuple[str, str]] = []
         self._by_name: dict[str, Item] = {}
-        # None: more than one, or one of our own
+        # None: ambiguous, or one of search-mcp's own tools
         self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
         self._by_other: dict[str, Item] = {}
         plain = [_plain_item(*each) for each in admitted]
@@ -46,7 +46,7 @@ class NamedItems(Sequence[Item]):
             self._add_folded_spelling(item)
 
     def _name(self, plain: Sequence[Item]) -> "list[Item | None]":
-        """Give every item its canonical name: owners of a prefix first, then those whose names begin like another's."""
+        """Give all items canonical names: owners of a prefix first, then names with another server's prefix."""
         named: list[Item | None] = [None] * len(plain)
         mine = [position for position, item in enumerate(plain) if self.admits(item, item.name)]
         mine.sort(key=lambda position: _precedence(plain[position]))
@@ -58,7 +58,7 @@ class NamedItems(Sequence[Item]):
         return named
 
     def _named(self, item: Item) -> Item | None:
-        """Decide what one item is called; `None` if another server has the very same bare name."""
+        """Return an item with its canonical name; `None` if another server has the same bare name."""
         same = self._by_name.get(item.name)
         if same is not None and not item.prefix and not same.prefix:
             problem = (
@@ -73,7 +73,7 @@ class NamedItems(Sequence[Item]):
         while not item.is_suffixed or fold(item.name) in self._by_fold:
             suffix = stable_suffix(plain.server, plain.key, str(attempt))
             item = replace(plain, own=f"{plain.own}_{suffix}", is_suffixed=True)
-            if not self._prefixes.admits(item.server, item.name):  # a name begins with a letter
+            if not self._prefixes.admits(item.server, item.name):  # begin with a letter
                 item = replace(item, own=f"x{suffix}_{without_separators(plain.own)}")
             attempt += 1
         key, name = short_reason(plain.key), short_reason(plain.name)
@@ -82,7 +82,7 @@ class NamedItems(Sequence[Item]):
         return item
 
     def _why_suffixed(self, item: Item) -> str | None:
-        """Say why an item cannot have its plain name, if it cannot."""
+        """Return the reason why an item cannot have its plain name, if there is one."""
         if not self.admits(item, item.name):
             owners = self._prefixes.split(item.name)[0] - {item.server} or self._prefixes.of_folded(item.name)
             return f"begins like the names of server {', '.join(map(repr, sorted(owners)))}"
@@ -95,9 +95,9 @@ class NamedItems(Sequence[Item]):
         )
 
     def _add_spellings(self, item: Item, plain_own: str) -> None:
-        """Let an item be found by what else means it: with `__`, by its server's own name, without its suffix."""
+        """Add the other spellings of an item: with `__`, with its server's name, without its suffix."""
         self._by_bare.setdefault(fold(plain_own), []).append(item)
-        # By the server's own name too, whatever `prefix` says, unless that means something else.
+        # With the server's name, too, for any `prefix`, unless that is a spelling of another item.
         for spelling in (_double(item), f"{item.server}.{item.own}"):
             rival = self._by_fold.get(spelling)
             if spelling != item.name and (
@@ -136,41 +136,41 @@ class NamedItems(Sequence[Item]):
         return self._by_name.get(spelling) or self._by_other.get(spelling) or self._find_folded(spelling)
 
     def _find_folded(self, spelling: str) -> Item | None:
-        """Look up a name as clients fold it; one that carries a server's prefix as written never means another's."""
+        """Look up a folded name; a name with a server's prefix, as written, never finds another server's item."""
         item = self._by_fold.get(fold(spelling))
         return item if item is not None and self._prefixes.admits_as_written(item.server, spelling) else None
 
     def find_bare(self, name: str) -> Item | None:
-        """Look up a name without its server's prefix: good if only one server has it, and for models."""
+        """Look up a name without its server's prefix; it must be unique, and the tool not reserved for apps."""
         items = self.sharing(name)
         if len(items) != 1 or not items[0].is_for_models or fold(name) in self._withheld:
             return None
         return items[0]
 
     def sharing(self, name: str) -> Sequence[Item]:
-        """Give every item that a bare name may mean."""
+        """Return all items that a bare name may mean."""
         folded = fold(name)
-        if folded in self._by_fold:  # it means one of our own, or could be more than one full name
+        if folded in self._by_fold:  # one of search-mcp's own tools, or a folded full name
             return ()
         owners = self._prefixes.owners(name)
         return [item for item in self._by_bare.get(folded, ()) if not owners or item.server in owners]
 
     def admits(self, item: Item, name: str) -> bool:
-        """Whether an item may be called so: a name that begins with another server's prefix is not its."""
+        """Return whether an item may have this name, which must not begin with another server's prefix."""
         return self._begins_with_its_own(item, name) or self._prefixes.admits(item.server, name)
 
     def admits_as_written(self, item: Item, name: str) -> bool:
-        """Whether an item may be called so where its name ends in a suffix that no other name has."""
+        """Return whether an item may have this name as it is written, if it ends in a unique suffix."""
         return self._begins_with_its_own(item, name) or self._prefixes.admits_as_written(item.server, name)
 
     def _begins_with_its_own(self, item: Item, name: str) -> bool:
-        """Whether a name is its server's at a glance, as nearly all are."""
+        """Return whether a name is clearly its server's, as nearly all are; a fast check."""
         if not self._prefixes.is_unrivalled(item.prefix) or not name.startswith(item.prefix):
             return False
         return name.startswith((".", "__"), len(item.prefix))
 
     def carries_prefix(self, name: str) -> bool:
-        """Whether a name begins with a server's prefix, so that it means nothing else."""
+        """Return whether a name begins with a server's prefix."""
         return bool(self._prefixes.split(name)[0])
 
     def names(self) -> Iterable[str]:
@@ -189,9 +189,9 @@ class NamedItems(Sequence[Item]):
 
     @cached_property
     def for_apps(self) -> Mapping[str, Item]:
-        """The tools that pages may call, by their servers' own names for them: a page knows no other.
+        """The tools that app pages may call, by their names at their servers, which are all that a page knows.
 
-        A name that two servers with apps have is nobody's.
+        Names that two servers with apps have are left out.
         """
         callable_items = [item for item in self._items if item.is_for_apps and item.server in self.servers_with_apps]
         having = Counter(item.key for item in callable_items)
@@ -199,20 +199,20 @@ class NamedItems(Sequence[Item]):
 
 
 def _double(item: Item) -> str:
-    """Spell an item's name with `__`, as many clients are shown it."""
+    """Return an item's name with `__`, as it is shown to many clients."""
     return f"{item.prefix}__{item.own}" if item.prefix else item.own
 
 
 def _precedence(item: Item) -> tuple[bool, str, str]:
-    """Order items whose prefixes are equal once folded: the one that is spelled so already goes first.
+    """Return a sort key for items whose prefixes are equal when folded: a prefix that folding does not change is first.
 
-    Not the first of the file, so that its order means nothing; only of bare names, which have no owner, it decides.
+    The order of the file decides only for bare names, which have no owner.
     """
     return fold(item.prefix) != item.prefix, item.prefix, item.server if item.prefix else ""
 
 
 def _plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> Item:
-    """Make an item under its plain name, whoever else has that."""
+    """Make an item with its plain name, which need not be unique."""
     prefix = accepted(config.effective_prefix)
     pinned = key in config.pinned or shown in config.pinned
     return Item(config.name, key, prefix, accepted(shown), fields, pinned)

@@ -1,4 +1,4 @@
-"""The prefixes of all servers: which server's names begin with which."""
+"""The name prefixes of all servers, and the owners of names by prefix."""
 
 import re
 from bisect import bisect_left
@@ -9,10 +9,10 @@ from search_mcp.config.schema import ServerConfig
 
 
 class Prefixes:
-    """Which servers a name belongs to by the prefix that it begins with; the longest prefix decides.
+    """Maps names to servers by prefix; the longest prefix decides.
 
-    A server has the prefix that its entry sets (or its name), and its name as well unless that is another server's
-    prefix. Servers that do not run or are switched off keep theirs.
+    A server owns its effective prefix, and also its name unless that is another server's prefix. Servers that do not
+    run, or are switched off, keep theirs.
     """
 
     def __init__(self, servers: Iterable[ServerConfig] = ()) -> None:
@@ -37,7 +37,7 @@ class Prefixes:
         )
 
     def _is_unrivalled(self, prefix: str, ordered: Sequence[str]) -> bool:
-        """Whether no other prefix begins with this one, or is equal to it, once folded."""
+        """Return whether no other prefix begins with this one, or is equal to it, when folded."""
         folded = fold(prefix)
         behind = bisect_left(ordered, folded + "_")
         has_longer = behind < len(ordered) and ordered[behind].startswith(folded + "_")
@@ -48,9 +48,9 @@ class Prefixes:
             self._exact[prefix] = self._exact.get(prefix, _NOBODY) | {server}
 
     def split(self, name: str) -> tuple[frozenset[str], str]:
-        """Give the owners of the longest prefix that `.` or `__` ends, and what stands behind the separator.
+        """Return the owners of the longest prefix before `.` or `__`, and the rest behind the separator.
 
-        A prefix as it is written goes before one that is only spelled alike.
+        A prefix that is equal as written takes precedence over one that is equal when folded.
         """
         head = accepted(name[: self._longest + 2])
         for separator in reversed(list(_SEPARATOR.finditer(head))):
@@ -62,7 +62,7 @@ class Prefixes:
         return _NOBODY, name
 
     def of_folded(self, name: str) -> frozenset[str]:
-        """Give the owners of the longest prefix that a name begins with once everything odd in it is a `_`."""
+        """Return the owners of the longest prefix that a name begins with when folded."""
         head = fold(name[: self._longest + 1])
         at = head.rfind("_")
         while at > 0:
@@ -72,19 +72,19 @@ class Prefixes:
         return _NOBODY
 
     def owners(self, name: str) -> frozenset[str]:
-        """Give the servers that a spelling can mean; none if it begins with no prefix."""
+        """Return the servers that a spelling can mean; none if it begins with no prefix."""
         return self.split(name)[0] or self.of_folded(name)
 
     def is_unrivalled(self, prefix: str) -> bool:
-        """Whether whatever begins with this prefix is its server's: no other prefix begins like it."""
+        """Return whether all names with this prefix are its server's, because no other prefix begins with it."""
         return prefix in self._unrivalled
 
     def admits(self, server: str, name: str) -> bool:
-        """Whether a server's item may have this name: neither as written nor folded does it begin like another's."""
+        """Return whether a server's item may have this name: no other prefix matches it, as written or folded."""
         return self.admits_as_written(server, name) and server in (self.of_folded(name) or (server,))
 
     def admits_as_written(self, server: str, name: str) -> bool:
-        """Whether a name, as it is written, begins with no other server's prefix."""
+        """Return whether a name, as it is written, begins with no other server's prefix."""
         return server in (self.split(name)[0] or (server,))
 
 

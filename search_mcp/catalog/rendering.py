@@ -1,4 +1,4 @@
-"""Lists and definitions as one client is shown them, by its profile."""
+"""Lists and definitions as shown to a client, by its profile."""
 
 from collections.abc import Callable, Collection, Iterable
 
@@ -14,11 +14,11 @@ from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields, Raw
 
 LARGEST_COMPACTED = 1 << 18
-"""Bytes of a schema that is shortened for a model; a longer one is given as it is."""
+"""Most bytes of a schema that is made compact for a model; a longer one is unchanged."""
 
 
 def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], description_length: int) -> Raw:
-    """Write the tools a client is shown, then our own: a JSON array."""
+    """Write the tools for a client, then search-mcp's own: a JSON array."""
     names = spellings.of(Kind.TOOLS, audience.profile)
     mode = audience.profile.listing
 
@@ -41,11 +41,11 @@ def _with_apps(
     define: Callable[[Item, str], Fields],
     own: Iterable[Fields],
 ) -> list[Fields]:
-    """Write the tools that are shown to a model, and those of these servers by the names that their apps know.
+    """Write the tools for a model, and the tools of these servers with the names that their apps use.
 
     "Host MUST reject `tools/call` requests from apps for tools that don't include "app" in visibility": it looks for
-    the name in this list. "Tool is callable by the app from the same server connection only": we are one connection
-    for all servers, so whatever is of a server without an app is left to the model.
+    the name in this list. "Tool is callable by the app from the same server connection only": search-mcp is one
+    connection for all servers, so tools of servers without an app are listed for the model only.
     """
     for_apps = {name: item for name, item in names.for_apps() if item.server in servers}
     listed: dict[str, Fields] = {}
@@ -68,19 +68,19 @@ def _visible_to(whom: str, definition: Fields) -> Fields:
 
 
 def prompt_list(spellings: Spellings, audience: Audience) -> Raw:
-    """Write the prompts a client is shown, renamed: a JSON array."""
+    """Write the prompts for a client, renamed: a JSON array."""
     names = spellings.of(Kind.PROMPTS, audience.profile)
     prompts = spellings.catalog.prompts()
     return payload.encode([{**item.fields, "name": payload.encode(names[item])} for item in prompts])
 
 
 def resource_list(catalog: Catalog, kind: Kind) -> Raw:
-    """Write the resources or templates there are, unchanged: a JSON array."""
+    """Write all resources or templates, unchanged: a JSON array."""
     return payload.encode([entry.fields for _, entry in catalog.by_uri(kind).values()])
 
 
 def full_definition(item: Item, name: str, audience: Audience) -> Fields:
-    """A tool as its backend defines it, only renamed."""
+    """Return a tool as its backend defines it, renamed."""
     fields = {**item.fields, "name": payload.encode(name)}
     if audience.object_output_only and "outputSchema" in fields:
         # Legacy revisions know output schemas of objects only, and clients drop the list over another.
@@ -91,22 +91,22 @@ def full_definition(item: Item, name: str, audience: Audience) -> Fields:
 
 
 def compact_definition(item: Item, name: str, audience: Audience) -> Fields:
-    """Write what helps a model to call a tool: name, whole description, parameters and annotations."""
+    """Return what a model needs to call a tool: name, full description, parameters and annotations."""
     full = full_definition(item, name, audience)
     fields: Fields = {key: full[key] for key in ("name", "description", "inputSchema", "annotations") if key in full}
     if "description" not in fields and item.description:
         fields["description"] = payload.encode(item.description)
-    # One that is longer would take too long to shorten; an empty one is nested too deeply to be read.
+    # A longer one would take too long to make compact; an empty one is nested too deeply.
     if len(memoryview(fields.get("inputSchema", structs.EMPTY))) <= LARGEST_COMPACTED and item.input_schema:
         fields["inputSchema"] = payload.encode(schemas.compact(item.input_schema))
     return fields
 
 
 def light_definition(item: Item, name: str, description_length: int) -> Fields:
-    """Write a tool in a few tokens: its name, what it is for, and the names of its required parameters.
+    """Return a tool in a few tokens: its name, a short description, and the names of its required parameters.
 
-    Clients gate on `annotations`, `execution` says whether it can be called without a task, and `_meta`, which
-    no model is shown, names its app. Worked out once for each item.
+    Clients ask for permission by `annotations`; `execution` says whether it can be called without a task; `_meta`,
+    which no model sees, names its app. The result is cached in the item.
     """
     known: tuple[str, int, Fields] = item.__dict__.get("light_definition", ("", -1, {}))
     if known[:2] == (name, description_length):

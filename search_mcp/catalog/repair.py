@@ -1,7 +1,6 @@
-"""Whether a backend's definition can be shown, and what has to be mended first.
+"""Repair of malformed definitions, one of which makes most clients drop a whole list.
 
-A single definition of the wrong shape makes most clients drop the whole list. What is of the wrong
-shape goes, or is filled in; what cannot be mended is left out alone. Pure.
+Members of the wrong type are removed or replaced; a definition that cannot be repaired is left out. Pure.
 """
 
 from collections.abc import Mapping
@@ -14,12 +13,12 @@ from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Fields, Raw, Struct, field
 
 OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalProperties":true}')
-"""Any arguments. `properties` because OpenAI refuses an object schema without it, `additionalProperties`
-because models send only `{}` to a schema that names none."""
+"""A schema for any arguments. OpenAI refuses object schemas without `properties`, and models send only `{}` without
+`additionalProperties`."""
 LEFT_OUT: Final = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
 MOST_NAMED = 10
 LONGEST_NAMED = 64
-"""Properties that a remark names, and characters of each."""
+"""Most properties in a remark, and characters of each."""
 
 Shape: TypeAlias = "bytes | Mapping[str, Shape]"
 _TEXT, _OBJECT, _LIST, _TRUTH, _NUMBER = b'"', b"{", b"[", b"tf", b"-0123456789"
@@ -48,19 +47,19 @@ _SHAPES: Final[Mapping[str, Shape]] = {
     "icons": _LIST,
     "arguments": _LIST,
 }
-"""With what the value of a key must begin; for an object, what is in it."""
+"""The first bytes of a valid value for each key; for an object, its members."""
 _TASK_SUPPORT: Final = ("required", "optional", "forbidden")
 
 
 def declares_read_only(fields: Fields) -> bool:
-    """Whether a tool's server declares that a call of it changes nothing; without a declaration it may."""
+    """Return whether a tool is declared read-only; the default is that it is not."""
     # "`readOnlyHint`: If true, the tool does not modify its environment. Default: false"
     annotations = payload.object_or_empty(fields.get("annotations"))
     return "readOnlyHint" in annotations and payload.value(annotations["readOnlyHint"]) is True
 
 
 def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
-    """Make a definition fit to be shown; worked out once for each entry.
+    """Repair a definition; the result is cached in the entry.
 
     Returns the fields and a remark for each repair; `LEFT_OUT` among them if it cannot be repaired.
     """
@@ -87,7 +86,7 @@ def _repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
 
 
 def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: list[str]) -> Fields:
-    """Leave out what has the wrong shape; the rest keeps its bytes."""
+    """Remove members of the wrong type; the others keep their bytes."""
     fitted = fields
     for key, raw in fields.items():
         shape = shapes.get(key)
@@ -98,7 +97,7 @@ def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: li
             fitted = payload.without(fitted, key)
             remarks.append(f"{where}{key} has the wrong type and is left out")
         elif not isinstance(shape, bytes):
-            inside = payload.members(raw, *shape)  # one that is too deep to be read is let through
+            inside = payload.members(raw, *shape)  # passes if it is nested too deeply to be decoded
             inside_fitted = _fitted(inside, shape, f"{where}{key}.", remarks)
             if inside_fitted is not inside:
                 whole = payload.object_or_empty(raw)
@@ -128,7 +127,7 @@ def _task_support(execution: Raw) -> str | None:
 
 
 class _SoundSchema(Struct):
-    """A schema that needs no mending, as most do not: one look at it tells."""
+    """The part of a schema that shows that it needs no repair, as for most."""
 
     type: Literal["object"]
     properties: dict[str, Fields] = field(default_factory=dict)
@@ -153,7 +152,7 @@ def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
     properties = payload.object_or_empty(mended.get("properties"))
     vague = {key: None for key, raw in properties.items() if memoryview(raw)[0] != ord("{")}
     if vague:
-        # `true` is a schema, and means the same; no client reads it.
+        # `true` is a valid schema with the same meaning, but clients do not support it.
         remarks.append(f"its inputSchema.properties {_enumerated(vague)} are no objects; anything is let through there")
         properties = {key: structs.EMPTY if key in vague else raw for key, raw in properties.items()}
         mended = {**mended, "properties": payload.encode(properties)}
@@ -161,6 +160,6 @@ def _with_object_schema(fields: Fields, remarks: list[str]) -> Fields:
 
 
 def _enumerated(names: Mapping[str, object]) -> str:
-    """Name the first of many, each cut."""
+    """List the first of many names, each shortened."""
     named = [name[:LONGEST_NAMED] for name in islice(names, MOST_NAMED)]
     return ", ".join([*named, *([f"and {len(names) - MOST_NAMED:,} more"] if len(names) > MOST_NAMED else [])])

@@ -1,7 +1,7 @@
-"""JSON Schemas of tools, as far as they are needed here: whether arguments fit, and what a model has to read.
+"""JSON Schemas of tools: checks of arguments, references, and compact schemas for models.
 
-Not a validator: it checks what a signature shows (required and unknown names, types, fixed values). A schema is text
-of an untrusted server, whose references may fan out without end, so every walk over one has a fixed budget. Pure.
+This is not a validator: it checks only what a signature shows (required and unknown names, types, fixed values).
+Schemas come from untrusted servers and may have exponentially many references, so all work on one is bounded. Pure.
 """
 
 from collections.abc import Mapping
@@ -16,17 +16,17 @@ TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (list,),
     "null": (type(None),),
 }
-"""The types of JSON Schema, and what decoded JSON has for each."""
+"""The types of JSON Schema, with the Python types of decoded JSON."""
 CHECKS = 2000
-"""Schemas applied to values before nothing more is said of the arguments: about a millisecond."""
+"""Most checks of values against schemas for one call, about a millisecond; beyond that, the result is undecided."""
 DEEPEST = 20
-"""Levels of nesting that are followed, references included."""
+"""Most levels of nesting, references included."""
 LONGEST_REFERENCE = 1000
-"""Characters of a `$ref` that is followed."""
+"""Most characters of a `$ref` that is followed."""
 
 
 def fits(arguments: object, schema: Mapping[str, Any]) -> bool:
-    """Return whether arguments fit a schema; true as well where that would take too long to tell."""
+    """Return whether arguments fit a schema; true if that takes too long to decide."""
     try:
         return _Check(schema).fits(arguments, schema, 0)
     except _UndecidedError:
@@ -34,7 +34,7 @@ def fits(arguments: object, schema: Mapping[str, Any]) -> bool:
 
 
 def referenced(path: object, root: Mapping[str, Any]) -> Any:
-    """Resolve a `$ref` within its own schema; `None` for anything else, since nothing is ever fetched."""
+    """Resolve a `$ref` within its schema; `None` for anything else, because nothing is fetched."""
     # "Implementations MUST NOT automatically dereference `$ref` values that resolve to a network URI."
     if not isinstance(path, str) or len(path) > LONGEST_REFERENCE or path[:1] != "#":
         return None
@@ -45,7 +45,7 @@ def referenced(path: object, root: Mapping[str, Any]) -> Any:
 
 
 class _UndecidedError(Exception):
-    """The budget is used up."""
+    """The limit of checks or levels was reached."""
 
 
 class _Check:
@@ -56,7 +56,7 @@ class _Check:
         self._left = CHECKS
 
     def fits(self, value: object, schema: object, depth: int) -> bool:
-        """Whether a value fits; what is no schema, or says nothing that is known here, lets everything through."""
+        """Return whether a value fits; unknown keywords and invalid schemas admit every value."""
         self._spend(1)
         if depth > DEEPEST:
             raise _UndecidedError
@@ -86,7 +86,7 @@ class _Check:
         return not known or len(known) < len(names) or any(_is(value, name) for name in known)
 
     def _is_listed(self, value: object, schema: Mapping[str, Any]) -> bool:
-        """Whether a single value is one of those that a schema lists; objects and lists are not compared."""
+        """Return whether a scalar is one of the values that a schema lists; objects and lists always are."""
         listed = [schema["const"]] if "const" in schema else schema.get("enum")
         if not isinstance(listed, list) or isinstance(value, dict | list):
             return True
@@ -132,7 +132,7 @@ _LISTED: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
 
 
 def compact(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Leave out what does not help to write arguments: the dialect, and titles that repeat the names."""
+    """Remove what does not help to write arguments: the dialect and the titles."""
     if depth > DEEPEST:
         return dict(schema)
     kept = {key: value for key, value in schema.items() if key != "$schema" and not _is_title(key, value)}

@@ -1,4 +1,4 @@
-"""The names of tools and prompts as a client profile spells them."""
+"""The names of tools and prompts for a client profile."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,14 +13,14 @@ MOST_SUGGESTIONS = 5
 
 
 class ShownNames:
-    """How one profile spells some items, and what a client means by a name."""
+    """The shown names of items for one profile, and the lookup of names that a client uses."""
 
     def __init__(self, items: NamedItems, profile: Profile) -> None:
         self._shown: dict[str, str] = {}
         self._by_shown: dict[str, Item] = {}
         self._items, self._profile = items, profile
         self._folded = folded = set(map(fold, OWN_NAMES))
-        canonical = {item.name: item for item in items}  # good for every client, so no other may be shown so
+        canonical = {item.name: item for item in items}  # valid for every client, so reserved
         for item in items:
             name = whole = shown_name(item, profile)
             if not self._is_own(item, whole):
@@ -34,39 +34,39 @@ class ShownNames:
             self._by_shown[name] = item
 
     def _is_own(self, item: Item, name: str) -> bool:
-        """Whether a client that is shown this name cannot take it for one of another server."""
+        """Return whether a name cannot be taken for one of another server."""
         return self._items.admits(item, name)
 
     def __getitem__(self, item: Item) -> str:
         return self._shown[item.name]
 
     def names(self) -> Iterable[str]:
-        """Every name that a model is shown, in order."""
+        """Return all names that are shown to models, in order."""
         return [name for name, item in self._by_shown.items() if item.is_for_models]
 
     def spelled(self, name: str) -> Item | None:
-        """Look up a full name: as it is shown, or by any other spelling."""
+        """Look up a full name, as shown or in another spelling."""
         return self._by_shown.get(name) or self._items.find(name)
 
     def find(self, name: str) -> Item | None:
-        """Look up a full name, else a bare one that only one server has; with a client's prefix for us or without."""
+        """Look up a full name, else a unique bare one; a client's prefix for search-mcp is removed if needed."""
         item = self.spelled(name) or self.bare(name)
         rest = without_registration(name) if item is None and not self._items.carries_prefix(name) else None
         return item if rest is None else self.spelled(rest) or self.bare(rest)
 
     def bare(self, name: str) -> Item | None:
-        """Look up a name without a prefix; it means something only if one server has it."""
+        """Look up a name without a prefix, which must be unique."""
         return self._items.find_bare(name)
 
     def near(self, name: str, others: Iterable[str] = ()) -> list[str]:
-        """Suggest names for one that is not found: those that a bare name could mean, then those most like it."""
+        """Suggest names for an unknown one: the meanings of an ambiguous bare name, then the most similar names."""
         sharing = [self[item] for item in self._items.sharing(name) if item.is_for_models]
         return list(dict.fromkeys([*sharing, *nearest(name, [*self.names(), *others])]))[:MOST_SUGGESTIONS]
 
     def for_apps(self) -> Iterator[tuple[str, Item]]:
-        """Give the tools that apps may call by the names they know, where the client takes such a name.
+        """Yield the tools that apps may call with the names they use, if the client accepts such a name.
 
-        What means another tool to a model, however it is folded, means that to an app as well.
+        A name that means another tool to a model, possibly folded, is left out.
         """
         folded = set(self._folded)
         for name, item in self._items.for_apps.items():
@@ -79,14 +79,14 @@ class ShownNames:
 
 
 class Spellings:
-    """The names of one catalogue as every profile spells them, made again when it changes."""
+    """The shown names of one catalog for all profiles, cached until it changes."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self._made: dict[tuple[Kind, Profile], tuple[int, ShownNames]] = {}
 
     def of(self, kind: Kind, profile: Profile) -> ShownNames:
-        """Give the names of the tools or prompts there are now."""
+        """Return the shown names of the current tools or prompts."""
         version, names = self._made.get((kind, profile), (-1, None))
         if names is None or version != self.catalog.version:
             names = ShownNames(self.catalog.named(kind), profile)
@@ -95,13 +95,13 @@ class Spellings:
 
 
 def shown_name(item: Item, profile: Profile) -> str:
-    """Spell an item's name for a client; over the client's limit, a readable head and a hash tail."""
+    """Return an item's name for a client; over the client's limit, a readable head and a hash."""
     name = profile.shown_name(item.prefix, item.own)
     return name if len(name) <= profile.max_length else _shortened(name, profile.max_length, item)
 
 
 def _unmistakable(name: str, limit: int, item: Item) -> str:
-    """Spell a name so that it begins with no server's prefix, however it is folded."""
+    """Change a name so that it begins with no server's prefix, folded or not."""
     return f"x{stable_suffix(item.server, item.key)}_{without_separators(name)}"[:limit].rstrip("_")
 
 

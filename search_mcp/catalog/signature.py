@@ -11,27 +11,27 @@ from search_mcp.model.visible import quoted
 from search_mcp.wire import payload
 
 LONGEST_PARAMETER = 64
-"""Characters of a parameter's name or of a literal that are written out."""
+"""Most characters of a parameter's name or of a literal."""
 SIGNATURE_NODES = 300
-"""Parts of a schema that are written out: schemas that hold themselves have no end."""
+"""Most parts of a schema that are written, because recursive schemas are infinite."""
 SIGNATURE_LENGTH = 300
-"""Characters of a signature; what does not fit is said to be left out."""
+"""Most characters of a signature; it says if parts are left out."""
 _DEEPEST = 2
-"""Nested objects are spelled out this far; further down they are `object`."""
+"""Levels of nested objects that are written in full; deeper ones are `object`."""
 _DEEPEST_OF_ALL = 5
-"""Lists and choices are followed this far: many schemas hold themselves."""
+"""Levels of lists and choices that are followed, because many schemas are recursive."""
 _SHORTER_AND_SHORTER = ((0, 20), (0, 6), (1, 6), (2, 6))
-"""Level that parameters are taken to have, and choices that are written: what is shortened before one is left out."""
+"""Detail levels for parameters and most choices, which are reduced before parameters are left out."""
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "regex", "time", "uri", "uuid"})
-"""Formats of strings that are written, as in `string<date-time>`."""
+"""String formats that are written, as in `string<date-time>`."""
 _MOST_READ = 1000
-"""Properties and required names of one object that are looked at: the same object may be referred to many times."""
+"""Most properties and required names of one object that are read, because references may repeat it."""
 _MOST_WRITTEN = 100
-"""Properties of one object that are written; more do not fit into a signature."""
+"""Most properties of one object that are written; more do not fit into a signature."""
 
 
 def parameter(name: str) -> str:
-    """Write a parameter's name: quoted unless it is a plain word, because a server may choose any text."""
+    """Write a parameter's name, quoted unless it is a plain word, because a server may choose any text."""
     return name if len(name) <= LONGEST_PARAMETER and _plain_name().fullmatch(name) else quoted(name, LONGEST_PARAMETER)
 
 
@@ -59,7 +59,7 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
 
 
 class _Signature:
-    """One schema being written out, within bounds of depth and of size."""
+    """The writing of one schema, with bounds on depth and size."""
 
     def __init__(self, root: Mapping[str, Any], most_choices: int) -> None:
         self._root, self._most_choices = root, most_choices
@@ -104,7 +104,7 @@ class _Signature:
         return f"string<{form}>" if isinstance(form, str) and form in _FORMATS else kind
 
     def _choices(self, schema: Mapping[str, Any], depth: int) -> list[str]:
-        """The alternatives a schema spells out, if it does; one more than are shown says that there are more."""
+        """Return the alternatives of a schema, if it has any; one more than are shown if there are more."""
         if "const" in schema:
             return [_literal(schema["const"])]
         for keyword, write in (("enum", _literal), ("anyOf", None), ("oneOf", None), ("type", _type_name)):
@@ -116,7 +116,7 @@ class _Signature:
 
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Follow references into the schema itself; one that leads nowhere, or in a circle, may mean anything."""
+    """Follow references within the schema; an invalid or circular one means any value."""
     for _ in range(_DEEPEST_OF_ALL):
         if "$ref" not in schema:
             return schema

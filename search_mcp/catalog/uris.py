@@ -1,8 +1,7 @@
-"""Which server a resource URI belongs to.
+"""The owners of resource URIs, from the lists and results of servers.
 
-Decides from what the servers listed and what they mentioned, in this order: the exact URI of the app that shows
-a tool, or of a list; the matching template with the longest literal beginning; a URI seen in a result; the
-only server with the scheme; a matching template that leaves even the scheme open. Pure.
+In this order: the URI of an app of a tool, or in a list; the matching template with the longest literal beginning; a
+URI in a result; the only server with the scheme; a matching template without a literal scheme. Pure.
 """
 
 import re
@@ -19,22 +18,22 @@ from search_mcp.wire.payload import members, string, typed
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType
 
 SEEN_URIS = 4_000
-"""How many URIs of one server's results are remembered: 16 MiB of the longest; the oldest go first."""
+"""Most URIs that are remembered of one server's results, at most 16 MiB; the oldest are dropped."""
 
 COMPILED_TEMPLATES = 10_000
-"""How many templates are kept in the form that is matched; the oldest go first."""
+"""Most compiled templates that are cached; the oldest are dropped."""
 
 LONGEST_URI = 4096
-"""Characters; a longer URI is matched with no template."""
+"""Most characters of a URI that is matched with templates."""
 
 MOST_EXPRESSIONS = 8
-"""Expressions of a template that are followed; templates of real servers have four at most."""
+"""Most expressions of a template that are matched; real templates have at most four."""
 
 MOST_FOLLOWED = 500
-"""Templates of one server that are followed for one URI, beyond their beginnings and ends: some 20 µs each."""
+"""Most templates of one server that are matched in full with one URI, at about 20 µs each."""
 
 MOST_BLOCKS = 50_000
-"""Blocks of a result, and objects in them, that are searched for URIs; a larger result is not searched."""
+"""Most blocks of a result, and objects in them; a larger result is not searched for URIs."""
 
 _EXPRESSION = r"\{([+#./;?&]?)[^{}/+#?&;]*\}"
 _DELIMITER = re.compile(r"[/?#]")
@@ -44,19 +43,19 @@ _APP_MENTION = re.compile(rb'resourceUri"')
 
 
 class ResourceMap:
-    """The owners of URIs over one catalogue."""
+    """The owners of URIs for one catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
-        self._seen: dict[str, BoundedDict[str, int]] = {}  # by server: URIs, with when they were first seen
+        self._seen: dict[str, BoundedDict[str, int]] = {}  # by server: URIs, with the order of discovery
         self._mentions = 0
         self.contested: dict[str, tuple[str, str]] = {}
-        """By server: the first URI that it mentioned after another server did, and that server."""
+        """By server: the first URI in its results that another server had mentioned before, and that server."""
         self._templates: BoundedDict[str, UriTemplate] = BoundedDict(COMPILED_TEMPLATES)
         self._ordered: tuple[Mapping[str, tuple[str, Entry]], Sequence[str]] = {}, ()
 
     def owner(self, uri: str) -> str | None:
-        """Find the server to ask for a URI, or for completions of a template."""
+        """Return the server for a URI, or for completions of a template."""
         # "the scheme and host are case-insensitive and therefore should be normalized to lowercase" (RFC 3986)
         scheme, colon, rest = uri.partition(":")
         spellings = dict.fromkeys((f"{scheme.lower()}{colon}{rest}", uri))
@@ -74,13 +73,13 @@ class ResourceMap:
         )
 
     def _longest_first(self, templates: Mapping[str, tuple[str, Entry]]) -> Sequence[str]:
-        """Order templates by the length of their literal beginnings; of equal ones the first in the file goes first."""
+        """Sort templates by the length of their literal beginnings, then by the order of the file."""
         if self._ordered[0] is not templates:
             self._ordered = templates, sorted(templates, key=lambda text: -len(literal_beginning(text)))
         return self._ordered[1]
 
     def _covering(self, uri: str, templates: Iterable[str]) -> str | None:
-        """Give the server of the first template that matches; of one server, only so many are followed."""
+        """Return the server of the first matching template; a limited number is matched for each server."""
         servers = self._catalog.by_uri(Kind.TEMPLATES)
         followed: Counter[str] = Counter()
         for text in templates:
@@ -92,21 +91,21 @@ class ResourceMap:
         return None
 
     def _first_to_mention(self, uri: str) -> str | None:
-        """Give the server whose results mentioned a URI first: no later mention takes it."""
+        """Return the server whose results mentioned a URI first."""
         first = {seen[uri]: server for server, seen in self._seen.items() if uri in seen and self._catalog.has(server)}
         return first[min(first)] if first else None
 
     def note(self, server: str, result: Raw | Fields) -> None:
-        """Remember the URIs that a server's tool result links to or embeds.
+        """Record the URIs that a server's tool result links to or embeds.
 
-        One that another server mentioned before stays that server's, and is kept in `contested`.
+        A URI that another server mentioned before keeps that owner, and is recorded in `contested`.
         """
         content = result.get("content") if isinstance(result, dict) else result
         if content is None or not _MENTION.search(content):
             return
         if not isinstance(result, dict):
-            content = members(result, "content").get("content", content)  # not what stands beside it
-        # A brace before an escaped quote stands in a text, such as JSON that is embedded.
+            content = members(result, "content").get("content", content)  # only this member
+        # A brace before an escaped quote is part of a string, such as embedded JSON.
         text = bytes(content)
         if text.count(b"{") - text.count(b'{\\"') > MOST_BLOCKS:
             return
@@ -114,7 +113,7 @@ class ResourceMap:
             self._see(uri, server)
 
     def note_app(self, server: str, result: Raw | Fields) -> None:
-        """Remember the URI of the app that shows a server's tool result, where that says so itself."""
+        """Record the URI of the app that shows a server's tool result, if the result names it."""
         if not isinstance(result, dict):
             result = members(result, "_meta") if _APP_MENTION.search(result) else {}
         for uri in app_uris(result):
@@ -130,7 +129,7 @@ class ResourceMap:
         seen[uri] = seen.get(uri, self._mentions)
 
     def known(self) -> list[str]:
-        """Every URI and template that is listed, for suggestions."""
+        """Return all listed URIs and templates, for suggestions."""
         return [*self._catalog.by_uri(Kind.RESOURCES), *self._catalog.by_uri(Kind.TEMPLATES)]
 
     def _template(self, text: str) -> "UriTemplate":
@@ -147,7 +146,7 @@ class ResourceMap:
 
 
 class _Block(Struct, gc=False):
-    """A block of a result, as far as it may name a resource; everything else is skipped."""
+    """The members of a result's block that may name a resource; others are not decoded."""
 
     type: Raw | UnsetType = UNSET
     uri: Raw | UnsetType = UNSET
@@ -155,7 +154,7 @@ class _Block(Struct, gc=False):
 
 
 def _mentioned(content: Raw) -> Iterator[str]:
-    """Give the URIs of the resources that a result's blocks link to or embed."""
+    """Return the URIs of the resources that a result's blocks link to or embed."""
     try:
         blocks = typed(content, list[_Block])
     except ValueError:
@@ -173,10 +172,10 @@ def _mentioned(content: Raw) -> Iterator[str]:
 
 
 class UriTemplate:
-    """What the expansions of a URI template (RFC 6570) look like, roughly: enough to route by.
+    """Matches URIs with a URI template (RFC 6570), approximately, for routing.
 
-    Matching takes a few dozen microseconds at most, whatever a backend wrote into the template: one with more
-    expressions than are followed matches by its beginning and its end alone.
+    Matching takes at most a few dozen microseconds for any template; one with too many expressions is matched by its
+    beginning and end only.
     """
 
     def __init__(self, template: str) -> None:
@@ -185,11 +184,11 @@ class UriTemplate:
         self._template = template
 
     def begins_and_ends_like(self, uri: str) -> bool:
-        """Whether this URI has the literal texts at both ends of the template, and is not too long to be matched."""
+        """Return whether a URI has the literal beginning and end of the template, and is not too long."""
         return len(uri) <= LONGEST_URI and uri.startswith(self._beginning) and uri.endswith(self._end)
 
     def matches(self, uri: str) -> bool:
-        """Whether this URI may be an expansion of the template."""
+        """Return whether a URI may be an expansion of the template."""
         if not self.begins_and_ends_like(uri):
             return False
         if self._template.count("{") > MOST_EXPRESSIONS:
@@ -199,21 +198,21 @@ class UriTemplate:
 
 
 class _Places:
-    """The places in one URI as bits of a number, so that all of them are looked at in one operation."""
+    """The positions in one URI as bits of a number, so that one operation handles all of them."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
         self._all = (1 << len(uri) + 1) - 1
         self._within = int(
             _DELIMITER.sub("0", _NO_DELIMITER.sub("1", uri))[::-1] or "0", 2
-        )  # no delimiter stands there
+        )  # no delimiter at this position
         self._of_literal: dict[str, int] = {"": self._all}
 
     def match(self, literals: Sequence[str], operators: Sequence[str]) -> bool:
-        """Whether the URI is these literals, with an expression between each two."""
+        """Return whether the URI consists of these literals, with an expression between each two."""
         if not self._uri.startswith(literals[0]):
             return False
-        ends = 1 << len(literals[0])  # where the part matched so far may end
+        ends = 1 << len(literals[0])  # positions where the matched part may end
         for operator, literal in zip(operators, literals[1:], strict=True):
             ends = (self._stretched(ends, operator) & self._begins(literal)) << len(literal)
             if not ends:
@@ -221,14 +220,14 @@ class _Places:
         return bool(ends >> len(self._uri) & 1)
 
     def _stretched(self, starts: int, operator: str) -> int:
-        """Where an expression may end that starts at one of these places: anywhere, or before a delimiter."""
+        """Return where an expression that starts at one of these positions may end: anywhere, or before a delimiter."""
         if operator:
             return self._all & -(starts & -starts)
-        # The sum carries each start to the end of its run of characters that are no delimiters.
+        # The sum carries each start to the end of its run of characters that are not delimiters.
         return starts | ((starts & self._within) + self._within ^ self._within)
 
     def _begins(self, literal: str) -> int:
-        """Where this text stands in the URI."""
+        """Return the positions of a text in the URI."""
         if literal not in self._of_literal:
             places, at = 0, self._uri.find(literal)
             while at >= 0:
@@ -238,4 +237,4 @@ class _Places:
         return self._of_literal[literal]
 
 
-_places = lru_cache(maxsize=4)(_Places)  # one URI is matched with many templates
+_places = lru_cache(maxsize=4)(_Places)  # a URI is matched with many templates
