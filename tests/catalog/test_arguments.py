@@ -160,3 +160,10 @@ REDACTED = [
 def test_a_backends_error_is_still_json_where_a_number_was_a_secret(given: str, then: str) -> None:
     clean = arguments.redacted(ErrorObject(-1, "no", Raw(given.encode())), frozenset({"8080"}))
     assert bytes(clean.data).decode() == then  # type: ignore[arg-type]
+
+
+def test_a_backends_error_that_is_nested_deeply_shows_no_secret() -> None:
+    """Levels that msgspec reads and that were too many to be walked through: the error was a RecursionError."""
+    nested = Raw(b"[" * 900 + b"8080" + b"]" * 900)
+    clean = arguments.redacted(ErrorObject(-1, "no", nested), frozenset({"8080"}))
+    assert clean == ErrorObject(-1, "no", Raw(b"null"))

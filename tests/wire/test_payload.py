@@ -102,6 +102,16 @@ def test_values(raw: bytes, value: object, string: str | None, request_id: Reque
     assert (found, type(found)) == (request_id, type(request_id))
 
 
+@pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"a":', b"}")], ids=["lists", "objects"])
+def test_a_value_that_is_nested_too_deeply_is_not_decoded(opening: bytes, closing: bytes) -> None:
+    def nested(levels: int) -> bytes:
+        return opening * levels + b"1" + closing * levels
+
+    assert payload.encode_bytes(payload.value(nested(payload.MOST_LEVELS))) == nested(payload.MOST_LEVELS)
+    for levels in (payload.MOST_LEVELS + 1, 900, 5_000, DEEP):
+        assert payload.value(nested(levels)) is None
+
+
 def test_absent_values() -> None:
     assert payload.string(None) is None
     assert payload.request_id(None) is None
