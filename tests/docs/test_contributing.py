@@ -48,6 +48,16 @@ def test_every_script_is_explained() -> None:
     assert {path.name for path in SCRIPTS} - explained == {"environment.py"}
 
 
+def test_every_marker_is_registered() -> None:
+    """A marker that is not selects no test, and pytest does not complain about it in `-m`."""
+    config = tomllib.loads(text("pyproject.toml"))["tool"]["pytest"]["ini_options"]
+    registered = {marker.partition(":")[0] for marker in config["markers"]}
+    selecting = "".join([text("CONTRIBUTING.md"), *(path.read_text("utf-8") for path in [*WORKFLOWS, *SCRIPTS])])
+    named = {*re.findall(r"test\.py -m (\w+)", selecting), *re.findall(r'"pytest", "-m", "(\w+)"', selecting)}
+    assert named == {"fast", "figures"}
+    assert named <= registered
+
+
 def steps(workflow: Any) -> Iterator[dict[str, Any]]:
     for job in workflow["jobs"].values():
         yield from job.get("steps", [])
