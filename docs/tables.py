@@ -56,8 +56,8 @@ def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
 
 def _meaning(key: str) -> str:
     """Return the meaning of a key, with a link in place of the list of placeholders."""
-    text, *placeholders = re.split(r"(?: Replaced in it:)? \$\{VAR\}", schema.ABOUT[key], maxsplit=1)
-    return f"{text} It can contain [placeholders](#placeholders)." if placeholders else text
+    text, *placeholders = schema.ABOUT[key].split(" Replaced in it:")
+    return f"{text} [Placeholders](#placeholders) are replaced." if placeholders else text
 
 
 def _default(value: object) -> str:
