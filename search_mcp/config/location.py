@@ -76,7 +76,7 @@ def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
         if folder is not None:
             raise ConfigError(printable(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
         looked = " and ".join(map(printable, looked_in))
-        problem = "there is no such file" if len(looked_in) == 1 else "there is no config file yet"
+        problem = "there is no config file yet" if looked_in[-1] == own_place() else "there is no such file"
         remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
         if (other := unused(explicit, variables, looked_in[-1])) is not None:
             trusts = "" if is_borrowed(other) else ", or you trust it (search-mcp config trust)"
