@@ -1,19 +1,15 @@
 """Edits of one member of an object in the text of a JSON file; every other character stays. Pure.
 
 Decides where a member is placed, and lays it out like its neighbours. Comments and trailing commas are accepted and
-kept. No Python library does this: those that keep comments reformat the whole file. The standard decoder finds where
-values end.
-"""
+kept. No Python library does this: those that keep comments reformat the whole file."""
 
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from search_mcp.clients.json_scan import SPACE, USUAL_INDENT, Member, Object, Scan, skip
 from search_mcp.config import jsonc
 
-_SPACE = " \t\r\n"
-_USUAL_INDENT = "  "
 _LONGEST_LIST = 100
 """Width in columns up to which a list is written on one line."""
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
@@ -33,8 +29,8 @@ def put(text: str, path: Sequence[str], value: object) -> str:
     if not jsonc.blank(text).strip():
         line_end = _line_end(text)
         start = text + line_end if text.strip() and not text.endswith("\n") else text
-        return start + _written(_nested(path, value), "", _USUAL_INDENT, line_end) + line_end
-    scan = _Scan(text)
+        return start + _written(_nested(path, value), "", USUAL_INDENT, line_end) + line_end
+    scan = Scan(text)
     found = scan.root()
     for depth, key in enumerate(path, 1):
         member = found.member(key)
@@ -48,7 +44,7 @@ def put(text: str, path: Sequence[str], value: object) -> str:
 
 def drop(text: str, path: Sequence[str]) -> str:
     """Remove an existing member and the comment at the end of its line."""
-    scan = _Scan(text)
+    scan = Scan(text)
     found = scan.root()
     for key in path[:-1]:
         found = scan.object(found[key].value)
@@ -61,7 +57,7 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
 
     Returns the remaining text, and the member's text without its comma.
     """
-    scan = _Scan(text)
+    scan = Scan(text)
     found = scan.root()
     for key in path[:-1]:
         found = scan.object(found[key].value)
@@ -71,7 +67,7 @@ def cut(text: str, path: Sequence[str]) -> tuple[str, str]:
     if scan.ends_line(end):
         return _remove(scan, found, member, scan.content_before(start), end), taken
     # The next member shares its line, and takes its place there.
-    return _remove(scan, found, member, _skip(text, start), end if text[end] in "\r\n" else _skip(text, end)), taken
+    return _remove(scan, found, member, skip(text, start), end if text[end] in "\r\n" else skip(text, end)), taken
 
 
 def paste(text: str, path: Sequence[str], taken: str) -> str:
@@ -81,109 +77,14 @@ def paste(text: str, path: Sequence[str], taken: str) -> str:
         ConfigError: the text that was cut is damaged.
     """
     text = text if _reaches(text, path[:-1]) else put(text, path[:-1], {})
-    scan = _Scan(text)
+    scan = Scan(text)
     found = scan.root()
     for key in path[:-1]:
         found = scan.object(found[key].value)
     return _paste(scan, found, taken)
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """Positions of a member's key (`start`), its value, the end of the value, and the comma after it."""
-
-    key: str
-    start: int
-    value: int
-    end: int
-    comma: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """Positions of an object's braces and members."""
-
-    opening: int
-    closing: int
-    members: tuple[_Member, ...]
-
-    def member(self, key: str) -> _Member | None:
-        return next((member for member in self.members if member.key == key), None)
-
-    def __getitem__(self, key: str) -> _Member:
-        return next(member for member in self.members if member.key == key)
-
-
-class _Scan:
-    """Positions in the text of a valid document."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.bare = jsonc.without_comments(text)
-        self._plain = jsonc.blank(text)
-        self._decoder = json.JSONDecoder()
-
-    def root(self) -> _Object:
-        return self.object(self._skip(0))
-
-    def is_object(self, member: _Member) -> bool:
-        return self._plain[member.value] == "{"
-
-    def object(self, opening: int) -> _Object:
-        """Find the members of the object that opens at a position."""
-        members = []
-        position = self._skip(opening + 1)
-        while self._plain[position] != "}":
-            key, after_key = self._decoder.raw_decode(self._plain, position)
-            value = self._skip(self._skip(after_key) + 1)
-            _, end = self._decoder.raw_decode(self._plain, value)
-            following = _skip(self.bare, end)
-            comma = following if self.bare[following] == "," else None
-            members.append(_Member(key, position, value, end, comma))
-            position = self._skip(end if comma is None else comma + 1)
-        return _Object(opening, position, tuple(members))
-
-    def _skip(self, position: int) -> int:
-        return _skip(self._plain, position)
-
-    def content_before(self, position: int) -> int:
-        """Return the end of the text before a position, without trailing white space."""
-        return len(self.text[:position].rstrip(_SPACE))
-
-    def rest_of_line(self, position: int) -> str:
-        line = self.text[position:].partition("\n")[0]
-        return line.removesuffix("\r")
-
-    def line_indent(self, position: int) -> str:
-        line = self.text[self.text.rfind("\n", 0, position) + 1 :]
-        return line[: len(line) - len(line.lstrip(" \t"))]
-
-    def ends_line(self, position: int) -> bool:
-        return not self.rest_of_line(position).strip(" \t")
-
-    def own_indent(self, position: int) -> str | None:
-        """Return the indent before a position; None if something else is on its line before it."""
-        start = self.text.rfind("\n", 0, position) + 1
-        before = self.text[start:position]
-        return before if start > 0 and not before.strip(" \t") else None
-
-    def unit(self) -> str:
-        """Return the indent of one level in this document."""
-        first = next(iter(self.root().members), None)
-        return (self.own_indent(first.start) if first is not None else None) or _USUAL_INDENT
-
-    def is_swallowed(self, position: int) -> bool:
-        """Return whether text inserted at a position would become part of a `//` comment."""
-        return jsonc.without_comments(self.text[:position] + "x")[-1] != "x"
-
-
-def _skip(text: str, position: int) -> int:
-    while text[position] in _SPACE:
-        position += 1
-    return position
-
-
-def _insert(scan: _Scan, found: _Object, key: str, value: object) -> str:
+def _insert(scan: Scan, found: Object, key: str, value: object) -> str:
     text, line_end = scan.text, _line_end(scan.text)
     name = json.dumps(key, ensure_ascii=False)
     if not found.members:
@@ -206,7 +107,7 @@ def _insert(scan: _Scan, found: _Object, key: str, value: object) -> str:
     return text[: last.end] + first_comma + text[last.end : at] + member + text[at:]
 
 
-def _replace(scan: _Scan, member: _Member, value: object) -> str:
+def _replace(scan: Scan, member: Member, value: object) -> str:
     own_indent = scan.own_indent(member.start)
     if own_indent is None:
         written = json.dumps(value, ensure_ascii=False)
@@ -215,9 +116,9 @@ def _replace(scan: _Scan, member: _Member, value: object) -> str:
     return scan.text[: member.value] + written + scan.text[member.end :]
 
 
-def _remove(scan: _Scan, found: _Object, member: _Member, start: int, end: int) -> str:
+def _remove(scan: Scan, found: Object, member: Member, start: int, end: int) -> str:
     text = scan.text
-    if not (text[found.opening + 1 : start] + text[end : found.closing]).strip(_SPACE):
+    if not (text[found.opening + 1 : start] + text[end : found.closing]).strip(SPACE):
         return text[: found.opening + 1] + text[found.closing :]
     before = text[:start]
     index = found.members.index(member)
@@ -232,7 +133,7 @@ def _reaches(text: str, path: Sequence[str]) -> bool:
     """Return whether every member of a path exists and is an object."""
     if not jsonc.blank(text).strip():
         return False
-    scan = _Scan(text)
+    scan = Scan(text)
     found = scan.root()
     for key in path:
         member = found.member(key)
@@ -242,7 +143,7 @@ def _reaches(text: str, path: Sequence[str]) -> bool:
     return True
 
 
-def _comments_above(scan: _Scan, found: _Object, member: _Member) -> int:
+def _comments_above(scan: Scan, found: Object, member: Member) -> int:
     """Return the start of a member, including the comments above it up to an empty line."""
     index = found.members.index(member)
     previous = found.members[index - 1] if index else None
@@ -260,7 +161,7 @@ def _comments_above(scan: _Scan, found: _Object, member: _Member) -> int:
     return after + start - (indent if between[: start - indent].endswith("\n") else 0)
 
 
-def _comments_behind(scan: _Scan, member: _Member) -> int:
+def _comments_behind(scan: Scan, member: Member) -> int:
     """Return the end of a member, including its comma and the comments at the end of its line."""
     end = member.end if member.comma is None else member.comma + 1
     behind = end
@@ -270,17 +171,17 @@ def _comments_behind(scan: _Scan, member: _Member) -> int:
     return behind if is_theirs else end
 
 
-def _without_comma(text: str, member: _Member, end: int) -> str:
+def _without_comma(text: str, member: Member, end: int) -> str:
     """Return the text from the end of a member's value to a position, without the comma."""
     if member.comma is None:
         return text[member.end : end]
     return text[member.end : member.comma] + text[member.comma + 1 : end]
 
 
-def _paste(scan: _Scan, found: _Object, taken: str) -> str:
+def _paste(scan: Scan, found: Object, taken: str) -> str:
     text, line_end = scan.text, _line_end(scan.text)
     jsonc.parse(f"{{{taken}\n}}", source="")  # raises if the text is damaged
-    inner = _Scan(f"{{{taken}\n}}").root().members[0]
+    inner = Scan(f"{{{taken}\n}}").root().members[0]
     with_comma = f"{taken[: inner.end - 1]},{taken[inner.end - 1 :]}"
     last = found.members[-1] if found.members else None
     at = scan.content_before(found.closing)
@@ -293,7 +194,7 @@ def _paste(scan: _Scan, found: _Object, taken: str) -> str:
     outer = scan.line_indent(found.opening)
     if "\n" not in text[at : found.closing]:
         closing = line_end + outer + text[found.closing :]
-    if taken[0] not in _SPACE:  # it was on one line with other members
+    if taken[0] not in SPACE:  # it was on one line with other members
         own = scan.own_indent(last.start) if last is not None else None
         indent = own if own is not None else outer + scan.unit()
         taken, with_comma = indent + taken, indent + with_comma
@@ -304,7 +205,7 @@ def _paste(scan: _Scan, found: _Object, taken: str) -> str:
     return text[:at] + line_end + with_comma + closing
 
 
-def _extent(scan: _Scan, found: _Object, member: _Member) -> tuple[int, int]:
+def _extent(scan: Scan, found: Object, member: Member) -> tuple[int, int]:
     """Return the range to remove with a member: its comma, its line, and the comment at the end of the line."""
     end = member.end if member.comma is None else member.comma + 1
     rest = scan.rest_of_line(end)
@@ -315,7 +216,7 @@ def _extent(scan: _Scan, found: _Object, member: _Member) -> tuple[int, int]:
     if is_alone and not rest.strip(" \t"):
         return above, end
     if is_alone or above == found.opening + 1:
-        if not scan.is_swallowed(above) and scan.text[_skip(scan.text, end)] == "}":
+        if not scan.is_swallowed(above) and scan.text[skip(scan.text, end)] == "}":
             return above, end
         return member.start, end + len(rest) - len(rest.lstrip(" \t"))
     return above, end
