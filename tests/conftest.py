@@ -5,13 +5,15 @@
 
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from fork_server import AVAILABLE, ForkServer
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 import search_mcp
 
@@ -22,8 +24,6 @@ settings.load_profile("repeat")
 # The tests start hundreds of interpreters, and each would compile what it imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
-
-TESTS = Path(__file__).parent
 
 # The tests that take longest, which start first so that the processes end together.
 LONG = (
@@ -45,12 +45,12 @@ LONG = (
 )
 # Files whose tests need nothing of each other and take long.
 INDEPENDENT = ("docs/test_snippets.py", "loop_steps/test_steps.py", "test_benchmarks.py", "test_readme.py")
-# Files with a fixture that takes long, once for each of its parameters.
-BY_PARAMETER = {
-    "conformance/test_conformance.py": "runs",
-    "real/test_ai_clients.py": "client",
-    "real/test_clients.py": "client",
-    "real/test_everything.py": "visits",
+# Files with a fixture that takes long, once for each of its parameters: how they begin a test's parameters.
+PARAMETERS = {
+    "conformance/test_conformance.py": r"\d+-\d+-\d+",
+    "real/test_ai_clients.py": r"claude-code|codex|gemini-cli|opencode",
+    "real/test_clients.py": r"(typescript|python)-\d(-(auto|legacy|modern)\b)?",
+    "real/test_everything.py": r"(typescript|python)-\d-(legacy|modern)",
 }
 
 
@@ -60,11 +60,20 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return 0 if alone else os.cpu_count() or 1
 
 
-@pytest.hookimpl(tryfirst=True)
+class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Gives the tests of a group to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Groups:
+    return Groups(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _rank(_file(item)))
+    items.sort(key=lambda item: _rank(_file(item.nodeid)))
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
         if _is_fast(item):
             item.add_marker(pytest.mark.fast)
     if "figures" not in config.option.markexpr:
@@ -73,26 +82,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=figures)
 
 
-def _file(item: pytest.Item) -> str:
-    return item.path.relative_to(TESTS).as_posix()
+def _is_fast(item: pytest.Item) -> bool:
+    file = _file(item.nodeid)
+    starts_nothing = isinstance(item, pytest.Function) and "place" not in item.fixturenames
+    return _rank(file) == len(LONG) or (file.startswith("cli") and starts_nothing)
+
+
+def _group(nodeid: str) -> str:
+    file = _file(nodeid)
+    if file in INDEPENDENT:
+        return nodeid
+    found = re.search(rf"\[({PARAMETERS[file]})", nodeid) if file in PARAMETERS else None
+    return f"{file} {found[1]}" if found else file
+
+
+def _file(nodeid: str) -> str:
+    return nodeid.partition("::")[0].removeprefix("tests/")
 
 
 def _rank(file: str) -> int:
     return next((rank for rank, path in enumerate(LONG) if file.startswith(path)), len(LONG))
-
-
-def _is_fast(item: pytest.Item) -> bool:
-    starts_nothing = isinstance(item, pytest.Function) and "place" not in item.fixturenames
-    return _rank(_file(item)) == len(LONG) or (_file(item).startswith("cli") and starts_nothing)
-
-
-def _group(item: pytest.Item) -> str:
-    """Name the tests that run one after the other in one process."""
-    file = _file(item)
-    if file in INDEPENDENT:
-        return item.nodeid
-    parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-    return f"{file} {parameters.get(BY_PARAMETER.get(file, ''), '')}"
 
 
 @pytest.fixture(scope="session", autouse=True)
