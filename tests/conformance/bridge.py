@@ -347,7 +347,10 @@ async def serve(command: list[str], log: IO[str]) -> None:
     async with anyio.create_task_group() as tasks:
         bridge = Bridge(command, log, tasks)
         await bridge.prepare()
-        config = uvicorn.Config(bridge, lifespan="off", log_level="warning", timeout_graceful_shutdown=1)
+        # On a busy machine a connection is idle for longer than uvicorn's 5 s, and closing it makes a request fail.
+        config = uvicorn.Config(
+            bridge, lifespan="off", log_level="warning", timeout_graceful_shutdown=1, timeout_keep_alive=600
+        )
         server = uvicorn.Server(config)
         tasks.start_soon(server.serve, [listener])
         print(listener.getsockname()[1], flush=True)
