@@ -20,8 +20,8 @@ _DEEPEST = 2
 """Levels of nested objects that are written in full; deeper ones are `object`."""
 _DEEPEST_OF_ALL = 5
 """Levels of lists and choices that are followed, because many schemas are recursive."""
-_SHORTER_AND_SHORTER = ((0, 20), (0, 6), (1, 6), (2, 6))
-"""Detail levels for parameters and most choices, which are reduced before parameters are left out."""
+_DETAIL_LEVELS = ((0, 20), (0, 6), (1, 6), (2, 6))
+"""Level of nesting at which parameters begin, and most choices; tried in turn until the signature is short enough."""
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "regex", "time", "uri", "uuid"})
 """String formats that are written, as in `string<date-time>`."""
 _MOST_READ = 1000
@@ -42,7 +42,7 @@ def _plain_name() -> re.Pattern[str]:
 
 def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGTH) -> str:
     """Write a tool as `read_text_file(path: string, head?: number)`: required first, then optional."""
-    for level, choices in _SHORTER_AND_SHORTER:
+    for level, choices in _DETAIL_LEVELS:
         parts = _Signature(schema, choices).parameters(schema, level)
         written = f"{name}({', '.join(parts)})"
         if len(written) <= limit:
