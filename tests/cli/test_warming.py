@@ -41,7 +41,7 @@ def test_install_makes_the_first_list_complete(home: Place) -> None:
 def test_import_learns_the_tools_of_the_clients_servers(home: Place) -> None:
     box = Counted(home.folder, "box")
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry}}))
-    assert "7 tools of 1 server are ready" in home.run("import").err
+    assert "Ready: 7 tools of 1 server." in home.run("import").err
     assert home.run("import").code == 0
     assert home.run("install", "claude-desktop").code == 0
     assert box.starts == 1, "it is known from then on"
