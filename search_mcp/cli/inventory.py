@@ -35,12 +35,12 @@ def look(options: Options, config: Config, at: Callable[[Session], _Answer]) -> 
     if options.refresh:
         return run(config, options.profile, FreshLists, partial(_settled, options.screen, at))
 
-    def remembered(session: Session) -> tuple[list[Status], _Answer | None]:
+    def cached(session: Session) -> tuple[list[Status], _Answer | None]:
         standings = session.statuses()
         states = {status.state for status in standings}
         return standings, at(session) if State.REMEMBERED in states or State.UNKNOWN not in states else None
 
-    standings, found = read_cache(config, options.profile, remembered)
+    standings, found = read_cache(config, options.profile, cached)
     if found is not None:
         return found
     unknown = {status.server for status in standings if status.state is State.UNKNOWN}
