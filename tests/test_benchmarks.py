@@ -41,6 +41,7 @@ def readings(**ours: float) -> str:
     )
 
 
+@pytest.mark.figures
 def test_nothing_became_several_times_slower() -> None:
     done = run("guard.py")
     assert done.returncode == 0, done.stdout + done.stderr
