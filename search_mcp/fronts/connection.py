@@ -1,7 +1,6 @@
-"""Our end of the client's connection: each message goes to the dialect of its era.
+"""The server end of a client's connection: each message goes to the dialect of its era.
 
-Decides per message, because one process may be served both ways. What is answered is the dialects'
-business.
+The era is decided for each message, because one client may use both. The answers are the dialects' work.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,22 +42,22 @@ class Front:
         return ErrorObject(invalid.code, invalid.message)
 
     def tell(self, news: News | CatalogChanged) -> None:
-        """Pass on what backends say unasked."""
+        """Pass on notifications of servers and changes of lists."""
         self._legacy.tell(news)
         self._modern.tell(news)
 
     def end_subscriptions(self) -> None:
-        """Let go of what stays open until somebody ends it."""
+        """End the subscriptions, which stay open until one side ends them."""
         self._modern.end_subscriptions()
 
     def close(self) -> None:
-        """Say goodbye; nothing is written afterwards."""
+        """End the connection; nothing is written afterwards."""
         self._modern.close()
         self.peer.end()
 
 
 class Refusing:
-    """What stands in for `Front` when there is nothing to serve: every request is answered with why."""
+    """A replacement for `Front` that refuses every request with one error."""
 
     def __init__(self, why: WireError, write: Callable[[bytes], None], max_message_bytes: int) -> None:
         self.peer = Peer("client", write, self, max_message_bytes)
@@ -68,7 +67,7 @@ class Refusing:
         self.peer.refuse(request, self._why)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        """Nobody is here to take note."""
+        """Ignore it: there is nothing to serve."""
 
     def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
         return ErrorObject(invalid.code, invalid.message)

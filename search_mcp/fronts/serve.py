@@ -1,7 +1,7 @@
-"""`search-mcp serve`: put the parts together, run them, take them down again.
+"""`search-mcp serve`: start the parts, run them and stop them.
 
-Decides the order of starting and stopping, and nothing about the protocol. Everything is owned by one
-task group: the backends' tasks end when the client is gone or a signal came.
+Decides the order of starting and stopping. One task group owns everything: the backends' tasks end when the client is
+gone or a signal arrives.
 """
 
 import asyncio
@@ -39,25 +39,25 @@ from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 log = logging.getLogger(__name__)
 
 LAST_ANSWERS_SECONDS = 5.0
-"""How long requests sent right before the end of stdin may still be answered, as in a shell's pipe."""
+"""How long requests sent right before the end of stdin may still be answered, as in a shell pipeline."""
 SILENCE_SECONDS = 1.0
-"""How long a client that says nothing is waited for before edits of the configuration are followed all the same."""
+"""How long to wait for a client's first message before the backends' tasks start without it."""
 LAST_BYTES_SECONDS = 1.0
-"""How long a client may take to read what was written last."""
+"""How long a client may take to read the last bytes."""
 HURRIED_BYTES_SECONDS = 0.2
 """The same after a signal."""
 TERMINATION_SECONDS = 0.5
-"""How long after a signal the servers that ignored SIGTERM are killed: a second after it, all is over."""
+"""Delay between asking the servers to end and ending them by force: the process ends within a second."""
 MAX_MESSAGE_BYTES = 64 << 20
 NO_CLIENT = (
     "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
     "search-mcp install registers it in a client, which opens both\n"
 )
-"""What is said on stderr where a standard stream was closed at the start."""
+"""The message on stderr if a standard stream was closed at the start."""
 
 
 class Client:
-    """The client's connection: its bytes, its end, and what to do while it does not read."""
+    """The client's connection: its bytes, its end, and backpressure while it does not read."""
 
     def __init__(self, engine: Engine | None) -> None:
         self.front: Front | Refusing | None = None
@@ -83,7 +83,7 @@ class Client:
         self.end()
 
     def end(self) -> None:
-        """Have nothing more to say to it, or to hear from it."""
+        """Begin to shut down."""
         self.spoke.set()
         self.ended.set()
 
@@ -129,10 +129,10 @@ async def serve(
     session.tell_front = front.tell
     with contextlib.ExitStack() as signals:
         received = signals.enter_context(_signals(engine, client))
-        # Backends start when the client opens, and what runs them takes longer to load than the first answer takes.
+        # Backends start when the client opens, and their modules take longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
-        signals.enter_context(last_resort())  # from here on, what servers send is worked on
+        signals.enter_context(last_resort())  # from here on, messages of servers are handled
         async with engine.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(follow_edits, follow, engine, config, log_to)
             await client.ended.wait()
@@ -150,7 +150,7 @@ async def serve(
 
 
 async def _close(writer: stdio.Writer, client: Client, seconds: float) -> None:
-    """Write what waits, if the client takes it soon."""
+    """Write the remaining bytes, if the client reads them soon."""
     writer.close()
     with anyio.move_on_after(seconds):
         await client.gone.wait()
@@ -169,7 +169,7 @@ async def _first_of(*waits: Callable[[], Awaitable[object]]) -> None:
 
 @contextlib.contextmanager
 def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
-    """End on a signal: the first dooms the backends at once, the second kills them.
+    """End on a signal: the first terminates the backends at once, the second kills them.
 
     Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
     """

@@ -1,7 +1,7 @@
-"""Our own stdin and stdout: the client's connection. The only file that touches `sys.stdout`.
+"""Reading stdin and writing stdout, the client's connection. The only file that touches `sys.stdout`.
 
-Decides how the two are read and written on each platform, and makes sure that nothing but protocol
-messages ever gets to stdout: from `claim` on, whatever prints, prints to stderr.
+Decides how the two are read and written on each platform. From `claim` on, everything that is printed goes to stderr,
+so that only protocol messages reach stdout.
 """
 
 import asyncio
@@ -18,20 +18,20 @@ from typing import BinaryIO, Protocol
 from search_mcp.wire.write_buffer import WriteBuffer
 
 READ_CHUNK = 1 << 16
-"""How much is read at once: what a pipe holds. Making room for asyncio's 256 KiB takes longer than the read."""
+"""Bytes read at once: the size of a pipe. Allocating asyncio's 256 KiB takes longer than the read."""
 LOOK_SECONDS = 1.0
-"""How often an input that is not read is looked at for its end."""
+"""Poll interval for the end of an input while reading is paused, in seconds."""
 CONGESTED_BYTES = 1 << 20
-"""What may wait for a client that does not read before backends are no longer read either."""
+"""Bytes that may wait for a client that is not reading before reading from backends is paused."""
 
 
 class Listener(Protocol):
-    """What becomes of the client's bytes, and of our own that it does not take."""
+    """Takes the client's bytes and the events of both streams."""
 
     def on_bytes(self, chunk: bytes) -> None: ...
     def on_eof(self) -> None: ...
     def on_gone(self) -> None:
-        """Learn that the client closed our output: nobody reads any more."""
+        """Handle that the client closed stdout."""
         ...
 
     def on_congested(self) -> None: ...
@@ -41,7 +41,7 @@ class Listener(Protocol):
 class Writer(Protocol):
     def write(self, data: bytes) -> None: ...
     def close(self) -> None:
-        """Write what waits, then close; the listener hears of it as the client being gone."""
+        """Write the remaining bytes, then close; the listener's `on_gone` is called after that."""
         ...
 
 
@@ -51,15 +51,15 @@ class Reader(Protocol):
 
 
 def missing() -> list[str]:
-    """Name those of stdin and stdout that were closed when Python started, whatever has their numbers now."""
+    """Name those of stdin and stdout that were closed when Python started; their numbers may be in use since."""
     return [name for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)) if stream is None]
 
 
 def claim() -> tuple[int, int]:
-    """Take stdin and stdout, which must not be missing, for the protocol; return their file descriptors.
+    """Duplicate stdin and stdout for the protocol, and return the new file descriptors; neither may be missing.
 
-    What a library, a C extension or a child without pipes of its own writes to descriptor 1 goes to
-    stderr from here on, and what reads descriptor 0 reads nothing.
+    From here on, descriptor 1 leads to stderr and descriptor 0 is empty, for libraries, C extensions and children
+    without pipes of their own.
     """
     sys.stdout.flush()
     protocol_in, protocol_out = os.dup(0), os.dup(1)
@@ -86,7 +86,7 @@ async def connect(protocol_in: int, protocol_out: int, listener: Listener) -> tu
 
 
 def is_pollable(platform: str, mode: int) -> bool:
-    """Whether the event loop can wait for this descriptor: for pipes and sockets, and for nothing on Windows.
+    """Return whether the event loop can wait for this descriptor: for pipes and sockets, but not on Windows.
 
     A terminal would be left non-blocking for the shell it belongs to, and `/dev/null` cannot be waited for.
     """
@@ -123,7 +123,7 @@ class _PipeReader(asyncio.Protocol):
             self._look_for_the_end()
 
     def _look_for_the_end(self) -> None:
-        """Notice the end of an input that is not read: a client that reads nothing may be gone for good."""
+        """Check for the end of the input while reading is paused: a client that is not reading may have ended."""
         if self._transport is None or self._transport.is_reading() or self._transport.is_closing():
             return
         if _is_over(self._transport.get_extra_info("pipe").fileno()):
@@ -139,16 +139,16 @@ class _PipeReader(asyncio.Protocol):
 
 
 def _is_over(descriptor: int) -> bool:
-    """Whether a pipe or a socket was closed at its other end and holds nothing more.
+    """Return whether a pipe or a socket was closed at its other end and is empty.
 
-    At its end it can be read, and there is nothing to read. `POLLHUP` alone tells too little: a socket, and
-    every pipe of macOS, reports `POLLIN` beside it, whether anything is left or not.
+    It is then readable and has no bytes. `POLLHUP` alone is not enough: a socket, and every pipe of macOS, reports
+    `POLLIN` as well, whether bytes are left or not.
     """
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     if not poll.poll(0):
         return False
-    # Loaded by the few who get here, not at the start, and there is none on Windows.
+    # Loaded when needed, not at the start; Windows has neither.
     fcntl, termios = import_module("fcntl"), import_module("termios")
     return not any(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)))
 
@@ -188,9 +188,9 @@ class _PipeWriter(asyncio.BaseProtocol):
 
 
 class ThreadReader:
-    """Read in a thread, for files and for Windows; the thread dies with the process.
+    """Read in a daemon thread, for files and for Windows.
 
-    It reads on when its last chunk was taken in, so that no more than one ever waits.
+    The next chunk is read after the last one was handled, so at most one waits.
     """
 
     def __init__(self, descriptor: int, listener: Listener) -> None:
@@ -202,7 +202,7 @@ class ThreadReader:
         threading.Thread(target=self._run, name="stdin", daemon=True).start()
 
     def _run(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             while self._may_read.wait():
                 try:
                     chunk = os.read(self._descriptor, READ_CHUNK)
@@ -236,7 +236,7 @@ class ThreadWriter:
         self._descriptor, self._listener = descriptor, listener
         self._changed = threading.Condition()
         self._waiting: deque[bytes] = deque()
-        self._size = 0  # bytes handed over and not yet written
+        self._size = 0  # bytes not yet written
         self._closed = False
         threading.Thread(target=self._run, name="stdout", daemon=True).start()
 
@@ -255,7 +255,7 @@ class ThreadWriter:
             self._changed.notify()
 
     def _run(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed
             while True:
                 with self._changed:
                     self._changed.wait_for(lambda: self._waiting or self._closed)

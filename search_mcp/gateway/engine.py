@@ -3,10 +3,10 @@
 Decides which backends exist: at the start, and after an edit of the configuration, which starts, stops or restarts only
 the servers it changed.
 
-The first client that opens decides the era and the capabilities that backends are opened with; a later client joins,
+The first client that opens decides the era and the capabilities that backends are opened with. A later client joins,
 and its calls are translated where its era differs. A question that a backend asks outside of any call goes to the
 client that opened it, and is refused once that client has left. The backends are set to the most verbose log level that
-a client wants. A server is told to unsubscribe when the last client unsubscribes.
+a client wants. A server gets an unsubscribe request when the last subscribed client unsubscribes or leaves.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class _Running:
-    """A backend's task: what stops it, and when it has."""
+    """A backend and the task that runs it."""
 
     def __init__(self, backend: Supervisor) -> None:
         self.backend = backend
@@ -56,7 +56,7 @@ class _Running:
             await predecessor.done.wait()
             self._predecessor = None
         with anyio.CancelScope() as self._scope:
-            if self._is_stopped:  # before it began: it still answers the calls that wait for it
+            if self._is_stopped:  # before its task began: run it, so that it answers the calls that wait
                 self._scope.cancel()
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self.backend.compare_recalled)
@@ -102,7 +102,7 @@ class Engine:
         self._opener: Session | None = None
         self._log_level: str | None = None
         self._running: dict[str, _Running] = {}
-        self._retiring: dict[str, _Running] = {}  # stopped by an edit, and perhaps still stopping
+        self._retiring: dict[str, _Running] = {}  # stopped by an edit, and possibly not ended yet
         self._tasks: TaskGroup | None = None
         self._paused = False
         self._put_in_place(config)
@@ -160,16 +160,16 @@ class Engine:
                 backend.roots_changed()
 
     def tell(self, news: News) -> None:
-        """Take a backend's news, and give every session what is meant for its client."""
+        """Record a backend's news, and pass it to the sessions it is meant for."""
         if isinstance(news, ListChanged):
             for session in self._sessions:
-                session.state.lists.came(news.server, news.kind)
+                session.state.lists.on_news(news.server, news.kind)
             self.servers.catalog.put(news.server, news.kind, news.page)
         if isinstance(news, ListChanged | StateChanged):
             self._on_change()
         else:
             for session in list(self._sessions):
-                session.hear(news)
+                session.on_news(news)
 
     def _on_change(self) -> None:
         for session in list(self._sessions):
@@ -186,7 +186,7 @@ class Engine:
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Own the backends' tasks; at the end all backends are stopped, all at once."""
+        """Run the backends' tasks; at the end stop all backends at the same time."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             for running in self._running.values():
@@ -199,7 +199,7 @@ class Engine:
         self.file_queue.finish()
 
     def reconfigure(self, config: Config) -> None:
-        """Go over to an edited configuration; calls elsewhere are not touched."""
+        """Apply an edited configuration; calls of servers that it does not change go on."""
         before = dict(self._running)
         stopped = self._put_in_place(config)
         for name, running in stopped.items():
@@ -217,7 +217,7 @@ class Engine:
                     running.backend.open(self._opening)
 
     def _put_in_place(self, config: Config) -> dict[str, _Running]:
-        """Make backends for what is new or started differently; return those that are to be stopped."""
+        """Make backends for new entries and for those started differently; return the backends to be stopped."""
         before, self._running = self._running, {}
         for server in config.servers:
             if not server.may_run:
@@ -240,22 +240,22 @@ class Engine:
         return before
 
     async def look_at_trust(self) -> None:
-        """Take note of what the user accepted meanwhile."""
+        """Read again what the user has accepted."""
         for backend in self.backends:
             await backend.look_at_trust()
 
     async def compare_recalled(self) -> None:
-        """Compare what is remembered of the backends with what was accepted; none of them has to run."""
+        """Compare the remembered lists of the backends with the accepted ones; no backend has to run."""
         for backend in self.backends:
             await backend.compare_recalled_now()
 
     def tidy(self) -> None:
-        """Delete what is remembered of servers that nobody started in months; may be called in any thread."""
+        """Delete remembered lists that were not used for months; may be called in any thread."""
         if self._dependencies.cache is not None:
             self._dependencies.cache.prune(self._dependencies.wall_clock())
 
     def pause_reading(self) -> None:
-        """Take nothing in from any backend, an edit's new ones included: the client does not take it from us."""
+        """Pause reading from all backends, including those that an edit adds: the client is not reading."""
         self._paused = True
         for backend in self.backends:
             backend.pause_reading()
@@ -277,5 +277,5 @@ class Engine:
 
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
-    """Call something after a while; returns what prevents it."""
+    """Call a function after some seconds; return what cancels that."""
     return asyncio.get_running_loop().call_later(seconds, act).cancel

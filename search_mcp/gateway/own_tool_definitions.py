@@ -15,7 +15,7 @@ CALLING: Mapping[CallTool, Collection[str]] = {
     "read-only": (CALL_READ_ONLY,),
     "off": (),
 }
-"""Our tools for calling others by name that there are with each `settings.callTool`."""
+"""The tools that call by name, for each value of `settings.callTool`."""
 
 DEFAULT_LIMIT = 5
 MOST_RESULTS = 50
@@ -24,7 +24,7 @@ SEARCH_DETAILS = ("signature", "full", "name")
 DESCRIPTION_DETAILS = ("compact", "full")
 
 _READS = {"readOnlyHint": True, "openWorldHint": False}
-# The tools behind these two may reach anything, so a client that gates on the open world must gate on them, too.
+# These two may call a tool with any effect, so a client that gates on `openWorldHint` must gate on them, too.
 _CALLS_READERS = {"readOnlyHint": True, "openWorldHint": True}
 _CALLS_ANYTHING = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
 
@@ -96,21 +96,21 @@ DEFINITIONS: Mapping[str, Fields] = {
 
 
 def definitions(listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all") -> list[Fields]:
-    """Our tools as a list holds them.
+    """Return the definitions of our own tools for a list.
 
-    Those for calling by name are among them where tools exist that the client may never see listed: in `search` mode,
-    or if the list is not whole. Many clients call only what is listed.
+    Those that call by name are listed if the client may never see some tools listed: in `search` mode, or if the list
+    is not whole. Many clients call only listed tools.
     """
     listed = existing(call_tool if listing == "search" or not is_whole else "off")
     return list(listed.values())
 
 
 def existing(call_tool: CallTool) -> Mapping[str, Fields]:
-    """Our tools that can be called, listed or not."""
+    """Return the own tools that can be called, listed or not."""
     missing = {CALL, CALL_READ_ONLY} - {*CALLING[call_tool]}
     return {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
 
 
 def how_to_call(call_tool: CallTool) -> str:
-    """Say what calls a tool that is not read-only, where `call_read_only_tool` refuses it."""
+    """Write how to call a tool that `call_read_only_tool` refuses."""
     return f"use {CALL} for it" if call_tool == "all" else f"the user has switched {CALL} off"

@@ -1,4 +1,4 @@
-"""Follow edits of the configuration file while `serve` runs; a broken edit is only reported."""
+"""Applying edits of the configuration file while `serve` runs; a broken edit is only reported."""
 
 import logging
 import os
@@ -22,20 +22,20 @@ from search_mcp.model.errors import ConfigError
 log = logging.getLogger(__name__)
 
 BURST_SECONDS = 0.2
-"""How long after an edit the file is read: who writes it in pieces is done by then."""
+"""Delay between an edit and reading the file: an editor that writes it in pieces has finished by then."""
 SETTLING_SECONDS = 1.0
-"""How long after the start the configuration is read once more: by then edits of it are seen."""
+"""Delay after the start before the configuration is read once more: the watch is in place by then."""
 
 
 class LogSettings:
-    """What the log takes from the configuration, now and after an edit: its level, and what it must not show."""
+    """The log's level and the secrets it must not show, from the configuration and its edits."""
 
     def __init__(self, asked_for: str | None) -> None:
         self._asked_for = asked_for
         self.secrets: frozenset[str] = frozenset()  # of every configuration so far
 
     def level(self, config: Config | ConfigError) -> str:
-        """Take note of a configuration's secrets; give the level to log at."""
+        """Record a configuration's secrets; return the level to log at."""
         settled = "info"
         if isinstance(config, Config):
             settled = config.settings.log_level
@@ -44,14 +44,14 @@ class LogSettings:
 
 
 async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: LogSettings) -> None:
-    """Follow edits of the configuration, and what the user accepts; a broken edit is only reported, once."""
+    """Apply edits of the configuration and what the user accepts; a broken edit is reported once."""
     complaint = ""
 
     async def look() -> None:
         nonlocal complaint, current
         config = await anyio.to_thread.run_sync(_read_again, follow, abandon_on_cancel=True)
         if isinstance(config, Config) and config == current:
-            pass  # it was touched, or it is as it was read first
+            pass  # the file was written without a change
         elif isinstance(config, Config):
             for key in _changed_start_settings(current.settings, config.settings):
                 log.warning("! %s is read at the start only; restart search-mcp to change it", key)
@@ -68,7 +68,7 @@ async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: Lo
         engine.note_broken_edit(redact(complaint, log_to.secrets) or None)
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
-    # Loaded beside the first answers, not before them.
+    # Loaded after the first answers, which do not need it.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
     await anyio.to_thread.run_sync(engine.tidy, abandon_on_cancel=True)
     with edits.noticed(follow.path, *folders) as edited:
@@ -76,15 +76,15 @@ async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: Lo
         while True:
             edited.clear()
             await engine.look_at_trust()
-            await look()  # the first time for what was edited before the watch was in place
+            await look()  # the first time for edits made before the watch was in place
             if not follow.is_remembered:
-                engine.file_queue(follow.remember_held)  # it may wait for another process
+                engine.file_queue(follow.remember_held)  # may block on another process's lock
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 
 
 def _is_made(folder: Path) -> bool:
-    """Make a folder of ours, so that edits in it can be followed."""
+    """Make a state folder, so that changes in it can be watched."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as exc:
@@ -97,12 +97,12 @@ _START_SETTINGS = ("max_message_bytes", "confirm_commands")
 
 
 def _changed_start_settings(before: Settings, after: Settings) -> list[str]:
-    """Name the settings that an edit changed in vain, as the file spells them."""
+    """Return the edited settings that are read at the start only, as the file spells them."""
     return [camel(name) for name in _START_SETTINGS if getattr(before, name) != getattr(after, name)]
 
 
 def _read_again(follow: Gate) -> Config | ConfigError:
-    """Read the configuration once more; called in a thread, because a file may be large or its disk slow."""
+    """Read the configuration again; called in a thread, because a file may be large or its disk slow."""
     try:
         if follow.origin is Origin.FOUND and is_borrowed(follow.path):
             problem = "it is now a link to another folder's file"

@@ -96,7 +96,7 @@ class Router:
         return self._servers.only_server(lambda able: Kind.RESOURCES in able.kinds)
 
     def _subscribe(self, call: Call, server: str) -> Cancel:
-        """Subscribe, or unsubscribe: the server is told when the last client unsubscribes."""
+        """Subscribe, or unsubscribe: only the last client's unsubscription is forwarded."""
         capabilities = self._servers.status(server).capabilities
         if capabilities is not None and not capabilities.subscribe:
             raise method_not_found(f"server {server!r} has no subscriptions")

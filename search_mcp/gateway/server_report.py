@@ -64,7 +64,7 @@ class ServerReport:
     def _changes(self, status: Status) -> dict[str, Any]:
         """Give the tools, prompts and texts that differ from those first seen; of new ones only the number.
 
-        Names of new tools are the server's own words, which nobody has accepted.
+        Names of new tools are the server's own words, which the user has not accepted.
         """
         name, found = status.server, dict[str, Any]()
         for kind, noun in ((Kind.TOOLS, "Tools"), (Kind.PROMPTS, "Prompts")):
@@ -107,7 +107,7 @@ def _trimmed(text: str, length: int) -> str:
 
 
 def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
-    """Write one line about a server, whatever texts of its own are in it."""
+    """Write one line about a server; line breaks in the server's own texts are removed."""
     text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
     if "description" in server:
         text += f"; {server['description']}"

@@ -42,7 +42,7 @@ class Servers:
         """Why the last edit of the configuration is not in effect, if it is not."""
 
     def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
-        """Go over to a configuration, with one backend for every server of it that may run."""
+        """Apply a configuration, with one backend for every server that may run."""
         replaced = {name for name, backend in self.backends.items() if backends.get(name) is not backend}
         self.configs = {config.name: config for config in servers}
         self.enabled = [config.name for config in servers if config.may_run]
@@ -118,7 +118,7 @@ class Servers:
     # Lists
 
     def about(self) -> Mapping[str, str]:
-        """Say in one line of each enabled server what it is for."""
+        """Write one line about the purpose of each enabled server."""
         return {server: self._about(server) for server in self.enabled}
 
     def _about(self, server: str) -> str:

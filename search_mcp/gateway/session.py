@@ -1,7 +1,7 @@
-"""One client on the engine: the `Gateway` of its front dialects, and the news of servers that it gets.
+"""One client of the engine: the `Gateway` of its front dialects, and the filter for the servers' notifications.
 
-Several sessions share an engine. A session hears of what was asked for in its own calls, and of nothing that belongs to
-another. A client that is alone gets everything that a server sends unasked, as if it were connected to the server.
+Several sessions share an engine. A session gets the notifications that belong to its own calls, subscriptions, tasks
+and elicitations. A client that is alone gets everything that a server sends, as if it were connected to the server.
 """
 
 import logging
@@ -113,14 +113,14 @@ class Session:
         return self.state.own_tools
 
     def configure(self) -> None:
-        """Go over to the configuration that the servers have now."""
+        """Apply the configuration that the servers have now."""
         self.state.presentation.configure(self._servers.settings)
         self.state.own_tools.configure(self._servers.facts, self._servers.settings.description_length)
 
     def close(self) -> None:
-        """End the session; its front has cancelled the calls of the client.
+        """End the session; close its front first, which cancels the client's calls.
 
-        A server is told to unsubscribe from what no other client is subscribed to.
+        A server gets an unsubscribe request for each resource that no other client is subscribed to.
         """
         self._is_closed = True
         self.state.lists.forget_all()
@@ -217,11 +217,11 @@ class Session:
         is_filling = self._servers.is_filling(kind)
         return Listing(items, Freshness() if is_filling else self._servers.catalog.freshness(kind))
 
-    # News
+    # Notifications of servers
 
     def on_change(self) -> None:
         """Release what waited for lists, and tell the client soon of lists that look different."""
-        self.state.lists.look()
+        self.state.lists.release_settled()
         if not self._is_change_due:
             self._is_change_due = True
             self.later(COALESCE_SECONDS, self._tell_of_changes)
@@ -238,8 +238,8 @@ class Session:
         if changed:
             self.tell_front(CatalogChanged(changed))
 
-    def hear(self, news: News) -> None:
-        """Tell the client what a server sent unasked, if it is meant for this client."""
+    def on_news(self, news: News) -> None:
+        """Pass a server's notification on, if it is meant for this client."""
         if isinstance(news, ListChanged | StateChanged) or not self._is_for_client(news):
             return
         server, params = news.server, news.params
@@ -260,7 +260,7 @@ class Session:
             case TaskChanged(server, params):
                 is_for_client = self.state.is_alone or self.state.tasks.knows_named(server, params)
         if self.state.is_alone and not is_for_client:
-            log.debug("! %s: %s is not passed on: it is not its own", news.server, type(news).__name__)
+            log.debug("! %s: %s is not passed on: another server owns its subject", news.server, type(news).__name__)
         is_of_another = not self.state.is_alone and self.state.names_task_of_another(news.server, news.params)
         return is_for_client and not is_of_another
 
@@ -284,4 +284,4 @@ class Session:
 
 
 def _ignore(_outcome: Outcome) -> None:
-    """Take an answer that no client waits for."""
+    """Ignore an answer that no client waits for."""

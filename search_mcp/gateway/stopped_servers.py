@@ -57,6 +57,6 @@ def _reason(status: Status) -> str:
     if status.state is State.STARTING:
         return "still starting, search again in a few seconds"
     # Without the server's own stderr: text of an untrusted program does not belong into every answer.
-    what, _, _ = (status.reason or status.state).partition("; its last words: ")
-    reason = one_line(what[: 2 * LONGEST_REASON]).rstrip(".")
+    reason, _, _ = (status.reason or status.state).partition("; its last words: ")
+    reason = one_line(reason[: 2 * LONGEST_REASON]).rstrip(".")
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

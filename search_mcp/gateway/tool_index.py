@@ -1,6 +1,6 @@
-"""The search, following a catalogue: what our own tools find tools with.
+"""The search index of a catalogue, which follows its changes server by server.
 
-Decides when what of the catalogue is indexed. How tools rank is `search`'s business.
+Decides when tools are indexed, and how much of their text. How tools rank is decided in `search`.
 """
 
 import time
@@ -14,25 +14,25 @@ from search_mcp.search import Document, Effect, Explanation, Index
 from search_mcp.wire.structs import Struct
 
 SLICE_SECONDS = 0.005
-"""How long tools are indexed before calls have their turn."""
+"""How long tools are indexed before other messages are handled."""
 MOST_ROUNDS = 3
-"""How often a catalogue is followed that changes while it is indexed; then what is indexed is searched."""
+"""How often a catalogue that changes while it is indexed is followed; then the index is searched as it is."""
 MOST_CHARACTERS = 2 << 20
-"""Characters of any field that are read of all tools of one server: real servers have a tenth of that at most."""
+"""Characters of one field that are read of all tools of a server; real servers have a tenth of that at most."""
 LONGEST_TEXT = 10_000
 SHORTEST_TEXT = 400
-"""Characters of a field of one tool that are read where a server has few tools, and where it has very many."""
+"""Characters of a field of one tool that are read, if its server has few tools, and if it has very many."""
 
 
 class _Listed(Struct, frozen=True):
-    """What one server's place in the index is made of."""
+    """The tools and texts of one server that are indexed."""
 
     items: list[Item]
     title: str
     facts: ServerFacts
 
     def documents(self) -> Iterator[Document]:
-        """Give its tools one by one: to decode a schema takes time."""
+        """Give the tools one by one, because decoding a schema takes time."""
         yield from map(self._document, self.items)
 
     def _document(self, item: Item) -> Document:
@@ -52,11 +52,11 @@ class _Listed(Struct, frozen=True):
 
 
 _Seen: TypeAlias = tuple[int, Mapping[str, ServerFacts], Mapping[str, str]]
-"""The catalogue's version, what the configuration says of the servers, and the titles they gave themselves."""
+"""The catalogue's version, the servers' facts from the configuration, and their own titles."""
 
 
 class ToolIndex:
-    """The search index, made to follow a catalogue tool by tool; servers that did not change are left as they are."""
+    """The search index of a catalogue; a server that did not change is not indexed again."""
 
     def __init__(
         self,
@@ -67,19 +67,19 @@ class ToolIndex:
     ) -> None:
         self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
         self._index = Index()
-        self._seen: _Seen | None = None  # what `_items` is of
+        self._seen: _Seen | None = None  # the state that `_items` was made from
         self._items: dict[str, Item] = {}
         self._held: dict[str, _Listed] = {}
         self._order: Mapping[str, int] = {}
-        self._work: Iterator[None] | None = None  # what is being indexed
-        self._rounds = 0  # how often it was followed since it was up to date
-        self._is_current = False  # it was brought up to date for the next search
+        self._work: Iterator[None] | None = None  # indexing under way
+        self._rounds = 0  # passes over the catalogue since the index was up to date
+        self._is_current = False  # the index is up to date for the next search
 
     def advance(self) -> bool:
-        """Go on bringing the index up to the catalogue, for some milliseconds; return whether more is due.
+        """Index changes of the catalogue for some milliseconds; return whether more is due.
 
-        What changes meanwhile is followed as well, but not for ever: a server that changes all the time holds up no
-        search.
+        Changes that come meanwhile are indexed as well, but only some times: a server that changes all the time delays
+        no search.
         """
         if self._work is None:
             self._work = self._catch_up()
@@ -95,7 +95,7 @@ class ToolIndex:
         return False
 
     def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
-        """Rank tools for a query, and tell whether the first clearly does it; up to date unless that was just done."""
+        """Rank tools for a query, and return whether the first clearly does it; index the rest first."""
         while not self._is_current:
             self.advance()
         self._is_current = False
@@ -123,7 +123,7 @@ class ToolIndex:
                 yield from self._follow(server, wanted.get(server))
 
     def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> Mapping[str, _Listed]:
-        # A copy of another server's tools ties with them: the order of the configuration decides, not the alphabet.
+        # Equal tools of two servers tie: the order of the configuration decides, not the alphabet.
         self._order = {server: position for position, server in enumerate(facts)}
         self._items = {item.name: item for item in self._catalog.tools() if item.is_for_models}
         by_server: dict[str, list[Item]] = {}

@@ -26,13 +26,13 @@ class _Waiting(Struct, eq=False):
     act: Callable[[], None]
     patience: Patience | None
     """`None` waits without limit, also for lists that others gave up on."""
-    takes_part: bool = False
+    accepts_part: bool = False
     """Whether a part of the lists is enough by now."""
     stop_timer: Callable[[], None] = lambda: None
 
 
 class AwaitedLists:
-    """Everything that waits for lists.
+    """The calls and requests of one client that wait for lists.
 
     `may_come` says of one server's list whether it is unknown and may still come, `has_entries` whether any list of
     these kinds has something in it.
@@ -62,14 +62,14 @@ class AwaitedLists:
             return cancel_nothing
         self._waiting[waiting] = None
         if patience is not None:
-            waiting.stop_timer = self._later(patience.partial, lambda: self._take_part(waiting))
+            waiting.stop_timer = self._later(patience.partial, lambda: self._accept_part(waiting))
 
         def cancel(_reason: Reason) -> None:
             self._forget(waiting)
 
         return cancel
 
-    def came(self, server: str, kind: Kind) -> None:
+    def on_news(self, server: str, kind: Kind) -> None:
         """Record that there is news of a list."""
         self._overdue.discard((server, kind))
 
@@ -82,7 +82,7 @@ class AwaitedLists:
         for waiting in list(self._waiting):
             self._forget(waiting)
 
-    def look(self) -> None:
+    def release_settled(self) -> None:
         """Release what has nothing to wait for any more."""
         for waiting in [each for each in self._waiting if self._is_done(each)]:
             self._release(waiting)
@@ -92,7 +92,7 @@ class AwaitedLists:
 
     def _is_done(self, waiting: _Waiting) -> bool:
         missing = self._missing(waiting.kinds, waiting.servers)
-        if waiting.takes_part and self._has_entries(waiting.kinds):
+        if waiting.accepts_part and self._has_entries(waiting.kinds):
             return True
         return not (missing if waiting.patience is None else missing - self._overdue)
 
@@ -101,29 +101,31 @@ class AwaitedLists:
             del self._waiting[waiting]
             waiting.stop_timer()
 
-    def _take_part(self, waiting: _Waiting) -> None:
+    def _accept_part(self, waiting: _Waiting) -> None:
         """Accept a part of the lists from now on, and none at the end of all patience."""
         assert waiting.patience is not None
-        rest = waiting.patience.most - waiting.patience.partial
-        if rest <= 0 or self._has_entries(waiting.kinds):
+        remaining = waiting.patience.most - waiting.patience.partial
+        if remaining <= 0 or self._has_entries(waiting.kinds):
             self._release(waiting)
             return
-        waiting.takes_part = True
-        waiting.stop_timer = self._later(rest, lambda: self._release(waiting))
+        waiting.accepts_part = True
+        waiting.stop_timer = self._later(remaining, lambda: self._release(waiting))
 
     def _release(self, waiting: _Waiting) -> None:
         if waiting.patience is not None:
-            # Of every kind: Gemini CLI asks for prompts, tools and resources one after another.
+            # Lists of every kind are overdue: Gemini CLI asks for prompts, tools and resources one after another.
             late = {server for server, _ in self._missing(waiting.kinds, waiting.servers)}
             self._overdue |= self._missing(frozenset(Kind), sorted(late))
         self._forget(waiting)
         try:
             waiting.act()
-        except Exception:  # it happens in a timer or in a backend's news, which must go on
+        except Exception:  # this runs in a timer or among a backend's news, which must go on
             log.exception("! bug in what waited for lists")
 
 
 class _Stage(enum.Enum):
+    """The stage of a call that waits for lists."""
+
     WAITING = enum.auto()
     SUBMITTED = enum.auto()
     OVER = enum.auto()
@@ -170,7 +172,7 @@ class WaitingCall:
         self._call.reply(self._too_late())
 
     def cancel(self, reason: Reason) -> None:
-        """Give the call up, wherever it is."""
+        """End the waiting, or the submitted call."""
         if self._stage is _Stage.WAITING:
             self._stop_timer()
             self._end_waiting(reason)
