@@ -118,6 +118,22 @@ def test_a_client_that_joins_while_a_server_starts_gets_its_tools(two: Two) -> N
     call.gets(text("x"))
 
 
+def test_a_client_that_leaves_waits_for_no_list(two: Two) -> None:
+    two.alpha.starts_slowly(2)
+    if not two.first.is_modern:
+        two.first.initializes()
+    waiting = two.first.asks("tools/list")
+    second = two.second = two.pair.joined_by(two._second)
+    if not second.is_modern:
+        second.initializes()
+    lists, call = second.asks("tools/list"), second.calls("alpha.echo")
+    two.leaves()
+    for ended in (lists, call):
+        ended.is_over()
+    two.pair.after(3)
+    assert "alpha.echo" in names(waiting.result()["tools"])
+
+
 # Calls
 
 
