@@ -1,7 +1,7 @@
-"""Our own log: lines on stderr, written by a thread.
+"""The log of search-mcp: lines on stderr, written by a thread.
 
-A client that does not read our stderr must not stop us: beyond a bound, lines are dropped. What servers say
-may stand in any line, so none holds a secret, nor anything that is more than text to a terminal.
+A client that does not read stderr must not stop search-mcp: lines that do not fit a bounded queue are dropped. Servers
+can put text into any line, so the caller's `clean` takes out secrets and shows invisible characters.
 """
 
 import contextlib
@@ -11,63 +11,58 @@ import queue
 import re
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterator
-from importlib import import_module
-
-from search_mcp.config.secrets import redact
+from collections.abc import Callable, Iterator
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 WAITING_LINES = 10_000
-"""How many lines may wait for a stderr that nobody reads."""
+"""Lines that may wait while stderr is not read."""
 LAST_LINES_SECONDS = 0.5
 """How long the end waits for the last lines to be written."""
-
 
 _CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f]"
 
 
 class _Clean(logging.Formatter):
-    """Lines without secrets, control or invisible characters; only a traceback has more than one line."""
+    """Formats lines without control characters; only a traceback has more than one line."""
 
-    def __init__(self, secrets: Callable[[], Collection[str]]) -> None:
+    def __init__(self, clean: Callable[[str], str]) -> None:
         super().__init__(FORMAT)
-        self._secrets = secrets
+        self._clean = clean
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802  # logging's own name
-        message = redact(record.message, self._secrets())  # while what they hold of controls is unescaped
+        message = self._clean(record.message)  # before control characters are escaped: a secret may hold one
         if not (message.isascii() and message.isprintable()):
             message = re.sub(_CONTROLS, lambda found: repr(found[0])[1:-1], message)
-            message = str(import_module("search_mcp.model.visible").visible(message))  # for few lines, not at the start
         record.message = message
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(super().format(record), self._secrets())
+        return self._clean(super().format(record))  # the traceback too
 
 
 class _Dropping(logging.Handler):
-    """Hand lines to the thread; drop what does not fit."""
+    """Queues lines for the thread; drops those that do not fit."""
 
     def __init__(self, lines: "queue.Queue[logging.LogRecord | None]") -> None:
         super().__init__()
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        record.msg, record.args = record.getMessage(), None  # what it names may be another a moment later
+        record.msg, record.args = record.getMessage(), None  # its arguments may change before the thread formats them
         with contextlib.suppress(queue.Full):
             self._lines.put_nowait(record)
 
 
 @contextlib.contextmanager
-def to_stderr(level: str, secrets: Callable[[], Collection[str]] = tuple) -> Iterator[None]:
-    """Log to stderr for as long as this lasts, without what are secrets at the time."""
+def to_stderr(level: str, clean: Callable[[str], str] = str) -> Iterator[None]:
+    """Log to stderr while the context lasts; every message and every whole line passes `clean`."""
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(WAITING_LINES)
     root = logging.getLogger()
     handler = _Dropping(lines)
     root.addHandler(handler)
     root.setLevel(level)
-    logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it tells of its own threads, and of each edit
-    writer = threading.Thread(target=_write, args=(lines, secrets), name="log", daemon=True)
+    logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it logs its own threads and every edit
+    writer = threading.Thread(target=_write, args=(lines, clean), name="log", daemon=True)
     writer.start()
     try:
         yield
@@ -78,9 +73,9 @@ def to_stderr(level: str, secrets: Callable[[], Collection[str]] = tuple) -> Ite
         writer.join(LAST_LINES_SECONDS)
 
 
-def _write(lines: "queue.Queue[logging.LogRecord | None]", secrets: Callable[[], Collection[str]]) -> None:
+def _write(lines: "queue.Queue[logging.LogRecord | None]", clean: Callable[[str], str]) -> None:
     # Not a handler's stream: `logging` waits at exit for the lock of every handler there is.
-    formatter = _Clean(secrets)
+    formatter = _Clean(clean)
     stderr = sys.stderr.fileno()
     while (record := lines.get()) is not None:
         with contextlib.suppress(OSError):

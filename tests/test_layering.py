@@ -32,11 +32,7 @@ LEAVES = {
 }
 TOP = {"__main__"}  # outside of every room: it starts whatever was asked for
 
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("logs", "config.secrets"): "no line of the log holds a secret",
-    # against the order: who imports whom, and why that is right
-    ("logs", "model.visible"): "loaded by name, for the few lines with characters that a terminal acts on",
-}
+EXCEPTIONS: dict[tuple[str, str], str] = {}  # an import against the order, and its reason
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A client that does not read our stderr stops nobody."""
+"""The log on stderr: a client that does not read it holds up nothing, and no line holds a secret."""
 
 import subprocess
 import sys
@@ -24,9 +24,13 @@ def test_a_stderr_that_nobody_reads_does_not_stop_us() -> None:
 
 
 WORDS = """
-import logging, sys
+import logging
 from search_mcp import logs
-with logs.to_stderr("INFO", lambda: {"s3cret", "s4cret\\\\of two\\nlines"}):
+from search_mcp.config.schema import Config, ServerConfig, Settings
+from search_mcp.gateway.reloading import LogSettings
+server = ServerConfig(name="a", command="a", secrets=frozenset({"s3cret", "s4cret\\\\of two\\nlines"}))
+log_to = LogSettings("info")
+with logs.to_stderr(log_to.level(Config((server,), Settings(), ())), log_to.clean):
     log = logging.getLogger("x")
     log.info("it said %s", "s3cret\\n2026-01-01 INFO forged\\x1b[2Jline")
     log.info("and %s", "s4cret\\\\of two\\nlines")

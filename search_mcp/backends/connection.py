@@ -13,7 +13,6 @@ from search_mcp.backends.channel import Channel
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 from search_mcp.wire.framing import Line
@@ -45,6 +44,7 @@ class Connection:
         self.dialect: BackDialect | None = None  # only while calls are for this life
         self.over = asyncio.Event()  # it ended, or is to end
         self._config, self._last_call = config, dependencies.last_call
+        self._redact = config.redactor
         self._early: list[Callable[[], None]] = []  # what it said before it was open
         self._early_bytes = 0
         self._noise = 0  # lines on its stdout that were no messages
@@ -89,7 +89,7 @@ class Connection:
 
     def with_stderr_tail(self, how: str) -> str:
         """Add the end of its stderr, without secrets, to what is said of it."""
-        words = redact(self.channel.stderr_tail(), self._config.secrets)
+        words = self._redact(self.channel.stderr_tail())
         if len(words) > LAST_WORDS:
             _, _, whole_lines = words[-LAST_WORDS:].partition("\n")
             words = whole_lines or words[-LAST_WORDS:]
@@ -136,7 +136,7 @@ class Connection:
         self._noise += 1
         if self._noise <= LOGGED_NOISE:
             # Redacted whole, so that no secret is cut; of a line over the limit too little is left for that.
-            whole = redact(line.decode(errors="replace"), self._config.secrets) if isinstance(line, bytes) else ""
+            whole = self._redact(line.decode(errors="replace")) if isinstance(line, bytes) else ""
             shown = whole[:NOISE_LENGTH]
             log.warning("! %s: not JSON-RPC on its stdout: %r (%s)", self._config.name, shown, invalid.message)
         return None

@@ -30,7 +30,6 @@ from search_mcp.backends.pins import TrustStore
 from search_mcp.catalog import list_limits
 from search_mcp.catalog.repair import declares_read_only
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.params import extensions
 from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld, ToolNotFound, ToolWithheld
@@ -242,7 +241,7 @@ class KnownLists:
             with anyio.fail_after(LIST_SECONDS):
                 await dialect.read_list(kind)
         except (PeerError, ValueError, TimeoutError) as exc:
-            why = redact(str(exc) or f"it took more than {LIST_SECONDS:g} s", self._config.secrets)
+            why = self._config.redactor(str(exc)) or f"it took more than {LIST_SECONDS:g} s"
             log.warning("! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
             await self._note(kind, None)
         else:

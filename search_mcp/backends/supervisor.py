@@ -24,7 +24,6 @@ from search_mcp.backends.time_limit import Limited
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 from search_mcp.dialects import BackDialect
 from search_mcp.dialects.back.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
 from search_mcp.model.calls import Call, CallLater
@@ -168,7 +167,7 @@ class Supervisor:
         try:
             program = transport_to(self._config, self._dependencies).program()
         except CannotOpenChannelError as exc:  # it cannot be started, so what is cached cannot be called
-            self._reason = redact(str(exc), self._config.secrets)
+            self._reason = self._config.redactor(str(exc))
         else:
             self._known.recall(opening, program)
 
@@ -352,7 +351,7 @@ class Supervisor:
                     self._advance(Event.STOPPED)
                     continue
                 failures = 1 if self._was_settled() else failures + 1
-                reason = redact(reason, self._config.secrets)
+                reason = self._config.redactor(reason)
                 if self._ready_at is None:
                     self._known.note_failure(reason)
                 delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Final, Literal
 
-from search_mcp.config.secrets import shown_words
+from search_mcp.config.secrets import Redactor, shown_words
 from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
@@ -115,6 +115,11 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
         return self.check(), self.check("--accept")
 
     @property
+    def redactor(self) -> Redactor:
+        """Return what takes this server's secrets out of a text."""
+        return Redactor(self.secrets)
+
+    @property
     def may_run(self) -> bool:
         """Whether it is enabled and not held."""
         return self.enabled and self.held is None
@@ -144,6 +149,11 @@ class Config(Struct, frozen=True, eq=False):
     @property
     def _meaning(self) -> object:
         return self.servers, self.settings, self.warnings
+
+    @property
+    def redactor(self) -> Redactor:
+        """Return what takes the secrets of all servers out of a text."""
+        return Redactor(self.secrets)
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -118,11 +118,22 @@ def spellings(secrets: Iterable[str]) -> frozenset[str]:
     return frozenset(plain | escaped | shown | replaced | {_in_url(value) for value in plain})
 
 
+class Redactor:
+    """Replaces secrets in texts by `***`."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        # The longest first, so that no part of one is left where another begins it.
+        self._longest_first = sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret))
+
+    def __call__(self, text: str) -> str:
+        for secret in self._longest_first:
+            text = text.replace(secret, "***")
+        return text
+
+
 def redact(text: str, secrets: Iterable[str]) -> str:
-    """Replace secrets by `***`, the longest first, because one may be the beginning of another."""
-    for secret in sorted(filter(None, secrets), key=lambda secret: (-len(secret), secret)):
-        text = text.replace(secret, "***")
-    return text
+    """Replace secrets in one text."""
+    return Redactor(secrets)(text)
 
 
 def _can_be_secret(value: object) -> bool:

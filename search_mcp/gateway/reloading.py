@@ -13,7 +13,7 @@ from search_mcp.config.location import (
     read,
 )
 from search_mcp.config.schema import Config, Settings, camel
-from search_mcp.config.secrets import redact
+from search_mcp.config.secrets import Redactor
 from search_mcp.config.trust import printable
 from search_mcp.folders import approvals_folder, trust_folder
 from search_mcp.gateway.engine import Engine
@@ -28,19 +28,28 @@ SETTLING_SECONDS = 1.0
 
 
 class LogSettings:
-    """The log's level and the secrets it must not show, from the configuration and its edits."""
+    """The log's level and the secrets it must not show, from every configuration so far."""
 
     def __init__(self, asked_for: str | None) -> None:
         self._asked_for = asked_for
-        self.secrets: frozenset[str] = frozenset()  # of every configuration so far
+        self._secrets: frozenset[str] = frozenset()
+        self.redact = Redactor()
 
     def level(self, config: Config | ConfigError) -> str:
         """Record a configuration's secrets; return the level to log at."""
         settled = "info"
         if isinstance(config, Config):
             settled = config.settings.log_level
-            self.secrets |= config.secrets
+            self._secrets |= config.secrets
+            self.redact = Redactor(self._secrets)
         return (self._asked_for or settled).upper()
+
+    def clean(self, text: str) -> str:
+        """Take secrets out of a text, and show its invisible characters."""
+        text = self.redact(text)
+        if text.isascii():
+            return text
+        return str(import_module("search_mcp.model.visible").visible(text))  # for few lines, not at the start
 
 
 async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: LogSettings) -> None:
@@ -65,7 +74,7 @@ async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: Lo
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
-        engine.note_broken_edit(redact(complaint, log_to.secrets) or None)
+        engine.note_broken_edit(log_to.redact(complaint) or None)
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.

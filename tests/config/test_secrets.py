@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.config.secrets import (
+    Redactor,
     find_secrets,
     is_secret,
     redact,
@@ -201,3 +202,9 @@ def test_redact_leaves_no_secret(text: str, secrets: list[str]) -> None:
     redacted = redact(text + "".join(secrets), secrets)
     assert not any(secret in redacted for secret in secrets)
     assert redacted == redact(redacted, secrets) == redact(text + "".join(secrets), reversed(secrets))
+
+
+def test_a_redactor_leaves_no_part_of_a_longer_secret() -> None:
+    redact = Redactor({"abcd", "abcdefgh", ""})
+    assert redact("abcdefgh and abcd and ab") == "*** and *** and ab"
+    assert Redactor()("abcd") == "abcd"
