@@ -1,4 +1,4 @@
-"""Files that others read while they are written, whole or not at all, and locks for those who change them in turn."""
+"""Atomic writes of files that other processes read, and locks for changing them in turn."""
 
 import contextlib
 import errno
@@ -13,16 +13,16 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 PAUSES_SECONDS = {"win32": (0.01, 0.02, 0.05)}.get(sys.platform, ())
-"""Windows replaces no file that somebody has open, as scanners have one for a moment: it is tried again then."""
+"""Pauses before new attempts: Windows replaces no open file, and virus scanners open new files for a moment."""
 LOCK_LOOK_SECONDS = 0.01
-"""How often a lock is looked at that another process has: each has it for about a millisecond."""
+"""Poll interval for a contended lock, in seconds; each holder keeps it for about a millisecond."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put a file in place in one step, in a folder that is made if need be and is the user's alone.
+    """Write a file in one step; a missing folder is created, readable by the user only.
 
     Raises:
-        OSError: it cannot be written; what was there before is still there.
+        OSError: it cannot be written; the file before is unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with beside(path, data) as new:
@@ -30,10 +30,10 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def take_place(new: Path, path: Path) -> None:
-    """Put a file where another may be, in one step.
+    """Move a file to a place where another may be, in one step.
 
     Raises:
-        OSError: it cannot be put there.
+        OSError: it cannot be moved there.
     """
     for pause in PAUSES_SECONDS:
         try:
@@ -47,15 +47,15 @@ def take_place(new: Path, path: Path) -> None:
 
 @contextlib.contextmanager
 def beside(path: Path, data: bytes, prepare: Callable[[int], None] = lambda _descriptor: None) -> Iterator[Path]:
-    """Write a file, the user's alone, in the folder of another whose place it may take; if it does not, it goes.
+    """Write a temporary file, readable by the user only, beside the file that it may replace; delete it afterwards.
 
-    `prepare` is given the open file's descriptor when all is written: in a folder that others write to, the name may
-    mean another file by then.
+    `prepare` is given the descriptor of the written file: in a folder that others write to, the name may belong to
+    another file by then.
 
     Raises:
         OSError: it cannot be written.
     """
-    # Not by the process's number: in containers that share a folder, many have the same.
+    # Not named by process number: containers that share a folder have equal numbers.
     new = path.with_name(f".{path.name}-{os.urandom(8).hex()}")
     try:
         with open(new, "wb", opener=_private) as file:  # a path's own `open` has no opener
@@ -68,20 +68,20 @@ def beside(path: Path, data: bytes, prepare: Callable[[int], None] = lambda _des
 
 
 def _private(path: str, flags: int) -> int:
-    """Make a file that was not there, and follow no link that somebody has put there."""
+    """Create a new file; follow no link."""
     return os.open(path, flags | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 @contextlib.contextmanager
 def locked(lock: Path, patience_seconds: float) -> Iterator[None]:
-    """Keep out whoever else asks for this lock, a file that is made; the system frees it when its holder dies.
+    """Hold an exclusive lock on a file, which is created; the system releases it when the process ends.
 
-    Where no lock can be had, in a folder that is read-only or on a file system without locks, nobody is kept out.
+    In a read-only folder, or on a file system without locks, the lock is skipped.
 
     Raises:
-        TimeoutError: somebody else had it all the time.
+        TimeoutError: another process held it all the time.
     """
-    filelock = import_module("filelock")  # for the few writes there are, not at the start
+    filelock = import_module("filelock")  # loaded with the first write, not at the start
     with contextlib.ExitStack() as held:
         try:
             lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -91,8 +91,8 @@ def locked(lock: Path, patience_seconds: float) -> Iterator[None]:
                 )
             )
         except filelock.Timeout as exc:
-            reason = f"another process has not been done with it for {patience_seconds:g} s"
+            reason = f"another process has held it for {patience_seconds:g} s"
             raise TimeoutError(errno.ETIMEDOUT, reason, str(lock)) from exc
         except OSError as exc:
-            log.debug("= nobody is kept out by %s: %s", lock, exc)
+            log.debug("= %s cannot be locked: %s", lock, exc)
         yield

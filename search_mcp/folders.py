@@ -5,29 +5,29 @@ from pathlib import Path
 import platformdirs
 
 APP = "search-mcp"
-"""What the per-user folders are called."""
+"""The name of the per-user folders."""
 
 
 def cache_folder() -> Path:
-    """Where it is remembered what each server offers."""
+    """Return the folder of cached capabilities and lists."""
     return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"
 
 
 def log_folder() -> Path:
-    """Where each server's stderr is written to."""
+    """Return the folder of the servers' stderr logs."""
     return Path(platformdirs.user_log_dir(APP, appauthor=False))
 
 
 def state_folder() -> Path:
-    """Where is kept what cannot be had again."""
+    """Return the folder of state that cannot be rebuilt."""
     return Path(platformdirs.user_state_dir(APP, appauthor=False))
 
 
 def trust_folder() -> Path:
-    """Where it is remembered what each server's tools were when first seen."""
+    """Return the folder of accepted definitions."""
     return state_folder() / "tools"
 
 
 def approvals_folder() -> Path:
-    """Where it is remembered which programs of which configuration files the user has accepted."""
+    """Return the folder of accepted programs."""
     return state_folder() / "programs"

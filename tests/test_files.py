@@ -117,7 +117,7 @@ def test_a_lock_keeps_others_out_until_its_holder_is_done_or_dead(
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline().strip() == b"held"
-        with pytest.raises(TimeoutError, match="another process has not been done with it for 0 s"):
+        with pytest.raises(TimeoutError, match="another process has held it for 0 s"):
             files.locked(lock, 0).__enter__()
         end(holder)
         holder.wait(SECONDS)

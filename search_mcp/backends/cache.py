@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 VERSION = 5
 """Version of the file format, the model's structs in it included; it is part of every file's name."""
 VERDICT_SECONDS = 86_400.0
-"""How long it is believed that a backend does not speak the client's era; then it is asked again."""
+"""How long a backend counts as not speaking the client's era; after that it is probed again."""
 RENEWAL_SECONDS = 7 * 86_400.0
 """Age at which a record no longer spares a start: servers that are started by `npx` or `uvx` change under it."""
 FAILURE_SECONDS = 600.0
@@ -37,7 +37,7 @@ KEPT_SECONDS = 180 * 86_400.0
 
 
 class Record(Struct, frozen=True):
-    """A backend as it was when last seen. Lists that are not in it could not be had."""
+    """The cached state of a backend; lists that are not in it were unavailable."""
 
     capabilities: ServerCapabilities
     pages: Mapping[Kind, ServerList] = field(default_factory=dict)
@@ -55,21 +55,21 @@ class Failure(Struct, frozen=True):
 
 
 class _WrittenPage(Struct, frozen=True):
-    """A list as its file has it: without its freshness, which has run out when the file is read."""
+    """A list as written to its file, without its freshness, which is over when the file is read."""
 
     entries: tuple[Entry, ...]
     rejected: tuple[str, ...]
 
 
 class _Written(Struct, frozen=True):
-    """A record as its file has it."""
+    """A record as written to its file."""
 
     capabilities: ServerCapabilities
     pages: dict[str, _WrittenPage]
 
 
 class _Unread(Struct, frozen=True):
-    """The same with its lists as they are written."""
+    """The same with its lists as raw bytes."""
 
     capabilities: ServerCapabilities
     pages: Raw
@@ -103,7 +103,7 @@ def failure(config: ServerConfig, reason: str, now: float) -> Failure:
 
 
 def _entry_digest(config: ServerConfig, salt: str) -> str:
-    """Digest a whole entry, values of `env` included; salted, so that equal values cannot be told across files."""
+    """Digest a whole entry, values of `env` included; the salt hides equal values in several files."""
     return _digest([salt, identity.last_failure(config)])[:16]
 
 
@@ -160,10 +160,10 @@ class CatalogCache:
         written = _Unread(record.capabilities, payload.encode(pages))
         path = self._path(key)
         with contextlib.suppress(OSError, ValueError):
-            # The lists are compared as bytes: to decode long ones would hold up the whole process, threads or not.
+            # The lists are compared as bytes: decoding long ones holds the interpreter lock, in any thread.
             if payload.typed(path.read_bytes(), _Unread) == written:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
-                    path.touch()  # it was confirmed just now
+                    path.touch()  # it is confirmed
                 return
         self._write(path, payload.encode_bytes(written))
 
@@ -178,11 +178,11 @@ class CatalogCache:
         return failure if failure.entry == _entry_digest(config, failure.salt) else None
 
     def store_failure(self, key: Key, failure: Failure) -> None:
-        """Remember that a start failed."""
+        """Record a failed start."""
         self._write(self._failure_path(key), payload.encode_bytes(failure))
 
     def clear_failure(self, key: Key) -> None:
-        """Forget the last failure: the backend has answered."""
+        """Delete the last failure, after the backend answered."""
         with contextlib.suppress(OSError):  # mostly there is none
             self._failure_path(key).unlink()
 
@@ -195,7 +195,7 @@ class CatalogCache:
     def prune(self, now: float) -> None:
         """Delete old files: records of servers that are gone, and what a killed process left half-written."""
         for path in self._folder.glob("*"):
-            with contextlib.suppress(OSError):  # another process was faster, or the folder is not ours to tidy
+            with contextlib.suppress(OSError):  # another process deleted it first, or the folder is read-only
                 if now - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink()
 

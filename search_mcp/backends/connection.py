@@ -1,7 +1,6 @@
-"""One life of a backend: its process and the connection to it, from the spawn to its last words.
+"""One connection to a backend, from its start to its end.
 
-Decides what is heard before it is open, and what is said of its end. Whether there is to be another
-life is the supervisor's business.
+Decides which messages are accepted before it is open, and how its end is described.
 """
 
 import asyncio
@@ -24,30 +23,30 @@ from search_mcp.wire.structs import ErrorObject, Raw, UnsetType
 log = logging.getLogger(__name__)
 
 LOGGED_NOISE = 5
-"""How many lines that are no messages are logged of one life; the rest is counted."""
+"""Lines that are no messages and are logged for one connection; the rest is counted."""
 NOISE_LENGTH = 200
-"""Characters of such a line that are shown."""
-LAST_WORDS = 1000
+"""Characters of such a line in the log."""
+STDERR_TAIL = 1000
 """Characters of a backend's stderr that an error message quotes."""
 EARLY_MESSAGES = 100
 EARLY_BYTES = 1 << 20
-"""What a backend may send before it is open and still be heard."""
+"""Messages and bytes that a backend may send before it is open; later ones are dropped."""
 
 
 class Connection:
-    """A process that runs, or ran: the `Receiver` of its connection."""
+    """A channel and the peer on it; the `Receiver` of the peer."""
 
     channel: Channel
 
     def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
         self.peer = Peer(config.name, self._write, self, dependencies.max_message_bytes, header=None)
-        self.dialect: BackDialect | None = None  # only while calls are for this life
-        self.over = asyncio.Event()  # it ended, or is to end
+        self.dialect: BackDialect | None = None  # while it takes calls
+        self.over = asyncio.Event()  # it ended, or is to be stopped
         self._config, self._last_call = config, dependencies.last_call
         self._redact = config.redactor
-        self._early: list[Callable[[], None]] = []  # what it said before it was open
+        self._early: list[Callable[[], None]] = []  # messages before it was open
         self._early_bytes = 0
-        self._noise = 0  # lines on its stdout that were no messages
+        self._noise = 0  # lines that were no messages
 
     @classmethod
     async def begin(cls, config: ServerConfig, dependencies: Dependencies) -> "Connection":
@@ -66,18 +65,18 @@ class Connection:
         self.dialect = dialect
 
     def hear_early(self) -> None:
-        """Act on what it said before it was open."""
+        """Handle the messages that arrived before it was open."""
         early, self._early = self._early, []
         for replay in early:
             replay()
 
     def retire(self) -> None:
-        """Take no calls from here on: they are for the next life."""
+        """Take no calls from here on; they wait for the next connection."""
         self.dialect = None
         self.over.set()
 
     async def stop(self) -> None:
-        """Stop the process and all it started."""
+        """Stop the server."""
         self._on_end()
         if self._noise > LOGGED_NOISE:
             log.warning("! %s: %d lines on its stdout were not JSON-RPC", self._config.name, self._noise)
@@ -88,18 +87,18 @@ class Connection:
         return self.with_stderr_tail(self.channel.how_it_ended())
 
     def with_stderr_tail(self, how: str) -> str:
-        """Add the end of its stderr, without secrets, to what is said of it."""
+        """Append the end of its stderr, without secrets, to a description."""
         words = self._redact(self.channel.stderr_tail())
-        if len(words) > LAST_WORDS:
-            _, _, whole_lines = words[-LAST_WORDS:].partition("\n")
-            words = whole_lines or words[-LAST_WORDS:]
+        if len(words) > STDERR_TAIL:
+            _, _, whole_lines = words[-STDERR_TAIL:].partition("\n")
+            words = whole_lines or words[-STDERR_TAIL:]
         return f"{how}; its last words: {words}" if words else how
 
     def _write(self, line: bytes) -> None:
         self.channel.write(line)
 
     def _on_bytes(self, chunk: bytes) -> None:
-        """Take in what it wrote; one that goes on and on and answers nothing has to wait for those who answer."""
+        """Handle its output; a server that floods without answering is read after those that answer."""
         unanswered = self.peer.unanswered
         self.peer.feed(chunk)
         if self.peer.unanswered == unanswered and self.dialect is not None and self._last_call.is_recent():
@@ -124,7 +123,7 @@ class Connection:
             self._hear_later(partial(self.peer.hear, method, params), params)
 
     def _hear_later(self, replay: Callable[[], None], params: Raw | UnsetType) -> bool:
-        """Keep what it says before it is open; false if that is too much."""
+        """Keep a message until the connection is open; return whether there was room."""
         self._early_bytes += len(memoryview(params)) if isinstance(params, Raw) else 0
         if len(self._early) >= EARLY_MESSAGES or self._early_bytes > EARLY_BYTES:
             return False
@@ -132,10 +131,10 @@ class Connection:
         return True
 
     def on_invalid(self, invalid: Invalid, line: Line) -> ErrorObject | None:
-        """Lines that are no messages are counted and skipped, the first of them logged; it is not told."""
+        """Count a line that is no message, and log the first of them; the server gets no answer."""
         self._noise += 1
         if self._noise <= LOGGED_NOISE:
-            # Redacted whole, so that no secret is cut; of a line over the limit too little is left for that.
+            # Redacted before it is cut, so that no part of a secret is left; a line over the size limit is not shown.
             whole = self._redact(line.decode(errors="replace")) if isinstance(line, bytes) else ""
             shown = whole[:NOISE_LENGTH]
             log.warning("! %s: not JSON-RPC on its stdout: %r (%s)", self._config.name, shown, invalid.message)

@@ -1,4 +1,4 @@
-"""What a backend's supervisor needs of the world around it; tests pass their own."""
+"""The dependencies of supervisors: spawning, clocks, randomness, folders, variables. Tests pass their own."""
 
 import math
 import os
@@ -13,6 +13,7 @@ from search_mcp.backends.lifecycle import Backoff
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawn, Spawner
 from search_mcp.background import RunBlocking, run_in_thread, run_now
+from search_mcp.config.schema import MAX_MESSAGE_BYTES
 from search_mcp.wire.structs import Struct, field
 
 PROBE_SECONDS = 3.0
@@ -21,11 +22,11 @@ comes before `initialize` (the specification asks for "a reasonable timeout"; Cl
 
 
 RECENT_SECONDS = 0.02
-"""How long after a call floods are read with rests: a client that calls again and again does so sooner."""
+"""How long after a call the reading of floods is deferred; a busy client calls again within this time."""
 
 
 class LastCall:
-    """When the client last called any of the backends."""
+    """The time of the client's last call of any backend."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -39,7 +40,7 @@ class LastCall:
 
 
 class Dependencies(Struct, frozen=True):
-    """Processes, clocks, chance, folders and variables."""
+    """Everything that a supervisor uses of its environment."""
 
     spawn: Spawn = field(default_factory=Spawner)
     clock: Callable[[], float] = time.monotonic
@@ -47,15 +48,15 @@ class Dependencies(Struct, frozen=True):
     jitter: Callable[[], float] = random.random
     backoff: Backoff = field(default_factory=Backoff)
     probe_seconds: float = PROBE_SECONDS
-    max_message_bytes: int = 64 << 20
+    max_message_bytes: int = MAX_MESSAGE_BYTES
     cache: CatalogCache | None = None
     trust: TrustStore | None = None
     run_blocking: RunBlocking = run_in_thread
     last_uses: LastUses | None = None
-    """`None`: nothing is known of earlier uses, and `startup: "auto"` starts every server."""
+    """`None`: earlier calls are unknown, and `startup: "auto"` starts every server."""
     log_folder: Path | None = None
     file_queue: Callable[[Callable[[], None]], None] = run_now
-    """Does what touches files: at once, or in a thread where an event loop must not wait for it."""
+    """Carries out file operations: now, or in a thread if an event loop must not wait for them."""
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted

@@ -1,8 +1,7 @@
-"""What is known of a backend: its offer, its era, its lists; from its last life, then from this one.
+"""The capabilities, era and lists of one backend: from the cache, then from its connection.
 
-Decides when a list is read, when it is compared with what was accepted, and what is remembered of it. What a list is
-used for is the catalogue's business, how it is asked for the dialects'. A list is told once it is compared, and each
-kind has one task that reads and compares it, so that no older list follows a newer one.
+Decides when a list is read, when it is compared with the accepted definitions, and what is cached. A list is published
+once it is compared. Each kind has one task that reads and compares it, so that no older list follows a newer one.
 """
 
 import asyncio
@@ -45,77 +44,77 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LIST_SECONDS = 60.0
-"""How long a list may take to be read; then it is one that cannot be had."""
+"""How long reading a list may take; after that it counts as unavailable."""
 CHANGES_IN_A_ROW = 5
 CHANGE_SECONDS = 0.5
-"""How many changes that fast after each other are read at once; then one is, in as many seconds."""
+"""Changes of a list within this time of each other that are read at once; later ones are read at this interval."""
 FRESH_SECONDS = 1.0
-"""How long a list that was read is not read again for somebody who looks at it."""
+"""How long a list counts as fresh when a client reads it."""
 COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
-"""The lists that are compared with what was accepted. Resources change by nature."""
+"""The lists that are compared with accepted definitions. Resources change by nature."""
 RECORD_SECONDS = 1.0
-"""How long the end of a life waits for what it listed to be recorded."""
+"""How long the end of a connection waits until its lists are recorded."""
 
 
 class KnownLists:
     """Cached capabilities and lists of one backend; publishes changes."""
 
-    def __init__(self, config: ServerConfig, tell: Callable[[News], None], dependencies: Dependencies) -> None:
+    def __init__(self, config: ServerConfig, publish: Callable[[News], None], dependencies: Dependencies) -> None:
         self.capabilities: ServerCapabilities | None = None
-        """What it said of itself; if it is pinned, with the accepted title and instructions."""
+        """The server's capabilities; of a pinned server with the accepted title and instructions."""
         self.is_about_changed = False
         """Whether its title or instructions are not the accepted ones."""
         self.era: Era | None = None
-        """The era it was last opened in; `None` while nothing is proven."""
-        self._config, self._tell, self._world = config, tell, dependencies
-        self._pages: dict[Kind, ServerList] = {}
-        self._taken: dict[Kind, int] = {}  # how many entries of each list were told
-        self._missing = set(Kind)  # the lists that were never read, nor remembered
+        """The era that it was last opened in; `None` while unknown."""
+        self._config, self._publish, self._dependencies = config, publish, dependencies
+        self._lists: dict[Kind, ServerList] = {}
+        self._taken: dict[Kind, int] = {}  # number of published entries of each list
+        self._missing = set(Kind)  # the lists that were neither read nor cached
         self.failure: Failure | None = None
         """How its last start failed, in this process or an earlier one."""
         self._key: Key | None = None
-        self._label = ""  # the kind of client that it lists things for
-        self._said: ServerCapabilities | None = None  # what it said of itself
-        self._heard: dict[Kind, ServerList] = {}  # lists that were read and are not compared yet
+        self._label = ""  # the kind of client that it lists for
+        self._said: ServerCapabilities | None = None  # capabilities as the server declared them
+        self._heard: dict[Kind, ServerList] = {}  # lists that were read and are still to be compared
         self._offered: frozenset[Kind] = frozenset(Kind)
         self._accepted_about: tuple[str, str] | None = None
-        self._keyed: dict[Kind, tuple[ServerList, frozenset[str]]] = {}  # the names in a list
-        self._looked_at: set[object] = set()  # the states of the record of definitions that lists were compared with
+        self._keyed: dict[Kind, tuple[ServerList, frozenset[str]]] = {}  # each list with its keys
+        self._looked_at: set[object] = set()  # states of the accepted definitions that lists were compared with
         self._looks = 0
         self.recalled = asyncio.Event()
-        """Set when remembered lists are there to be compared."""
-        self._readings = dict.fromkeys(Kind, 0)  # how many were begun in this life
-        self._compared = dict.fromkeys(Kind, 0)  # the last of them that is compared
+        """Set when cached lists are to be compared."""
+        self._readings = dict.fromkeys(Kind, 0)  # number of readings begun on this connection
+        self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
         self._read_only: frozenset[str] = frozenset()
-        self._read_only_of: ServerList | None = None  # the list it was made of
-        self._read_at: dict[Kind, float] = {}  # in this life
+        self._read_only_of: ServerList | None = None  # the list that it was made of
+        self._read_at: dict[Kind, float] = {}  # on this connection
 
     @property
     def is_complete(self) -> bool:
-        """Whether all its lists were read, or are remembered."""
+        """Return whether all lists were read or are cached."""
         return not self._missing
 
     def is_read_only(self, tool: str) -> bool:
-        """Whether it declares a tool, by its own name, to be read-only."""
-        page = self._pages.get(Kind.TOOLS)
-        if page is not self._read_only_of:
-            entries = page.entries if page is not None else ()
+        """Return whether the server declares a tool, by its own name, to be read-only."""
+        server_list = self._lists.get(Kind.TOOLS)
+        if server_list is not self._read_only_of:
+            entries = server_list.entries if server_list is not None else ()
             self._read_only = frozenset(entry.key for entry in entries if declares_read_only(entry.fields))
-            self._read_only_of = page
+            self._read_only_of = server_list
         return tool in self._read_only
 
     # From an earlier process
 
     def recall(self, opening: Opening, program: str) -> None:
-        """Tell what this very program last offered such a client, or else any other client.
+        """Publish the lists that this program last gave such a client, or else any other client.
 
-        Lists that another kind of client was given serve until the backend has answered: they do not make it
-        complete, so it is started.
+        Lists for another kind of client serve until the backend has answered; they do not make it complete, so it is
+        started.
         """
         self._label = " ".join([opening.era.value, *sorted(extensions(opening.capabilities))])
-        cache = self._world.cache
+        cache = self._dependencies.cache
         if cache is None:
             return
         try:
@@ -127,7 +126,7 @@ class KnownLists:
             return
         self._key = key
         self.failure = cache.load_failure(key, self._config)
-        age_seconds = cache.age_seconds(key, self._world.wall_clock())
+        age_seconds = cache.age_seconds(key, self._dependencies.wall_clock())
         record = cache.load(key)
         is_own = record is not None
         if record is None and (similar := cache.load_similar(key)) is not None:
@@ -135,62 +134,62 @@ class KnownLists:
         if record is None:
             return
         self._said = record.capabilities
-        if self._is_pinned and self._world.trust is not None:
-            self._accepted_about = self._world.trust.accepted_about(self._config)
+        if self._is_pinned and self._dependencies.trust is not None:
+            self._accepted_about = self._dependencies.trust.accepted_about(self._config)
         self.capabilities = self._shown_at_first(self._said)
         if record.capabilities.era is opening.era or (is_own and age_seconds < VERDICT_SECONDS):
             self.era = record.capabilities.era
         if not record.pages:
-            return  # none could be had then, and one may now
+            return  # no list was available then; one may be now
         if is_own and age_seconds < RENEWAL_SECONDS:
             self._missing.clear()
-        is_pending = self._world.trust is not None
-        self._pages = {
-            kind: replace(page, is_pending=True) if is_pending and kind in COMPARED else page
-            for kind, page in list_limits.cut(record.pages).items()
+        is_pending = self._dependencies.trust is not None
+        self._lists = {
+            kind: replace(server_list, is_pending=True) if is_pending and kind in COMPARED else server_list
+            for kind, server_list in list_limits.cut(record.pages).items()
         }
         self.recalled.set()
         for kind in Kind:
-            if not self._is_pinned or kind not in self._pages or kind not in COMPARED:
-                self._tell(ListChanged(self._config.name, kind, self._pages.get(kind)))
+            if not self._is_pinned or kind not in self._lists or kind not in COMPARED:
+                self._publish(ListChanged(self._config.name, kind, self._lists.get(kind)))
 
     @property
     def failed_lately(self) -> bool:
-        """Whether it is not worth waiting for: its last start failed minutes ago, and no list of it is remembered."""
-        if self.failure is None or self._pages:
+        """Return whether its last start failed minutes ago and no list is cached, so that no client waits for it."""
+        if self.failure is None or self._lists:
             return False
-        return self._world.wall_clock() - self.failure.at < FAILURE_SECONDS
+        return self._dependencies.wall_clock() - self.failure.at < FAILURE_SECONDS
 
     async def compare_recalled(self) -> None:
-        """Compare what is remembered with what was accepted, and tell of it; of a pinned server it was not told yet."""
+        """Compare cached lists with the accepted definitions, and publish those that were not published yet."""
         self.recalled.clear()
         await self._compare_again(is_first=True)
 
     def _remember(self, server_capabilities: ServerCapabilities) -> None:
-        if self._world.cache is not None and self._key is not None:
-            record = Record(server_capabilities, list_limits.cut(self._pages))
-            self._world.file_queue(partial(self._world.cache.store, self._key, record))
+        if self._dependencies.cache is not None and self._key is not None:
+            record = Record(server_capabilities, list_limits.cut(self._lists))
+            self._dependencies.file_queue(partial(self._dependencies.cache.store, self._key, record))
 
-    def note_failure(self, reason: str) -> None:
-        """Remember for the next start that this one failed."""
-        self.failure = failure(self._config, reason, self._world.wall_clock())
-        if self._world.cache is not None and self._key is not None:
-            self._world.file_queue(partial(self._world.cache.store_failure, self._key, self.failure))
+    def record_failure(self, reason: str) -> None:
+        """Record for the next start that this one failed."""
+        self.failure = failure(self._config, reason, self._dependencies.wall_clock())
+        if self._dependencies.cache is not None and self._key is not None:
+            self._dependencies.file_queue(partial(self._dependencies.cache.store_failure, self._key, self.failure))
 
-    # From this one
+    # From this process
 
     def meet(self, server_capabilities: ServerCapabilities) -> None:
-        """Take note of what it says of itself."""
+        """Record the capabilities of a new connection."""
         self.era, self._said = server_capabilities.era, server_capabilities
         self.capabilities = self._shown_at_first(self._said)
         self._read_at.clear()
         self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
         self.failure = None
-        if self._world.cache is not None and self._key is not None:
-            self._world.file_queue(partial(self._world.cache.clear_failure, self._key))
+        if self._dependencies.cache is not None and self._key is not None:
+            self._dependencies.file_queue(partial(self._dependencies.cache.clear_failure, self._key))
 
     async def keep(self, dialect: BackDialect) -> None:
-        """Read every list, and again whenever the backend says that it changed, until it ends."""
+        """Read every list, and again whenever the backend announces a change, until the connection ends."""
         self._offered = offered = dialect.capabilities.kinds
         self._missing &= offered
         async with anyio.create_task_group() as tasks:
@@ -201,7 +200,7 @@ class KnownLists:
                     tasks.start_soon(self._note_none, kind)
 
     async def _note_none(self, kind: Kind) -> None:
-        """Take note of a list that it does not have."""
+        """Record that it has no list of a kind."""
         self._readings[kind] += 1
         if kind is Kind.TOOLS:
             await self._note(kind, ServerList(()))
@@ -218,24 +217,24 @@ class KnownLists:
             try:
                 await self._read_list(dialect, kind)
             except ConnectionEndedError:
-                return  # the next life reads it
+                return  # it is read on the next connection
             self._compared[kind] = self._readings[kind]
             self._missing.discard(kind)
-            self._read_at[kind] = self._world.clock()
+            self._read_at[kind] = self._dependencies.clock()
             if self.is_complete:
                 self._remember(dialect.capabilities)
             self.on_compared()
             await stale.wait()
-            is_soon = self._world.clock() - self._read_at[kind] < CHANGE_SECONDS
+            is_soon = self._dependencies.clock() - self._read_at[kind] < CHANGE_SECONDS
             in_a_row = in_a_row + 1 if is_soon else 0
-            if in_a_row > CHANGES_IN_A_ROW:  # one that tells of a change whenever it is read
+            if in_a_row > CHANGES_IN_A_ROW:  # a server may announce a change at every reading
                 await anyio.sleep(CHANGE_SECONDS)
 
     async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
-        """Tell of a list, or that it cannot be had.
+        """Read, compare and publish a list, or that it is unavailable.
 
         Raises:
-            ConnectionEndedError: the backend ended, which says nothing of its list.
+            ConnectionEndedError: the connection ended, which says nothing about the list.
         """
         try:
             with anyio.fail_after(LIST_SECONDS):
@@ -248,92 +247,92 @@ class KnownLists:
             await self._note(kind, self._heard.pop(kind))
 
     def mark_stale(self, kind: Kind) -> None:
-        """Take note that a list changed."""
+        """Have a list read again."""
         self._stale[kind].set()
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
-        """Read a list that somebody looks at, if the backend does not say when it changes."""
+        """Read a list again that a client reads, if the backend does not announce its changes."""
         if kind not in self._read_at or kind in dialect.capabilities.notifies:
             return
-        if self._world.clock() - self._read_at[kind] > FRESH_SECONDS:
+        if self._dependencies.clock() - self._read_at[kind] > FRESH_SECONDS:
             self.mark_stale(kind)
 
     def hear(self, news: News) -> None:
-        """Take note of what a dialect tells, and pass it on; a list once it is compared with what was accepted."""
+        """Publish news of the dialect; a list once it is compared with the accepted definitions."""
         if isinstance(news, ListChanged):
-            assert news.page is not None, "a list that cannot be had raises"
+            assert news.page is not None, "reading an unavailable list raises"
             self._heard[news.kind] = news.page
         else:
-            self._tell(news)
+            self._publish(news)
 
-    async def _note(self, kind: Kind, page: ServerList | None) -> None:
-        """Take note of a list that was read, compare it and tell of it."""
-        known = self._pages.get(kind)
-        if page is not None and known is not None and page.entries == known.entries:
-            page = replace(page, entries=known.entries)  # as it was remembered, most often: kept once
-        trust = self._world.trust
+    async def _note(self, kind: Kind, server_list: ServerList | None) -> None:
+        """Compare and publish a list that was read; `None` is an unavailable one."""
+        known = self._lists.get(kind)
+        if server_list is not None and known is not None and server_list.entries == known.entries:
+            server_list = replace(server_list, entries=known.entries)  # mostly as it was cached: kept once
+        trust = self._dependencies.trust
         if trust is None or kind not in COMPARED:
-            self._put(kind, page)
+            self._put(kind, server_list)
             return
         looks = -1
         while looks != self._looks:  # something was accepted meanwhile
             looks, pinned = self._looks, self._is_pinned
-            listed = self._listed(kind, page)
-            verdict = await self._world.run_blocking(partial(self._judged, trust, listed, keeps=pinned))
-        self._put_judged(kind, page, listed, verdict)
+            listed = self._listed(kind, server_list)
+            verdict = await self._dependencies.run_blocking(partial(self._judged, trust, listed, keeps=pinned))
+        self._put_judged(kind, server_list, listed, verdict)
         if verdict.is_news and not pinned:  # no call depends on it
-            await self._record(trust, kind, page, listed)
+            await self._record(trust, kind, server_list, listed)
 
-    async def _record(self, trust: TrustStore, kind: Kind, page: ServerList | None, listed: "Listed") -> None:
-        """Keep what is first seen and what is open, even if this life ends now: a command asks for a list and ends."""
+    async def _record(self, trust: TrustStore, kind: Kind, server_list: ServerList | None, listed: "Listed") -> None:
+        """Record new definitions even if the connection ends now: a command reads a list and ends."""
         with anyio.move_on_after(RECORD_SECONDS, shield=True) as scope:
-            recorded = await self._world.run_blocking(partial(trust.record, self._config, self._label, listed))
+            recorded = await self._dependencies.run_blocking(partial(trust.record, self._config, self._label, listed))
             if recorded.trouble:
-                self._put_judged(kind, page, listed, recorded)
+                self._put_judged(kind, server_list, listed, recorded)
         if scope.cancelled_caught:
             log.warning("! %s: its definitions are not recorded yet: %s is in use", self._config.name, trust.folder)
 
     def _judged(self, trust: TrustStore, listed: "Listed", *, keeps: bool) -> "Verdict":
-        """Compare; keep what is first seen before it is told, if that is what makes it known."""
+        """Compare a list; record a baseline before it is published if the list counts only then."""
         self._looked_at.add(trust.state(self._config))
         verdict = trust.compare(self._config, self._label, listed)
         is_due = verdict.is_news and (keeps or (verdict.begins and self._is_pinned))
         return trust.record(self._config, self._label, listed) if is_due else verdict
 
-    def _listed(self, kind: Kind, page: ServerList | None) -> "Listed":
-        """What is compared together: with the tools, what the server says of itself, and that it has no prompts."""
+    def _listed(self, kind: Kind, server_list: ServerList | None) -> "Listed":
+        """Return what is compared together: title and instructions, and missing prompts, go with the tools."""
         listed: Listed
         if kind is Kind.PROMPTS:
-            listed = rules().Listed(prompts=page)
+            listed = rules().Listed(prompts=server_list)
         else:
             no_prompts = ServerList(()) if Kind.PROMPTS not in self._offered else None
-            listed = rules().Listed(page, no_prompts, self._said)
+            listed = rules().Listed(server_list, no_prompts, self._said)
         return listed
 
-    def _put_judged(self, kind: Kind, page: ServerList | None, listed: "Listed", verdict: "Verdict") -> None:
+    def _put_judged(self, kind: Kind, server_list: ServerList | None, listed: "Listed", verdict: "Verdict") -> None:
         self._show_about(listed, verdict)
-        self._put(kind, None if page is None else rules().marked(page, kind, verdict))
+        self._put(kind, None if server_list is None else rules().marked(server_list, kind, verdict))
 
-    def _put(self, kind: Kind, page: ServerList | None) -> None:
-        """Tell of a list as far as it is taken, and of each other list of which more or less is taken now."""
-        if page is None:
-            self._pages.pop(kind, None)
-            self._tell(ListChanged(self._config.name, kind, None))
+    def _put(self, kind: Kind, server_list: ServerList | None) -> None:
+        """Publish a list within the limits, and every other list of which the limits admit more or less now."""
+        if server_list is None:
+            self._lists.pop(kind, None)
+            self._publish(ListChanged(self._config.name, kind, None))
         else:
-            self._pages[kind] = page
-        for each, taken in list_limits.cut(self._pages).items():
+            self._lists[kind] = server_list
+        for each, taken in list_limits.cut(self._lists).items():
             before, self._taken[each] = self._taken.get(each), len(taken.entries)
             if each is kind or before not in (None, len(taken.entries)):
-                self._tell(ListChanged(self._config.name, each, taken))
+                self._publish(ListChanged(self._config.name, each, taken))
 
     # Trust
 
     @property
     def _is_pinned(self) -> bool:
-        return self._config.pin_tools and self._world.trust is not None
+        return self._config.pin_tools and self._dependencies.trust is not None
 
     def adopt(self, config: ServerConfig) -> None:
-        """Go over to an entry that is started alike; what is withheld follows from it."""
+        """Use an edited entry; the withheld definitions follow from it."""
         was_pinned, self._config = self._is_pinned, config
         if was_pinned != self._is_pinned and self._said is not None:
             self.capabilities = self._shown_at_first(self._said)
@@ -341,35 +340,35 @@ class KnownLists:
             self.recalled.set()
 
     async def look_at_trust(self) -> None:
-        """Take note of what the user accepted meanwhile."""
+        """Compare the lists again if the user accepted something meanwhile."""
         self._looks += 1
-        trust = self._world.trust
+        trust = self._dependencies.trust
         if trust is None:
             return
-        if self._looked_at != {await self._world.run_blocking(partial(trust.state, self._config))}:
+        if self._looked_at != {await self._dependencies.run_blocking(partial(trust.state, self._config))}:
             self._looked_at.clear()
             await self._compare_again(is_first=False)
 
     async def _compare_again(self, *, is_first: bool) -> None:
-        trust = self._world.trust
-        if trust is None or not self._pages:
+        trust = self._dependencies.trust
+        if trust is None or not self._lists:
             return
-        pages = {kind: self._pages.get(kind) for kind in COMPARED}
-        listed: Listed = rules().Listed(pages[Kind.TOOLS], pages[Kind.PROMPTS], self._said)
-        verdict = await self._world.run_blocking(partial(self._judged, trust, listed, keeps=False))
+        server_lists = {kind: self._lists.get(kind) for kind in COMPARED}
+        listed: Listed = rules().Listed(server_lists[Kind.TOOLS], server_lists[Kind.PROMPTS], self._said)
+        verdict = await self._dependencies.run_blocking(partial(self._judged, trust, listed, keeps=False))
         before = self.capabilities, self.is_about_changed
-        if self._pages.get(Kind.TOOLS) is pages[Kind.TOOLS]:
+        if self._lists.get(Kind.TOOLS) is server_lists[Kind.TOOLS]:
             self._show_about(listed, verdict)
         is_other_about = (self.capabilities, self.is_about_changed) != before
-        for kind, page in pages.items():
-            if page is None or self._pages.get(kind) is not page:
+        for kind, server_list in server_lists.items():
+            if server_list is None or self._lists.get(kind) is not server_list:
                 continue  # it was read meanwhile, and compared then
-            marked = rules().marked(page, kind, verdict)
-            if is_first or marked is not page or (is_other_about and kind is Kind.TOOLS):
+            marked = rules().marked(server_list, kind, verdict)
+            if is_first or marked is not server_list or (is_other_about and kind is Kind.TOOLS):
                 self._put(kind, marked)
 
     def _show_about(self, listed: "Listed", verdict: "Verdict") -> None:
-        """Show what a server says of itself as it was compared, unless it has said something else meanwhile."""
+        """Set the shown title and instructions by the comparison, unless a newer connection declared others."""
         if listed.capabilities is None or listed.capabilities is not self._said:
             return
         section, self._accepted_about = rules().ABOUT, verdict.about
@@ -381,48 +380,48 @@ class KnownLists:
             self.capabilities = listed.capabilities
 
     def _shown_at_first(self, said: ServerCapabilities) -> ServerCapabilities:
-        """What is shown of a server's own words until they are compared: of a pinned one, what was accepted."""
+        """Return the capabilities to show until they are compared; a pinned server shows the accepted texts."""
         if not self._is_pinned:
             return said
         title, instructions = self._accepted_about or ("", "")
         return replace(said, title=title, instructions=instructions)
 
     def opened(self) -> "list[Open]":
-        """Give every difference between what was accepted and what is listed now; may block.
+        """Return every difference between the accepted definitions and the lists; may block.
 
         Raises:
             OSError: the record cannot be read.
         """
-        if self._world.trust is None:
+        if self._dependencies.trust is None:
             return []
-        listed = rules().Listed(self._pages.get(Kind.TOOLS), self._pages.get(Kind.PROMPTS), self._said)
-        return list(self._world.trust.opened(self._config, self._label, listed))
+        listed = rules().Listed(self._lists.get(Kind.TOOLS), self._lists.get(Kind.PROMPTS), self._said)
+        return list(self._dependencies.trust.opened(self._config, self._label, listed))
 
     def is_compared(self, kind: Kind) -> bool:
-        """Whether a call may be judged by this list: it is of this life, and no change of it was announced since."""
+        """Return whether the list was read on this connection and no change was announced since."""
         due = self._readings[kind] + self._stale[kind].is_set()
         return self._compared[kind] >= max(1, due)
 
     def refusal(self, kind: Kind, key: str, name: str) -> WireError | None:
-        """Say why a pinned server is not given a call: what it is for is not known to be accepted."""
-        page = self._pages.get(kind)
-        if page is None:
+        """Return why a pinned server is not given a call; `None` if the definition is accepted."""
+        server_list = self._lists.get(kind)
+        if server_list is None:
             return NotCompared(self._config.name, kind.value, self._config.check())
-        if page.trouble or key in page.changed or key in page.new:
+        if server_list.trouble or key in server_list.changed or key in server_list.new:
             withheld = ToolWithheld if kind is Kind.TOOLS else PromptWithheld
-            return withheld(name, self._config.name, *self._config.remedies, is_new=key in page.new)
-        if page is not self._keyed.get(kind, (None, ()))[0]:
-            self._keyed[kind] = page, frozenset(entry.key for entry in page.entries)
+            return withheld(name, self._config.name, *self._config.remedies, is_new=key in server_list.new)
+        if server_list is not self._keyed.get(kind, (None, ()))[0]:
+            self._keyed[kind] = server_list, frozenset(entry.key for entry in server_list.entries)
         if key not in self._keyed[kind][1]:
             return (ToolNotFound if kind is Kind.TOOLS else PromptNotFound)(name, ())
         return None
 
 
 def rules() -> Any:
-    """Load what counts as a change: with the first list, not at the start."""
+    """Load the rules of comparison with the first list, not at the start."""
     return import_module("search_mcp.backends.pin_records")
 
 
 def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:
-    """Leave out of remembered capabilities what a server may offer one client and not another."""
+    """Leave out of cached capabilities those that a server may give one client and not another."""
     return replace(server_capabilities, extensions={}, tasks=UNSET, has_tasks=False)

@@ -1,6 +1,6 @@
-"""When a tool of each server was last called, across processes: one empty file a server, dated by its modification.
+"""The date of the last tool call of each server, shared by processes: the modification time of one empty file each.
 
-`startup: "auto"` starts only servers that were used lately. Knows nothing of what was called.
+`startup: "auto"` starts only servers that were used lately.
 """
 
 import contextlib
@@ -25,14 +25,14 @@ PRECISION_SECONDS = 3600.0
 
 
 class LastUses:
-    """A folder of dates. One that cannot be written means that every server counts as unused."""
+    """A folder of dates; if it cannot be written, every server counts as unused."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock = folder, clock
         self._noted: dict[str, float] = {}
 
     def record(self, config: ServerConfig, later: Callable[[Callable[[], None]], None] = run_now) -> None:
-        """Record that one of this server's tools is called now; `later` is given what touches files."""
+        """Record that a tool of this server is called now; `later` carries out the file operation."""
         now, noted = self._clock(), self._noted.get(config.name, float("-inf"))
         if 0 <= now - noted < PRECISION_SECONDS:
             return
@@ -46,10 +46,10 @@ class LastUses:
             path.touch(0o600)
             os.utime(path, (now, now))
         except OSError as exc:
-            log.debug("= %s: the date of its last use cannot be kept: %s", config.name, exc)
+            log.debug("= %s: the date of its last use cannot be written: %s", config.name, exc)
 
     def is_recent(self, config: ServerConfig) -> bool:
-        """Whether a tool of this server was called in the last three days."""
+        """Return whether a tool of this server was called in the last three days."""
         with contextlib.suppress(OSError):
             return self._clock() - self._path(config).stat().st_mtime < RECENT_SECONDS
         return False

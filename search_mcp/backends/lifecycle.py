@@ -1,7 +1,7 @@
-"""What a backend's states are, which events lead where, and how long to wait before trying again.
+"""The transitions between a backend's states, and the delays between its starts.
 
-The table decides nothing about processes or time passing: whoever acts reports an event and reads the
-new state. A pair that is not in the table is a bug and raises.
+The table knows no processes and no time: the supervisor reports an event and reads the new state. A pair that is not
+in the table is a bug and raises.
 """
 
 import enum
@@ -23,7 +23,7 @@ class Event(enum.Enum):
 TRANSITIONS = {
     (State.STOPPED, Event.START): State.STARTING,
     (State.BACKING_OFF, Event.START): State.STARTING,
-    (State.FAILED, Event.START): State.STARTING,  # asked for again
+    (State.FAILED, Event.START): State.STARTING,  # a call needs it again
     (State.STARTING, Event.OPENED): State.READY,
     (State.STARTING, Event.ENDED): State.BACKING_OFF,
     (State.READY, Event.ENDED): State.BACKING_OFF,
@@ -58,20 +58,19 @@ def advance(state: State, event: Event) -> State:
 
 
 class Backoff(Struct, frozen=True):
-    """When to try again after the n-th failure in a row, in seconds, and when to stop trying."""
+    """Delays after consecutive failures, in seconds, and the number of attempts."""
 
     first_seconds: float = 0.5
     longest_seconds: float = 30.0
     attempts: int = 5
-    """Failures in a row after which it is given up, until it is asked for again."""
+    """Consecutive failures after which it is given up, until a call needs it."""
     settled_seconds: float = 60.0
-    """A backend that was ready this long starts counting anew."""
+    """How long a backend must be ready before failures are counted anew."""
 
     def delay(self, failures: int, jitter: float) -> float | None:
-        """Seconds until the next try, or `None` to give up; `jitter` is random, from 0 to 1.
+        """Return seconds until the next start, or `None` to give up; `jitter` is random, from 0 to 1.
 
-        Half of each step is fixed and half is random, so that backends that died together do not come
-        back together.
+        Half of each delay is fixed and half is random, so that backends that ended together do not start together.
         """
         if failures >= self.attempts:
             return None

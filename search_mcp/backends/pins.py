@@ -1,8 +1,8 @@
-"""What was first seen of each server or accepted since: a folder with one record a server.
+"""The accepted definitions of each server: a folder with one record a server.
 
-Decides when a record is read and written, and what a record that cannot be used means: nothing is accepted then. What
-counts as a change is decided in `baseline`, what to do about it in the catalogue and the supervisor. Several processes
-share the folder: one changes a record at a time, as it is then. Everything here may block, and is called in a thread.
+Decides when a record is read and written. A record that cannot be used accepts nothing. `pin_records` decides what
+counts as a change. Several processes share the folder; a lock lets one at a time change a record. Everything here may
+block and is called in a thread.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
 
 PATIENCE_SECONDS = 5.0
-"""How long another process may be at the records before nothing is remembered: it was stopped in the midst of it."""
+"""How long another process may hold the lock before recording fails; it needs milliseconds unless it is stopped."""
 
 
 class TrustStore:
@@ -31,10 +31,10 @@ class TrustStore:
         self.folder = folder
         self._lock = folder.with_name(f"{folder.name}.lock")  # not in it: edits in it are followed
         self._patience_seconds = patience_seconds
-        self._turn = threading.Lock()  # between threads, which would look at the file's lock again and again
+        self._turn = threading.Lock()  # between threads, which would poll the file lock
 
     def compare(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
-        """Compare what a kind of client was given with what was accepted; nothing is written."""
+        """Compare the lists for a kind of client with the accepted definitions, without writing."""
         rules = _rules()
         try:
             _, verdict = rules.judge(self._load(config), label, rules.seen(listed))
@@ -44,7 +44,7 @@ class TrustStore:
         return found
 
     def record(self, config: ServerConfig, label: str, listed: "Listed") -> "Verdict":
-        """Compare in the same way, and keep what is first seen and what is open."""
+        """Compare in the same way, and record a baseline and open differences."""
         rules = _rules()
         listing = rules.seen(listed)
         verdicts: list[Verdict] = []
@@ -61,21 +61,21 @@ class TrustStore:
             return _trouble(config, self._path(config), exc)
         except OSError as exc:
             verdict = verdicts[-1] if verdicts else self.compare(config, label, listed)
-            # What is open is only remembered for others to read; a baseline that is not kept is none.
+            # Open differences are recorded for other processes only; a baseline that is not recorded does not count.
             return verdict if not verdict.begins else _trouble(config, self._path(config), exc)
         return verdicts[-1]
 
     def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
-        """Give the accepted title and instructions; one short line is read."""
+        """Return the accepted title and instructions; reads one short line."""
         try:
             with self._path(config).open("rb") as file:
                 found: tuple[str, str] | None = _rules().read_about(file.readline())
         except (OSError, ValueError):
-            return None  # the comparison that follows says so
+            return None  # the comparison that follows reports it
         return found
 
     def state(self, config: ServerConfig) -> object:
-        """Give what changes whenever the record does."""
+        """Return a value that changes whenever the record does."""
         try:
             state = self._path(config).stat()
         except OSError:
@@ -83,9 +83,9 @@ class TrustStore:
         return state.st_mtime_ns, state.st_size, state.st_ino
 
     def opened(self, config: ServerConfig, label: str, listed: "Listed") -> "Collection[Open]":
-        """Give every difference between what was accepted and what was listed, to this kind of client and to others.
+        """Return every difference between the accepted definitions and the lists for this and other kinds of clients.
 
-        Of a record that is damaged, or of another version, nothing is accepted: all is new.
+        A record that is damaged or of another version accepts nothing: everything is new.
 
         Raises:
             OSError: the record cannot be read.
@@ -100,10 +100,10 @@ class TrustStore:
         return found
 
     def accept(self, config: ServerConfig, accepted: "Collection[Open]") -> None:
-        """Accept exactly these definitions, and that those are gone which have none; a damaged record starts anew.
+        """Accept these definitions, and the absence of those that are gone; replace a damaged record.
 
         Raises:
-            OSError: that cannot be remembered.
+            OSError: the record cannot be written.
         """
         rules = _rules()
         self._revise(config, lambda record: rules.with_all_accepted(record, accepted), is_damage_final=False)
@@ -113,7 +113,7 @@ class TrustStore:
         return self.folder / f"{fold(config.name)[:40]}-{digest}.{suffix}"
 
     def _load(self, config: ServerConfig) -> "Record":
-        """Read a record; where there is none, that of the format before, which stays.
+        """Read a record; if there is none, one of the format before, which is kept.
 
         Raises:
             OSError, ValueError: it cannot be read, or it is damaged.
@@ -135,14 +135,14 @@ class TrustStore:
     def _revise(
         self, config: ServerConfig, change: "Callable[[Record], Record]", *, is_damage_final: bool = True
     ) -> None:
-        """Change a record as it is now, whatever it was before.
+        """Change a record, reading it under the lock.
 
         Raises:
-            OSError: it cannot be read or written, or another process does not let go of it.
+            OSError: it cannot be read or written, or another process keeps the lock.
             ValueError: it is damaged.
         """
         if not self._turn.acquire(timeout=self._patience_seconds):
-            raise TimeoutError("another thread has not been done with it")
+            raise TimeoutError("another thread has held it too long")
         try:
             with locked(self._lock, self._patience_seconds):
                 try:
@@ -159,7 +159,7 @@ class TrustStore:
 
 
 def _trouble(config: ServerConfig, path: Path, exc: Exception) -> "Verdict":
-    """Say why nothing can be compared, and the remedy."""
+    """Return a verdict with the reason why nothing can be compared, and the remedy."""
     what = f"the record of its accepted definitions {path}"
     if isinstance(exc, ValueError):
         remedy = f"`{config.check('--accept')}` starts a new one"

@@ -353,7 +353,7 @@ class Supervisor:
                 failures = 1 if self._was_settled() else failures + 1
                 reason = self._config.redactor(reason)
                 if self._ready_at is None:
-                    self._known.note_failure(reason)
+                    self._known.record_failure(reason)
                 delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())
                 await self._back_off(reason, delay)
         finally:

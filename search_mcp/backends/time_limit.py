@@ -1,6 +1,6 @@
-"""How long one call may take.
+"""The time limit of one call.
 
-Decides when its time is up; the time a server waits for the user, in the middle of a call, is not its own.
+The time in which a server waits for the user, in the middle of a call, does not count.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from search_mcp.wire.structs import Fields, replace
 
 
 class Limited:
-    """A call with a time limit: restarted by progress and by answers, with an end that nothing moves."""
+    """A call with a time limit, restarted by progress and by the user's answers, and a total limit that is not."""
 
     def __init__(
         self,
@@ -68,6 +68,6 @@ class Limited:
         self._original.reply(error)
 
     def _stop(self) -> None:
-        self._seconds = None  # a task's progress may come after the answer, and starts nothing anew
+        self._seconds = None  # a task's progress may come after the answer, and must not restart the timer
         self._stop_timer()
         self._stop_last_timer()

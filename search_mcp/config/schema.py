@@ -12,6 +12,8 @@ from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
 
+MAX_MESSAGE_BYTES = 64 << 20
+"""The default limit for one message, in bytes."""
 LONGEST_COMMAND = 300
 """Most characters of a command in a status or a log line; `search-mcp check --accept` shows all of it."""
 
@@ -59,7 +61,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     separator: _Separator = "auto"
     max_name_length: Literal["auto"] | _NameLength = "auto"
     description_length: _Number = 120
-    max_message_bytes: _Number = 64 * 1024 * 1024
+    max_message_bytes: _Number = MAX_MESSAGE_BYTES
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     first_list_seconds: Literal["auto"] | _Seconds = "auto"
     call_tool: Literal["all", "read-only", "off"] = "all"

@@ -27,7 +27,7 @@ from search_mcp.config.location import (
     read,
     untrusted,
 )
-from search_mcp.config.schema import Config
+from search_mcp.config.schema import MAX_MESSAGE_BYTES, Config
 from search_mcp.config.trust import printable
 from search_mcp.fronts import stdio
 from search_mcp.fronts.connection import Front, Refusing
@@ -48,7 +48,6 @@ HURRIED_BYTES_SECONDS = 0.2
 """The same after a signal."""
 TERMINATION_SECONDS = 0.5
 """Delay between asking the servers to end and ending them by force: the process ends within a second."""
-MAX_MESSAGE_BYTES = 64 << 20
 NO_CLIENT = (
     "error: search-mcp serves an MCP client on stdin and stdout, and there is no {}; "
     "search-mcp install registers it in a client, which opens both\n"

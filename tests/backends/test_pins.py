@@ -157,7 +157,7 @@ def test_a_folder_that_is_locked_leaves_what_is_known_known(tmp_path: Path) -> N
         verdict = store.record(CONFIG, "legacy", listed(STATUS, {**EVIL, "name": "evil"}))
         assert (unknown(verdict), verdict.trouble) == ({"evil"}, "")
         other = ServerConfig(name="time", command="python")
-        assert "another process has not been done with it" in store.record(other, "legacy", listed(STATUS)).trouble
+        assert "another process has held it" in store.record(other, "legacy", listed(STATUS)).trouble
         with pytest.raises(TimeoutError):
             store.accept(CONFIG, store.opened(CONFIG, "legacy", listed(EVIL)))
     assert unknown(store.compare(CONFIG, "legacy", listed(EVIL))) == {"status"}

@@ -87,7 +87,7 @@ def test_a_backend_that_asks_without_reading_is_stopped(serve: Serve) -> None:
                 assert run.calls("good.echo", words=str(number)) == str(number)
             error = run.answer(call)["error"]
         assert error["data"]["mayHaveRun"] is True
-        assert "reads nothing of all it asked for" in error["data"]["reason"]
+        assert "does not read the answers to its requests" in error["data"]["reason"]
         assert run.calls("bad.echo", words="back") == "back"
 
 

@@ -1,7 +1,7 @@
-"""Children: spawn, read, write, stop. Together with `stdio` the only code that moves bytes.
+"""A child process and its pipes: read, write, stop.
 
-Decides how a whole process tree is stopped; it does not know why. What `npx` and `uvx` started goes
-with them: each child has a process group of its own, or a job object on Windows.
+Decides how a whole process tree is stopped, including programs that `npx` and `uvx` start: each child has a process
+group of its own, or a job object on Windows.
 """
 
 import asyncio
@@ -30,23 +30,23 @@ REAP_SECONDS = 1.0
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 SHORT_READ_BYTES = 1 << 10
 LONG_READ_BYTES = 1 << 16
-"""How much of a child's output is taken in before others have their turn: of short messages, and of a long one."""
+"""Bytes of output that are read at a time: of short messages, and of a long one."""
 DEFER_SECONDS = 0.001
-"""How long a child that floods is not read while others are waited for: its bite takes a tenth of that."""
+"""How long the reading of a flooding child is deferred; handling one read takes a tenth of that."""
 WRITE_LIMIT_BYTES = 64 << 20
-"""What may wait for a child that does not read its stdin; beyond it, calls to it are refused. What it
-asks for itself all the same, and leaves unread, may be as much again: then it is killed."""
+"""Bytes that may wait for a child that does not read its stdin; beyond that, calls to it are refused. Answers to its
+own requests may be as much again; then it is killed."""
 
 
 class Trees(Protocol):
-    """What keeps a child and all it starts together, and ends them with us, however we end."""
+    """Keeps each child together with all processes that it starts, and ends them when this process ends."""
 
     def start(self) -> None:
-        """Be there before the first child is."""
+        """Prepare, before the first child is started."""
         ...
 
     def expecting(self) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
-        """Start a child meanwhile; gives what it is to run before its program, if anything."""
+        """Start a child in this context; yields a function to run in it before its program, if any."""
         ...
 
     def watch(self, pid: int) -> None: ...
@@ -55,7 +55,7 @@ class Trees(Protocol):
 
 
 class _Straight(asyncio.Protocol):
-    """A child's stdout, acted on as it is read: asyncio's own protocol for it does so a turn of the loop later."""
+    """Handles a child's stdout as it is read; asyncio's own protocol does so one turn of the loop later."""
 
     def __init__(self, on_bytes: Callable[[bytes], None], own: asyncio.BaseProtocol) -> None:
         self._on_bytes, self._own = on_bytes, own
@@ -77,14 +77,14 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._stderr_log, self._trees = stderr_log, trees
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
-        self._open = {1, 2}  # its outputs that are not closed, or not read to their end
+        self._open = {1, 2}  # outputs that are not read to their end
         self._last_bytes: asyncio.TimerHandle | None = None
         self._reported = False
-        self._is_deaf = False  # it closed its stdin, or we did
+        self._is_deaf = False  # its stdin is closed
         self._is_congested = False
-        self._surplus = 0  # bytes written while it was congested: no calls, but answers to what it asks
+        self._surplus = 0  # bytes written while it was congested: answers to its requests
         self._read_size = SHORT_READ_BYTES
-        self._floods = False  # it had more short messages to say than were taken in
+        self._floods = False  # more short messages wait than were read
         self._deferred: asyncio.TimerHandle | None = None
 
     def __repr__(self) -> str:
@@ -112,7 +112,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._stderr_log.write(data)
 
     def _on_output(self, data: bytes) -> None:
-        # What is read at once is acted on at once, and a server that floods is not to hold up the others.
+        # All that is read is handled in one turn of the loop, so a flooding server must not hold up the others.
         is_bulk = b"\n" not in data
         self._floods = len(data) >= self._read_size and not is_bulk
         self._read_size = self._stdout.max_size = LONG_READ_BYTES if is_bulk else SHORT_READ_BYTES  # of a pipe on POSIX
@@ -137,10 +137,10 @@ class ChildProcess(asyncio.SubprocessProtocol):
         self._end_soon()
 
     def _end_soon(self) -> None:
-        """Report the end once all signs of it are there, or the last of them is overdue.
+        """Report the end once it exited and all output is read, or after a short time.
 
-        The exit code says more than the silence, and what was written before the exit is still to be
-        read; but a grandchild may keep a pipe open for ever.
+        The exit code explains more than a closed pipe, and output from before the exit is still to be read; but a
+        grandchild may keep a pipe open for ever.
         """
         if self._last_bytes is None:
             self._last_bytes = asyncio.get_running_loop().call_later(LAST_BYTES_SECONDS, self._report_end)
@@ -154,7 +154,7 @@ class ChildProcess(asyncio.SubprocessProtocol):
             self._reported = True
             self._on_end()
 
-    # The supervisor's side
+    # The channel
 
     @property
     def pid(self) -> int:
@@ -175,13 +175,13 @@ class ChildProcess(asyncio.SubprocessProtocol):
             return
         self._surplus += len(data)
         if self._surplus > WRITE_LIMIT_BYTES:
-            self._stderr_log.write(b"search-mcp: killed, because it reads nothing of all it asked for\n")
+            self._stderr_log.write(b"search-mcp: killed, because it does not read the answers to its requests\n")
             self.kill()
             self._stdin.abort()
             self._is_deaf = True
 
     def is_congested(self) -> bool:
-        """Whether the child left too much unread to be given more."""
+        """Return whether the child leaves too much unread."""
         return self._is_congested
 
     def defer_reading(self) -> None:
@@ -223,25 +223,25 @@ class ChildProcess(asyncio.SubprocessProtocol):
         return code
 
     def has_ended(self) -> bool:
-        """Whether it exited, fell silent for good or does not listen any more."""
+        """Return whether it exited, or closed its stdin or stdout."""
         return self._is_deaf or 1 not in self._open or self._exited.is_set()
 
     async def stop(self) -> None:
         with anyio.CancelScope(shield=True):
             self._stdin.close()
-            self.resume_reading()  # one that still writes must not be stuck in it
+            self.resume_reading()  # a child that still writes must not block on it
             if not await self._exits_within(CLOSE_SECONDS):
                 self.terminate()
                 if not await self._exits_within(TERM_SECONDS):
                     log.warning("! pid %d ignored SIGTERM and is killed", self.pid)
-            # Whatever the leader left behind in its group goes in any case.
+            # All other processes of its group end in any case.
             self.kill()
             if not await self._exits_within(REAP_SECONDS):
                 log.error("! pid %d is still there after SIGKILL", self.pid)
             self._trees.dismiss(self.pid)
             self._stderr_log.close()
             if self._stdin.unwritten():
-                self._stdin.abort()  # a daemon of its own may have it open, and would never read what waits
+                self._stdin.abort()  # a daemon that it started may keep the pipe open and never read
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 self._running.close()
 

@@ -1,8 +1,8 @@
-"""Windows: job objects, which keep a process and all it starts together.
+"""Windows: job objects, each of which keeps a process and all that it starts together.
 
-We are in one ourselves, which every child is born into and which ends with us, however that comes
-about. Each child gets another one inside it, so that its tree can be ended alone. A process may leave
-both if it asks to (`CREATE_BREAKAWAY_FROM_JOB`): a server's own daemons are its own business.
+This process puts itself into one, which every child inherits and which ends with this process. Each child gets another
+job inside it, so that its tree can be ended alone. A process may leave both with `CREATE_BREAKAWAY_FROM_JOB`, as
+daemons of a server do.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ class JobObjects(Protocol):
     """The part of the Windows API that is used here; a job is its handle."""
 
     def create(self) -> int:
-        """Make a job whose processes end when the last handle to it is closed, at the latest with us.
+        """Create a job whose processes end when the last handle to it is closed, at the latest with this process.
 
         Raises:
             OSError: this and all that follows, where Windows refuses.
@@ -34,7 +34,7 @@ class JobObjects(Protocol):
         ...
 
     def take_us(self, job: int) -> None:
-        """Put this process into a job, and with it all it starts from here on."""
+        """Put this process into a job, with all that it starts from here on."""
         ...
 
     def take(self, job: int, pid: int) -> None: ...
@@ -43,7 +43,7 @@ class JobObjects(Protocol):
 
 
 class JobTrees:
-    """Our own job and that of each child."""
+    """The job of this process and that of each child."""
 
     def __init__(self, objects: JobObjects) -> None:
         self._objects = objects
@@ -51,7 +51,7 @@ class JobTrees:
         self._jobs: dict[int, int] = {}  # by the child's pid
 
     def start(self) -> None:
-        """Be there before the first child is."""
+        """Create our own job, before the first child."""
         if self._started:
             return
         self._started = True

@@ -21,18 +21,18 @@ from search_mcp.background import run_now
 from search_mcp.wire.structs import Struct
 
 _CREATE_NO_WINDOW = 0x08000000
-"""Windows: a child gets a console that nobody sees, instead of a window, or of ours and its Ctrl-C."""
+"""Windows: gives a child an invisible console, without a window and without our Ctrl-C."""
 
 
 class Command(Struct, frozen=True):
-    """What to run: a resolved program, its arguments, its whole environment, its folder."""
+    """A resolved program with its arguments, whole environment and folder."""
 
     program: str
     args: Sequence[str]
     environment: Mapping[str, str]
     cwd: str | None
     log: Path | None = None
-    """Where its stderr is written to, without the secrets."""
+    """The log file of its stderr, without the secrets."""
     secrets: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -46,7 +46,7 @@ class Spawn(Protocol):
     async def __call__(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> Channel:
-        """Start a child; `on_stdout` gets its bytes as they come, then `on_end` is called once.
+        """Start a child; `on_stdout` receives its output as it arrives, then `on_end` is called once.
 
         Raises:
             OSError: it cannot be started.
@@ -55,7 +55,7 @@ class Spawn(Protocol):
 
 
 class Spawner:
-    """The real `Spawn`: every child a tree of its own."""
+    """Starts real processes, each in a process tree of its own."""
 
     def __init__(self, trees: Trees | None = None, file_queue: Callable[[Callable[[], None]], None] = run_now) -> None:
         self._trees, self._file_queue = trees or _trees(), file_queue
@@ -70,8 +70,8 @@ class Spawner:
         line = batch_line(sys.platform, command.program, command.args)
         run = loop.subprocess_exec if line is None else loop.subprocess_shell
         words = [command.program, *command.args] if line is None else [line]
-        # One at a time: each is watched before the next is born, not all of them after the last. Shielded:
-        # given up half-way a child would be nobody's, neither stopped as a tree nor dismissed.
+        # One at a time, so that each is watched before the next one starts. Shielded: a child that is cancelled
+        # half-way would be neither stopped nor dismissed.
         async with self._one_at_a_time:
             self._trees.start()
             with self._trees.expecting() as first, anyio.CancelScope(shield=True):
@@ -93,7 +93,7 @@ class Spawner:
 
 
 def spawn_options(platform: str) -> dict[str, Any]:
-    """How a child is kept apart from our terminal and its signals."""
+    """Return the options that separate a child from our terminal and its signals."""
     if platform == "win32":
         return {"creationflags": _CREATE_NO_WINDOW}
     return {"start_new_session": True}
@@ -106,7 +106,7 @@ def _trees() -> Trees:
 
 
 def without_threads() -> None:
-    """Watch children through pidfds where Python would otherwise spend a thread on each (Linux, 3.11)."""
+    """Watch children through pidfds; Python 3.11 on Linux would use a thread for each."""
     if sys.platform == "linux" and sys.version_info < (3, 12):
         with contextlib.suppress(OSError):
             os.close(os.pidfd_open(os.getpid()))
@@ -116,5 +116,5 @@ def without_threads() -> None:
 
 
 def is_program(path: str) -> bool:
-    """Whether a path is a file that can be run."""
+    """Return whether a path is an executable file."""
     return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113  # a path's own raises where a folder is locked

@@ -1,10 +1,9 @@
-"""Process groups, and what stops them when we cannot: killed, crashed or out of memory.
+"""The process reaper: a shell that ends all children when this process is killed, crashes or runs out of memory.
 
-A shell of a few hundred kilobytes outlives us by a moment. It is told of every process group that
-begins and ends; when the pipe from us closes it ends those that are left, TERM first, KILL a second
-later. A group begins with a child that says so itself, before it becomes its program: however soon we
-are killed, the pipe is open until then. One shell for all backends, on every system that has one;
-Windows has job objects.
+The shell takes a few hundred kilobytes. It reads from a pipe which process groups begin and end. When the pipe closes,
+it sends TERM to those that are left, and KILL a second later. Each child writes its own number to the pipe before it
+executes its program, so a group is known even if this process is killed at that moment. One shell serves all backends;
+Windows has job objects instead.
 """
 
 import contextlib
@@ -38,27 +37,27 @@ _LAST_RESORT = """
 cat >/dev/null
 kill "$!"
 """
-"""It waits for one byte; then it gives the process 0.9 seconds, unless the pipe from it closes before."""
+"""Waits for one byte; then kills the process after 0.9 seconds, unless the pipe closes before."""
 
 
 class Reaper:
-    """The shell and the pipe to it. A child's group has the number of the child."""
+    """The shell and the pipe to it. The group of a child has the child's number."""
 
     def __init__(self) -> None:
         self._pipe: int | None = None
 
     def start(self) -> None:
-        """Be there before the first child is."""
+        """Start the shell, before the first child."""
         if self._pipe is None:
             self._pipe = _start(_SCRIPT)
 
     @contextlib.contextmanager
     def expecting(self) -> Iterator[Callable[[], None]]:
-        """Start a child meanwhile; gives what it is to run before its program, in a group of its own."""
+        """Start a child in this context; yields a function to run in it before its program."""
         self._say("e\n")
         try:
             yield self._announce
-        except OSError:  # it could not become its program, and is gone
+        except OSError:  # it could not execute its program, and has ended
             self._say("x\n")
             raise
 
@@ -66,7 +65,7 @@ class Reaper:
         self._say(f"+ {os.getpid()}\n")
 
     def watch(self, group: int) -> None:
-        """Nothing is left to be done: the child has said that it is there."""
+        """Do nothing: the child has written its number."""
 
     def signal(self, group: int, number: int) -> None:
         """Send a signal to every process of a group."""
@@ -74,28 +73,28 @@ class Reaper:
             os.killpg(group, number)
 
     def dismiss(self, group: int) -> None:
-        """Forget a process group: it is gone, and its number may be another's soon."""
+        """Remove a process group that has ended; its number may be used again."""
         self._say(f"- {group}\n")
 
     def _say(self, line: str) -> None:
         if self._pipe is not None:
-            with contextlib.suppress(OSError):  # somebody killed or stopped it; the children still have us
+            with contextlib.suppress(OSError):  # the shell was killed or stopped; this process still stops the children
                 os.write(self._pipe, line.encode())
 
 
 @contextlib.contextmanager
 def last_resort() -> Iterator[None]:
-    """Have this process killed if it is still there a second after a signal that it has a handler for.
+    """Kill this process if it still runs a second after a signal that it has a handler for.
 
-    Python runs handlers between two of its own instructions, so not while a call of a library written in C goes on
-    without an end. The byte that `set_wakeup_fd` asks for is written when the signal comes, whatever runs. For the
-    main thread; Windows has no such signals: there, a process is always ended at once.
+    Python runs handlers between two of its own instructions, so not during a call of a C library that does not end.
+    `set_wakeup_fd` writes its byte when the signal arrives, whatever runs. For the main thread; on Windows a process
+    is always ended at once.
     """
     if sys.platform == "win32":
         yield
         return
     with contextlib.ExitStack() as kept:
-        with contextlib.suppress(OSError):  # there is no shell, or no room for another process
+        with contextlib.suppress(OSError):  # there is no shell, or no more processes are allowed
             alarm = _start(_LAST_RESORT, str(os.getpid()))
             kept.callback(os.close, alarm)
             kept.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(alarm, warn_on_full_buffer=False))
@@ -103,11 +102,11 @@ def last_resort() -> Iterator[None]:
 
 
 def _start(script: str, *arguments: str) -> int:
-    """Start a shell that outlives us; return the pipe to it."""
+    """Start a shell that outlives this process; return the pipe to it."""
     reading, writing = os.pipe()
-    os.set_blocking(writing, False)  # a reaper that was stopped must not stop us
+    os.set_blocking(writing, False)  # a shell that was stopped must not block us
     try:
-        # A session of its own: a signal to our whole group must not take the reaper first.
+        # In a session of its own: a signal to our whole group must not end the shell first.
         shell = subprocess.Popen(
             ["/bin/sh", "-c", script, "sh", *arguments],
             stdin=reading,
@@ -119,5 +118,5 @@ def _start(script: str, *arguments: str) -> int:
         )
     finally:
         os.close(reading)
-    shell.returncode = 0  # it is to outlive us: nobody waits for it, and `Popen` need not warn of that
+    shell.returncode = 0  # it outlives us, so `Popen` must not warn that it is not waited for
     return writing

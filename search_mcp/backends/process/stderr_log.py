@@ -1,11 +1,9 @@
-"""What a backend writes to its stderr: the end of it for error messages, all of it for its log file.
+"""The stderr of a backend: its tail for error messages, all of it for a log file.
 
-Every line of the file begins with the time, and every start of the backend has a line of its own. The time is
-UTC, because then lines sort as text, whatever zone and season they are from, and several files can be merged.
-The file holds no secrets and is limited in size; one older file is kept beside it. Several search-mcp
-processes may write the same file: it is opened for every write, because another may have put a new one
-in its place, and because Windows renames no file that somebody has open. A log that cannot be written
-costs the log and nothing else.
+Every line of the file begins with the time in UTC, so that lines of several files sort as text; every start has a line
+of its own. The file holds no secrets and is limited in size; one older file is kept beside it. Several search-mcp
+processes may write the same file: it is opened for every write, because another process may have replaced it, and
+because Windows renames no open file. Failures to write are logged and have no other effect.
 """
 
 import contextlib
@@ -25,23 +23,23 @@ from search_mcp.catalog.items import fold, stable_suffix
 log = logging.getLogger(__name__)
 
 TAIL_BYTES = 4096
-"""How much of a backend's last words is kept for error messages."""
+"""Bytes of the stderr tail, for error messages."""
 LINE_BYTES = 1 << 16
-"""How much of a line is waited for."""
+"""Bytes of an incomplete line that are kept before it is written in parts."""
 FILE_BYTES = 1 << 20
-"""How long a log file may grow before it becomes the older one."""
+"""Bytes of a log file after which it becomes the older one."""
 UNWRITTEN_BYTES = 4 << 20
-"""How much may wait for the file system: more than both files hold."""
+"""Bytes that may wait for the file system: more than both files hold."""
 _WRITE_BYTES = 1 << 16
-"""How much is written before the length of the file is looked at again."""
+"""Bytes that are written before the length of the file is checked again."""
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ "
 _TIME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z) ")
 _DEVICE = r"con|prn|aux|nul|(com|lpt)\d"
-"""What Windows takes for a device, whatever its ending."""
+"""Names that Windows takes for a device, with any ending."""
 
 
 def file_name(server: str) -> str:
-    """Name a server's log file, for every file system, and no other server's alike."""
+    """Return the name of a server's log file: valid on every file system, and different for every server."""
     folded = fold(server).lower()  # `GitHub.log` and `github.log` are one file on Windows and macOS
     is_plain = folded == server and re.fullmatch(_DEVICE, folded) is None
     return f"{folded}.log" if is_plain else f"{folded}-{stable_suffix(server)}.log"
@@ -64,14 +62,14 @@ class StderrLog:
         later: Callable[[Callable[[], None]], None] = run_now,
     ) -> None:
         self._path, self._clock = path, clock
-        self._later = later  # is given what touches the file
-        self._unwritten = 0  # bytes handed over that are not in the file yet
+        self._later = later  # carries out file operations
+        self._unwritten = 0  # bytes that wait for the file system
         longest_first = sorted(secrets, key=len, reverse=True)
         self._secrets = [secret.encode(errors="surrogateescape") for secret in longest_first]  # as `os.environ` has it
         self._longest_secret = max(map(len, self._secrets), default=0)
-        self._line = b""  # one that is not complete; a secret may be
-        self._is_inside_line = False  # the file has the beginning of that line already
-        self._fails = False  # it was said that the file cannot be written
+        self._line = b""  # an incomplete line, which may hold a part of a secret
+        self._is_inside_line = False  # the file has the beginning of that line
+        self._fails = False  # a failure to write was logged
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
 
@@ -82,7 +80,7 @@ class StderrLog:
             self._later(partial(self._write_mark, self._path, mark))
 
     def write(self, data: bytes) -> None:
-        """Take in what the backend wrote."""
+        """Add output of the backend."""
         self._tail.append(data[-TAIL_BYTES:])
         self._tail_size += len(self._tail[-1])
         while self._tail_size - len(self._tail[0]) >= TAIL_BYTES:
@@ -98,7 +96,7 @@ class StderrLog:
                 self._hand_over(self._path, self._timed(whole))
 
     def close(self) -> None:
-        """Write the last line, if its end is missing."""
+        """Write the last line if it is incomplete."""
         if self._path is not None and (self._line or self._is_inside_line):
             self._hand_over(self._path, self._timed(self._redacted(self._line) + b"\n"))
             self._line = b""
@@ -119,14 +117,14 @@ class StderrLog:
         return data
 
     def tail(self) -> str:
-        """The last words, as text."""
+        """Return the stderr tail as text."""
         return b"".join(self._tail)[-TAIL_BYTES:].decode(errors="replace").strip()
 
     def _write_mark(self, path: Path, mark: bytes) -> None:
         self._write_file(path, mark if _ends_with_whole_line(path) else b"\n" + mark)
 
     def _hand_over(self, path: Path, data: bytes) -> None:
-        """Have it written, unless the file system falls too far behind: then it is left out."""
+        """Queue data for the file; drop it if the file system falls too far behind."""
         if self._unwritten > UNWRITTEN_BYTES:
             if not self._fails:
                 log.warning("! %s cannot be written as fast as its server writes; a part is left out", path)
@@ -173,7 +171,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _ends_with_whole_line(path: Path) -> bool:
-    """Whether the next line begins on a line of its own; not after a process that was killed within one."""
+    """Return whether the file ends with a newline; it does not after a process that was killed within a line."""
     try:
         with path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
@@ -191,6 +189,6 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open for one write at the end; what a server says is for its user's eyes only."""
+    """Open a file for one write at its end, readable by the user only."""
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     return os.fdopen(descriptor, "ab", buffering=0)
