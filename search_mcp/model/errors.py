@@ -93,7 +93,7 @@ class Withheld(WireError):
         """Make the error; `show` and `accept` are commands for the user."""
         super().__init__(name, server, show, accept, is_new)
         self.name, self.server, self.is_new = name, server, is_new
-        self._remedy = f"the user reads it with `{show}` and accepts it with `{accept}`"
+        self._remedy = f"the user can review it with `{show}` and accept it with `{accept}`"
 
     def __str__(self) -> str:
         return f"{self.what}; {self._remedy}"
@@ -101,8 +101,8 @@ class Withheld(WireError):
     @property
     def what(self) -> str:
         new, changed = (
-            "is new since the server was first seen, and not accepted yet",
-            "is not defined as it was when first seen",
+            "is new since the server was first seen and not accepted yet",
+            "has changed since it was first seen",
         )
         return f"{self.noun} withheld: {self.name[:LONGEST_NAME]} {new if self.is_new else changed}"
 
@@ -129,8 +129,8 @@ class NotCompared(WireError):
 
     def __str__(self) -> str:
         return (
-            f"MCP server '{self.server}' did not list its {self.kind}, and \"pinTools\" admits only what can be "
-            f"compared with what was accepted; `{self.show}` shows why"
+            f"MCP server '{self.server}' did not list its {self.kind}, so they cannot be compared with the accepted "
+            f'ones, as "pinTools" requires; `{self.show}` shows why'
         )
 
     def data(self) -> Mapping[str, Any]:
@@ -151,7 +151,7 @@ class NotReadOnly(WireError):
 
     @property
     def what(self) -> str:
-        return f"Tool not known to be read-only: {self.name[:LONGEST_NAME]}"
+        return f"Tool not declared read-only: {self.name[:LONGEST_NAME]}"
 
 
 class HiddenByReadOnly(WireError):
@@ -168,7 +168,7 @@ class HiddenByReadOnly(WireError):
 
     @property
     def what(self) -> str:
-        return f"Tool not known to be read-only: {self.name[:LONGEST_NAME]}"
+        return f"Tool not declared read-only: {self.name[:LONGEST_NAME]}"
 
     def data(self) -> Mapping[str, Any]:
         return {"server": self.server}
@@ -234,9 +234,9 @@ class NotRunning(WireError):
         if self.state is State.DISABLED:
             return f"The user can switch it on with `search-mcp enable {for_shell(self.server)}`"
         if self.retry_after_seconds is not None:
-            return f"It is started again in {max(1, math.ceil(self.retry_after_seconds))} s; call again then"
+            return f"It restarts in {max(1, math.ceil(self.retry_after_seconds))} s; call again after that"
         if self.state is State.FAILED:
-            return "When that is repaired, call again: a call starts it once more"
+            return "After fixing that, call again: the call restarts the server"
         return "Call again in a few seconds" if self.state in _PASSING_STATES else ""
 
     def data(self) -> Mapping[str, Any]:
@@ -257,7 +257,7 @@ class Lost(WireError):
 
     def __str__(self) -> str:
         why = "" if self.reason is None else f": {short_reason(self.reason)}"
-        return f"{self.what}{why}. The call may have run all the same"
+        return f"{self.what}{why}. The call may still have run"
 
     @property
     def what(self) -> str:

@@ -201,10 +201,10 @@ def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
 def test_the_reason_why_a_tool_is_not_shown() -> None:
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
-    remedy = "the user reads it with `search-mcp check a` and accepts it with `search-mcp check --accept a`"
+    remedy = "the user can review it with `search-mcp check a` and accept it with `search-mcp check --accept a`"
     changed, new, read_only = map(merged.why_hidden, ("a.send", "a__drop", "g.commit"))
-    assert str(changed) == f"Tool withheld: a.send is not defined as it was when first seen; {remedy}"
-    new_text = "is new since the server was first seen, and not accepted yet"
+    assert str(changed) == f"Tool withheld: a.send has changed since it was first seen; {remedy}"
+    new_text = "is new since the server was first seen and not accepted yet"
     assert str(new) == f"Tool withheld: a__drop {new_text}; {remedy}"
-    assert "Tool not known to be read-only: g.commit" in str(read_only)
+    assert "Tool not declared read-only: g.commit" in str(read_only)
     assert merged.why_hidden("a.other") is None

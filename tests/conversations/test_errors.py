@@ -287,7 +287,7 @@ def test_a_server_that_failed_says_how_it_ended_and_its_last_words(pair: Pair) -
     pair.front.opens()
     error = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]
     assert "code 3" in error["message"]
-    assert "no such module. It is started again in 1 s; call again then" in error["message"]
+    assert "no such module. It restarts in 1 s; call again after that" in error["message"]
     data = error["data"]
     assert (data["server"], data["state"]) == ("beta", "backing off")
     assert "code 3" in data["reason"]
@@ -417,7 +417,7 @@ def test_a_backend_that_dies_during_a_call_may_have_run_it(pair: Pair) -> None:
     pair.alpha.is_called("echo")
     pair.alpha.exits(-9, "out of memory")
     error = pair.front.fails(-32000, "MCP server 'alpha' ended during the call").body["error"]
-    assert error["message"].endswith("out of memory. The call may have run all the same")
+    assert error["message"].endswith("out of memory. The call may still have run")
     data = error["data"]
     assert (data["server"], data["mayHaveRun"]) == ("alpha", True)
     assert "out of memory" in data["reason"]

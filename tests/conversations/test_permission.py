@@ -34,14 +34,14 @@ def _calls_read_only(pair: Pair, name: str, **more: Any) -> Any:
 
 def _is_refused(pair: Pair, name: str, remedy: str = "use call_tool for it") -> None:
     asked = _calls_read_only(pair, name)
-    asked.fails(-32602, f"Tool not known to be read-only: {name}; {remedy}")
+    asked.fails(-32602, f"Tool not declared read-only: {name}; {remedy}")
     pair.alpha.hears_nothing()
 
 
 def _is_hidden(pair: Pair, name: str, by: str | None = None) -> None:
     asked = pair.front.calls(name) if by is None else pair.front.calls(by, name=name)
     error = asked.fails(-32602).body["error"]
-    why = f"Tool not known to be read-only: {name}, and the configuration sets \"readOnly\" for server 'alpha'"
+    why = f"Tool not declared read-only: {name}, and the configuration sets \"readOnly\" for server 'alpha'"
     assert error["message"] == why
     pair.alpha.hears_nothing()
 

@@ -97,14 +97,14 @@ ROWS = [
         NotRunning("filesystem", State.FAILED, "exit code 1: no such module"),
         -32000,
         "MCP server 'filesystem' is not running: exit code 1: no such module. "
-        "When that is repaired, call again: a call starts it once more",
+        "After fixing that, call again: the call restarts the server",
         {"server": "filesystem", "state": "failed", "reason": "exit code 1: no such module"},
         id="failed",
     ),
     pytest.param(
         NotRunning("filesystem", State.BACKING_OFF, None, 1.23456),
         -32000,
-        "MCP server 'filesystem' is not running. It is started again in 2 s; call again then",
+        "MCP server 'filesystem' is not running. It restarts in 2 s; call again after that",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 1.235},
         id="not yet started in time",
     ),
@@ -127,7 +127,7 @@ ROWS = [
         NotRunning("filesystem", State.FAILED, "program 'npxx' was not found on PATH; did you mean 'npx'?"),
         -32000,
         "MCP server 'filesystem' is not running: program 'npxx' was not found on PATH; did you mean 'npx'? "
-        "When that is repaired, call again: a call starts it once more",
+        "After fixing that, call again: the call restarts the server",
         {
             "server": "filesystem",
             "state": "failed",
@@ -145,21 +145,21 @@ ROWS = [
     pytest.param(
         NotRunning("filesystem", State.BACKING_OFF, None, 0.0),
         -32000,
-        "MCP server 'filesystem' is not running. It is started again in 1 s; call again then",
+        "MCP server 'filesystem' is not running. It restarts in 1 s; call again after that",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 0.0},
         id="about to be started",
     ),
     pytest.param(
         Lost("git", "died during the call", "exit code 1"),
         -32000,
-        "MCP server 'git' died during the call: exit code 1. The call may have run all the same",
+        "MCP server 'git' died during the call: exit code 1. The call may still have run",
         {"server": "git", "mayHaveRun": True, "reason": "exit code 1"},
         id="died during the call",
     ),
     pytest.param(
         Lost("git", "did not answer within 60 s"),
         -32000,
-        "MCP server 'git' did not answer within 60 s. The call may have run all the same",
+        "MCP server 'git' did not answer within 60 s. The call may still have run",
         {"server": "git", "mayHaveRun": True},
         id="timed out",
     ),
@@ -215,7 +215,7 @@ def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
         "MCP server 'git' is not running: it exited with code 1; its last words: [31mTraceback in"
     )
     assert " … " in message
-    assert "in a file KeyError: 'TOKEN'. When" in message
+    assert "in a file KeyError: 'TOKEN'. After fixing that" in message
     assert len(message) < LONGEST_REASON + 150
     assert message.isprintable()
 

@@ -65,7 +65,7 @@ def test_describe_gives_the_reason_why_a_tool_is_left_out(serve: Serve, tmp_path
         run.opens()
         described = check(run, "bank.pay", command="describe")
     assert described.returncode == 1
-    assert "Tool not known to be read-only: bank.pay, and the configuration sets" in described.stderr
+    assert "Tool not declared read-only: bank.pay, and the configuration sets" in described.stderr
 
 
 def test_what_is_accepted_is_what_was_shown_and_not_what_is_listed_next(serve: Serve, tmp_path: Path) -> None:
