@@ -39,7 +39,7 @@ def candidates(
         home = variables.get("HOME") or variables.get("USERPROFILE")
         path = Path(at_home(asked_for, home or "~"))
         if not home and at_home(asked_for, "/") != asked_for:
-            raise ConfigError(asked_for, "HOME is not set, so ~ means nothing", "write an absolute path")
+            raise ConfigError(asked_for, "~ cannot be expanded, because HOME is not set", "write an absolute path")
         if not path.root and not explicit:  # it would mean a different file in each folder, also an untrusted one
             raise ConfigError(FILE_VARIABLE, f"{asked_for} is a relative path", "write an absolute one")
         if cwd is None and not path.root:
@@ -214,7 +214,7 @@ def read(path: Path, variables: Mapping[str, str]) -> Config:
     try:
         with open(path, "rb", opener=_without_waiting) as file:  # a path's own `open` has no opener
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise ConfigError(printable(path), "it is no regular file", "put a file there, or a link to one")
+                raise ConfigError(printable(path), "it is not a regular file", "put a file there, or a link to one")
             text = file.read(MAX_CONFIG_BYTES + 1)
     except OSError as exc:
         raise ConfigError(printable(path), f"it cannot be read ({exc.strerror})", "check that you may read it") from exc

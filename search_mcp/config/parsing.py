@@ -211,14 +211,14 @@ def _resolve(
 
 def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
     if entry.type.lower() in WEBSOCKETS or str(entry.url).startswith(("ws:", "wss:")):
-        return [((), "it is a WebSocket server, which this version does not reach", "use its https address")]
+        return [((), "WebSocket servers are not supported", "use its https address")]
     if entry.is_remote:
-        remedy = f"`search-mcp enable {for_shell(name)}` makes it run through npx mcp-remote"
+        remedy = f"`search-mcp enable {for_shell(name)}` runs it through npx mcp-remote"
         if not entry.has_url:
             remedy = 'write its "url"; if it is a program, remove "type"'
-        return [((), "it is a remote (HTTP) server, which this version does not reach by itself", remedy)]
+        return [((), "remote (HTTP) servers are not supported directly yet", remedy)]
     if command.startswith(("http://", "https://")):
-        remedy = f"`search-mcp enable {for_shell(name)}` makes it run through npx mcp-remote"
+        remedy = f"`search-mcp enable {for_shell(name)}` runs it through npx mcp-remote"
         return [(("command",), "its command is the address of a remote server", remedy)]
     if not command.strip():
         remedy = 'write the program that starts it, such as "command": "npx"'
@@ -296,14 +296,14 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
     for name, entry in file.mcp_servers.items():
         if entry.type and not entry.is_remote and entry.type.lower() not in LOCAL_TYPES:
             path = ("mcpServers", name, "type")
-            yield str(document.error(path, "unknown type, taken for stdio", 'write "stdio" or remove it'))
+            yield str(document.error(path, "unknown type, treated as stdio", 'write "stdio" or remove it'))
         yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in _words_to_split(entry))
 
 
 def _words_to_split(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
     """Find words that a shell would split, and that are passed as one word here."""
     if remedy := in_words(entry.command):
-        yield ("command",), "holds the arguments too", remedy
+        yield ("command",), "contains its arguments", remedy
     for arg in entry.args:
         if found := re.match(r"(-{1,2}[A-Za-z][\w-]*)\s+\S", arg):
             yield ("args",), f'"{found[1]} ..." is one argument', f'write two: "{found[1]}" and what follows it'

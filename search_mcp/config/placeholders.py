@@ -82,7 +82,7 @@ class Expansion:
             problem = f"${{{scheme}:{name}}} in {key} is a placeholder of another client"
             self.complaints.append((path, problem, "set an environment variable and write ${VAR}"))
         elif default is not None and "${" in default:
-            problem = f"the default of {name} in {key} holds a placeholder"
+            problem = f"the default of {name} in {key} contains a placeholder"
             self.complaints.append((path, problem, "write plain text there"))
         elif value or (value is not None and default is None):
             if is_secret(name, value):

@@ -95,7 +95,7 @@ def test_path(place: Place) -> None:
 @pytest.mark.parametrize(
     ("entry", "warning"),
     [
-        ({"command": "npx -y pkg"}, 'command: holds the arguments too; write "command": "npx", "args": ["-y", "pkg"]'),
+        ({"command": "npx -y pkg"}, 'command: contains its arguments; write "command": "npx", "args": ["-y", "pkg"]'),
         (
             {"command": "npx", "args": ["-y pkg"]},
             'args: "-y ..." is one argument; write two: "-y" and what follows it',

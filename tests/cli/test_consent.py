@@ -351,7 +351,7 @@ def test_a_relative_path_in_a_folder_that_was_deleted_is_refused_in_a_sentence(p
 def test_a_configuration_that_is_a_pipe_or_without_end_is_refused_at_once(place: Place, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), "/dev/zero"):
-        assert "it is no regular file; put a file there" in " ".join(place.run("config", "trust", path).err.split())
+        assert "it is not a regular file; put a file there" in " ".join(place.run("config", "trust", path).err.split())
     with (tmp_path / "large").open("wb") as file:
         file.truncate((16 << 20) + 1)
     assert "it is larger than 16 MiB" in place.run("config", "trust", str(tmp_path / "large")).err

@@ -176,7 +176,7 @@ def test_from_stdin_with_notes(place: Place, config: Path) -> None:
     assert ended.err == "warning: a: it uses a WebSocket, which neither search-mcp nor mcp-remote supports\n"
     ended = place.run("enable", "a", "b")
     assert ended.code == 0
-    assert "warning: a: it is a WebSocket server, which this version does not reach" in ended.err
+    assert "warning: a: WebSocket servers are not supported" in ended.err
     assert "warning: b: environment variable A_B, used in args, is not set" in ended.err
 
 
@@ -220,7 +220,7 @@ def test_enable_lets_a_remote_server_run_through_a_bridge(place: Place, config: 
         f'  "tags": ["work"],\n  "type": "http", "url": "https://mcp.linear.app/mcp"{switch}}}}}}}'
     )
     if not switch:
-        assert "`search-mcp enable linear` makes it run through npx mcp-remote" in place.run("config", "validate").err
+        assert "`search-mcp enable linear` runs it through npx mcp-remote" in place.run("config", "validate").err
     ended = place.run("enable", "linear")
     shown = "linear\n  npx -y mcp-remote https://mcp.linear.app/mcp\n\n"
     assert (ended.code, ended.out) == (0, f"{shown}Enabled linear in {config}.\n")

@@ -25,8 +25,8 @@ SEARCHES = [
 
 UNCLEAR = [
     # explicit, variables, the current folder, problem
-    ("~/a.json", {}, CWD, "~/a.json: HOME is not set, so ~ means nothing"),
-    (None, {"SEARCH_MCP_CONFIG": "~/a.json"}, CWD, "~/a.json: HOME is not set, so ~ means nothing"),
+    ("~/a.json", {}, CWD, "~/a.json: ~ cannot be expanded, because HOME is not set"),
+    (None, {"SEARCH_MCP_CONFIG": "~/a.json"}, CWD, "~/a.json: ~ cannot be expanded, because HOME is not set"),
     (None, {"SEARCH_MCP_CONFIG": "a.json"}, CWD, "SEARCH_MCP_CONFIG: a.json is a relative path"),
     ("a.json", {}, None, "a.json: the current folder is gone"),
 ]

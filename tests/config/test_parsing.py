@@ -120,7 +120,7 @@ def test_the_directory_is_expanded_before_it_is_joined() -> None:
     assert server({"command": "c", "cwd": "${ABSENT:-x}"}).cwd == str(PurePath("/etc/conf/x"))
 
 
-REMOTE = "it is a remote (HTTP) server, which this version does not reach by itself"
+REMOTE = "remote (HTTP) servers are not supported directly yet"
 
 
 PROBLEMS = [
@@ -139,7 +139,7 @@ PROBLEMS = [
         "environment variable ABSENT, used in command, is not set; set it or write ${ABSENT:-default}",
     ),
     *(
-        (entry, f"{REMOTE}; `search-mcp enable s` makes it run through npx mcp-remote")
+        (entry, f"{REMOTE}; `search-mcp enable s` runs it through npx mcp-remote")
         for entry in (
             {"url": "https://hidden"},
             {"serverUrl": "https://hidden"},
@@ -156,12 +156,12 @@ PROBLEMS = [
         )
     ),
     *(
-        (entry, "it is a WebSocket server, which this version does not reach; use its https address")
+        (entry, "WebSocket servers are not supported; use its https address")
         for entry in ({"url": "wss://hidden"}, {"type": "ws", "url": "https://hidden"})
     ),
     (
         {"command": "https://hidden"},
-        "its command is the address of a remote server; `search-mcp enable s` makes it run through npx mcp-remote",
+        "its command is the address of a remote server; `search-mcp enable s` runs it through npx mcp-remote",
     ),
 ]
 
@@ -300,7 +300,7 @@ WARNINGS = [
         'mcpServers.s.timeout: a key of other clients, ignored here; use "callTimeoutSeconds"',
     ),
     ('"envFile": ".env"', 'mcpServers.s.envFile: a key of other clients, ignored here; use "env"'),
-    ('"type": "docker"', 'mcpServers.s.type: unknown type, taken for stdio; write "stdio" or remove it'),
+    ('"type": "docker"', 'mcpServers.s.type: unknown type, treated as stdio; write "stdio" or remove it'),
 ]
 
 

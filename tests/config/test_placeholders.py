@@ -79,7 +79,7 @@ COMPLAINTS: list[tuple[str, list[Complaint]]] = [
     ),
     (
         "${TOKEN:-hidden${HOME}}",
-        [(("env", "KEY"), "the default of TOKEN in env.KEY holds a placeholder", "write plain text there")],
+        [(("env", "KEY"), "the default of TOKEN in env.KEY contains a placeholder", "write plain text there")],
     ),
 ]
 

@@ -341,7 +341,7 @@ def test_a_configuration_that_becomes_a_pipe_or_endless_freezes_nothing(serve: S
         new = run.config.with_suffix(".new")
         new.symlink_to(run.folder / kind)
         new.replace(run.config)
-        run.logs("it is no regular file; put a file there, or a link to one; what ran goes on running")
+        run.logs("it is not a regular file; put a file there, or a link to one; what ran goes on running")
         assert run.calls("one.echo", words="still") == "still"
 
 
