@@ -235,14 +235,12 @@ class Catalog:
             yield from self.named(kind).collisions
         for (server, uri), what in self._claims().items():
             if (owner := self.owner(uri)) != server:
-                yield server, f"{what} is also a URI of {owner!r}, which is asked for it"
+                yield server, f"{what} is also a URI of {owner!r}, which owns it"
         for server in self._servers:
             for entry, _ in self._entries(server, Kind.TEMPLATES):
                 if not has_literal_scheme(entry.key):
-                    yield (
-                        server,
-                        f"templates: {entry.key}: it fixes no scheme; only what no other server has is asked of it",
-                    )
+                    reason = "it has no literal scheme; it is used only for URIs that no other server has"
+                    yield server, f"templates: {entry.key}: {reason}"
 
     def changes(self, changed_about: Collection[str] = ()) -> Iterator[tuple[str, str]]:
         """Yield a sentence for each server with changes since it was first seen, or that cannot be compared.

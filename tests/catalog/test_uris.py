@@ -201,7 +201,7 @@ def test_a_tool_that_names_a_uri_as_its_app_takes_none_but_pages() -> None:
 
 def test_a_template_without_a_scheme_is_reported() -> None:
     merged = catalog({}, {"a": ["{+any}", "x{y}", "x://{y}"]})
-    said = "it fixes no scheme; only what no other server has is asked of it"
+    said = "it has no literal scheme; it is used only for URIs that no other server has"
     assert list(merged.problems()) == [("a", f"templates: {text}: {said}") for text in ("{+any}", "x{y}")]
 
 

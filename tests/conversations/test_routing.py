@@ -125,7 +125,7 @@ def test_no_server_takes_a_uri_that_another_lists_or_covers(pair: Pair) -> None:
     files.receives("completion/complete", ref=reference).returns({"completion": {"values": []}})
     pair.front.gets({"completion": {"values": []}})
     pair.after(1)
-    assert any("templates: {+x}: it fixes no scheme" in each for each in pair.transcript.warnings)
+    assert any("templates: {+x}: it has no literal scheme" in each for each in pair.transcript.warnings)
 
 
 def test_a_uri_that_two_servers_mention_is_that_of_the_first_to_do_so_and_the_user_is_told(pair: Pair) -> None:
