@@ -61,7 +61,7 @@ def refused(why: ValueError) -> MisbehavedError:
 
 def too_many() -> ProtocolError:
     """Make the error for a question over the limit of open questions."""
-    return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server wait for the user already")
+    return ProtocolError(SERVER_ERROR, f"Too many questions: {MOST_OPEN} of this server already wait for the user")
 
 
 class OpenQuestions:
@@ -121,7 +121,7 @@ def require_few_members(questions: Raw | UnsetType) -> None:
         ValueError: it has too many.
     """
     if questions is not UNSET and bytes(questions).count(b":") > MOST_COLONS:
-        raise ValueError("it is longer than a person would read")
+        raise ValueError("it is too long for a person to read")
 
 
 def admitted(server: str, ask: Ask, params: Fields) -> Fields:
@@ -150,9 +150,9 @@ def admitted_requests(server: str, raw: Raw) -> Fields:
     require_few_members(raw)
     requests = payload.fields(raw) if _is_object(raw) else {}
     if len(requests) > MOST_AT_ONCE:
-        raise ValueError(f"these are more than {MOST_AT_ONCE} questions at once")
+        raise ValueError(f"it asks more than {MOST_AT_ONCE} questions at once")
     if sum(map(_asks_the_user, requests.values())) > MOST_OPEN:
-        raise ValueError(f"these are more than {MOST_OPEN} questions at once")
+        raise ValueError(f"it asks more than {MOST_OPEN} questions at once")
     return {key: _admitted_request(server, raw) for key, raw in requests.items()}
 
 
@@ -178,7 +178,7 @@ def admitted_error(server: str, error: ErrorObject) -> WireError | ErrorObject:
         if elicitations is None:
             return replace(error, data=UNSET)
         if len(elicitations) > MOST_OPEN:
-            raise ValueError(f"these are more than {MOST_OPEN} questions at once")
+            raise ValueError(f"it asks more than {MOST_OPEN} questions at once")
         return _with_elicitations(error, [admitted(server, Ask.ELICIT, each) for each in elicitations])
     except ValueError as exc:
         return refused(exc)
@@ -249,7 +249,7 @@ def _labelled(server: str, message: Raw | None) -> Raw:
         return label
     text = payload.string(message) if len(memoryview(message)) <= LONGEST_MESSAGE else None
     if text is None:
-        raise ValueError("message must be a string, and no longer than a person would read")
+        raise ValueError("message must be a string, and short enough for a person to read")
     clean = re.sub(_CURSOR_CONTROL, "\ufffd", re.sub(_UNSEEN_START, "", text))
     if clean == text:
         return Raw(bytes(label)[:-1] + bytes(message)[1:])
@@ -269,7 +269,7 @@ def _require_safe_url(params: Fields) -> None:
         return
     url = payload.string(params.get("url"))
     if url is None or not url.isprintable() or not re.fullmatch(_WEB_ADDRESS, url, re.IGNORECASE | re.ASCII):
-        raise ValueError("url must be an https address of a plain host name, or an http address of this very machine")
+        raise ValueError("url must be an https address of a plain host name, or an http address of this machine")
 
 
 def without_id(params: Fields) -> Fields:

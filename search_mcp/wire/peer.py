@@ -161,7 +161,7 @@ class Peer:
             settle(None)
             return False
         if self._inflight.is_waiting_for_many():
-            settle(ErrorObject(SERVER_ERROR, f"{len(self._inflight)} requests to it are unanswered already"))
+            settle(ErrorObject(SERVER_ERROR, f"{len(self._inflight)} requests to it are unanswered"))
             return False
         return True
 
@@ -360,7 +360,7 @@ class Peer:
 
     def _on_request(self, request: Request) -> None:
         if self._inflight.is_full():
-            busy = ProtocolError(SERVER_ERROR, "Too many requests wait for their answers; ask again when some came")
+            busy = ProtocolError(SERVER_ERROR, "Too many requests are unanswered; try again after some were answered")
             request.write(messages.failure(request.id, busy.error_object()))
         elif not self._inflight.receive(request):
             error = invalid_request(f"Invalid Request: id {request.id!r} is already in use")

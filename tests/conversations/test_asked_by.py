@@ -132,7 +132,7 @@ def test_a_question_with_very_many_members_is_not_opened(pair: Pair) -> None:
     question = elicit("Token?")
     question["params"].update({f"k{each}": 1 for each in range(MOST_COLONS)})
     served.asks(who=question)
-    is_refused(pair, call, served, "who", "it is longer than a person would read")
+    is_refused(pair, call, served, "who", "it is too long for a person to read")
 
 
 def test_a_name_cannot_end_its_own_brackets(pair: Pair) -> None:

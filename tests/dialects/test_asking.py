@@ -146,7 +146,7 @@ ROOTS = {"method": "roots/list"}
     ("requests", "why"),
     [
         pytest.param({f"r{each}": ROOTS for each in range(MOST_AT_ONCE + 1)}, "more than 16 questions", id="many"),
-        pytest.param({f"r{each}": {} for each in range(MOST_COLONS + 1)}, "longer than a person would read", id="wide"),
+        pytest.param({f"r{each}": {} for each in range(MOST_COLONS + 1)}, "too long for a person to read", id="wide"),
     ],
 )
 def test_an_answer_that_asks_for_too_much_at_once_is_refused(requests: dict[str, object], why: str) -> None:

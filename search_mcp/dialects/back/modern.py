@@ -71,7 +71,7 @@ def _refuse_foreign_revisions(refused: PeerError) -> None:
         payload.object_or_empty(data if isinstance(data, Raw) else None).get("supported", Raw(b"0"))
     )
     if isinstance(supported, list) and not set(map(str, supported)) & {*names.LEGACY, *names.MODERN}:
-        raise ValueError(f"it speaks only revisions unknown here: {', '.join(map(str, supported))}")
+        raise ValueError(f"it supports only unknown revisions: {', '.join(map(str, supported))}")
 
 
 class BackModern:
@@ -225,7 +225,7 @@ class BackModern:
             why = answer.message if isinstance(answer, ErrorObject) else "it was answered at once"
             log.warning("! %s: subscriptions/listen refused: %s", self._server, why)
             return
-        log.info("= %s: it ended our subscription; opened again in %g s", self._server, self._pause)
+        log.info("= %s: the server ended the subscription; opening it again in %g s", self._server, self._pause)
         self._ended = True
         for kind in self.capabilities.notifies or self.capabilities.kinds:
             self._stale(kind)  # reading a list opens the stream again first

@@ -36,14 +36,14 @@ async def negotiate(
     """
     try:
         if pinned in names.MODERN:
-            return await _discover(peer, opening, f"it does not speak {pinned}, which its entry pins")
+            return await _discover(peer, opening, f"it does not support {pinned}, the revision in its entry")
         if pinned in names.LEGACY:
             return await initialize(peer, opening, pinned)
         return await _either(peer, opening, first, probe_seconds)
     except UnknownRevisionError as exc:
         raise CannotSpeakError(str(exc)) from exc
     except (PeerError, ValueError) as exc:
-        raise CannotOpenError(f"it refused to be opened: {exc}") from exc
+        raise CannotOpenError(f"it could not be opened: {exc}") from exc
 
 
 async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float) -> ServerCapabilities:

@@ -163,7 +163,7 @@ class FrontLegacy:
         elif isinstance(outcome, WireError):
             self._peer.refuse(request, _legacy_error(outcome))
         elif rounds == 0:
-            self._peer.refuse(request, MisbehavedError(f"it asked for input {MAX_ROUNDS} times; given up"))
+            self._peer.refuse(request, MisbehavedError(f"it asked for input more than {MAX_ROUNDS} times"))
         elif self._peer.is_open(request):
             self._resolve(request, rounds, outcome)
 
@@ -300,7 +300,7 @@ class _Round(Struct, eq=False):
             ask = names.ASKS[payload.string(request.get("method")) or ""]
             params, meta = read_params(request.get("params", EMPTY))
         except (KeyError, ValueError, ProtocolError):
-            return MisbehavedError(f"it asks for the input {key!r} in no way the protocol knows")
+            return MisbehavedError(f"its request for the input {key!r} is malformed")
         return Question(self.needed.server, ask, asking.with_id(params), meta, partial(self._on_answer, key))
 
     def _on_answer(self, key: str, answer: Result | WireError) -> None:
