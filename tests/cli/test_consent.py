@@ -554,7 +554,7 @@ def test_remedies_can_be_copied_with_any_name(place: Place) -> None:
     path = place.folder / "$(touch x)" / "c.json"
     write(path, {"$(id)": {"url": "https://x"}})
     ended = place.run("config", "validate", "--config", str(path))
-    assert "`search-mcp enable '$(id)'` makes" in ended.err
+    assert "`search-mcp enable '$(id)'` runs" in ended.err
     ended = place.run("enable", "$(id)", "--config", str(path))
     assert ended.code == 0, ended
     write(place.folder / ".mcp.json", {"new": {"command": "x"}})
