@@ -47,6 +47,8 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
         written = f"{name}({', '.join(parts)})"
         if len(written) <= limit:
             return written
+    if not parts:
+        return written
     total = len(schema["properties"])
     room = limit - len(f"{name}(… {total} more)")
     shown: list[str] = []
@@ -55,7 +57,7 @@ def signature(name: str, schema: Mapping[str, Any], limit: int = SIGNATURE_LENGT
         if room < 0:
             break
         shown.append(part)
-    return f"{name}({', '.join([*shown, f'… {total - len(shown)} more'])})" if total else written
+    return f"{name}({', '.join([*shown, f'… {total - len(shown)} more'])})"
 
 
 class _Signature:

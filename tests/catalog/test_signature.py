@@ -158,3 +158,8 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(["type", "properties", "required", "anyOf"]), JSON))
 def test_whatever_a_backend_calls_a_schema_has_a_signature(given_: dict[str, Any]) -> None:
     assert signature("t", given_).startswith("t(")
+
+
+@pytest.mark.parametrize("given_", [{}, {"properties": None}, {"properties": []}, {"properties": {}}])
+def test_a_name_longer_than_the_limit_is_written_whole(given_: dict[str, Any]) -> None:
+    assert signature("t" * SIGNATURE_LENGTH, given_) == "t" * SIGNATURE_LENGTH + "()"
