@@ -167,3 +167,29 @@ def test_a_backends_error_that_is_nested_deeply_shows_no_secret() -> None:
     nested = Raw(b"[" * 900 + b"8080" + b"]" * 900)
     clean = arguments.redacted(ErrorObject(-1, "no", nested), frozenset({"8080"}))
     assert clean == ErrorObject(-1, "no", Raw(b"null"))
+
+
+def test_the_arguments_of_our_own_tool_are_not_unwrapped() -> None:
+    """`call_tool` takes a `name` and `arguments`."""
+    given = call('{"name":"call_tool","arguments":{}}', "call_tool")
+    assert arguments.with_object(given) is given.params
+
+
+def test_without_arguments_nothing_is_dropped() -> None:
+    given = call(None)
+    assert arguments.without_added(frozenset({"wait"}), given, item(SCHEMA)) is given.params
+
+
+def test_an_error_is_not_changed_where_there_is_no_secret() -> None:
+    error = ErrorObject(-1, "no", Raw(b"1"))
+    assert arguments.redacted(error, frozenset()) is error
+
+
+def test_an_error_without_data_is_redacted_without_data() -> None:
+    assert arguments.redacted(ErrorObject(-1, "no hunter22"), frozenset({"hunter22"})) == ErrorObject(-1, "no ***")
+
+
+def test_the_end_of_a_huge_error_is_left_out() -> None:
+    data = Raw(b'"' + b"x" * arguments.LARGEST_ERROR + b'"')
+    bounded = arguments.redacted(ErrorObject(-1, "x" * (arguments.LARGEST_ERROR + 1000), data), frozenset())
+    assert bounded == ErrorObject(-1, "x" * arguments.LARGEST_ERROR + "… (1,000 more characters left out)")

@@ -3,7 +3,7 @@
 import pytest
 
 from catalog.samples import CLOCK, catalog, entry, listed, names, server, shown_by, tool, tools
-from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.catalog import FEW_ENTRIES, Catalog
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Freshness, ServerList
 from search_mcp.wire import payload
@@ -208,3 +208,77 @@ def test_the_reason_why_a_tool_is_not_shown() -> None:
     assert str(new) == f"Tool withheld: a__drop {new_text}; {remedy}"
     assert "Tool not declared read-only: g.commit" in str(read_only)
     assert merged.why_hidden("a.other") is None
+
+
+def test_a_list_that_is_as_it_was_changes_nothing() -> None:
+    merged = catalog((server("s"), tools("a")))
+    before, version = merged.tools(), merged.version
+    merged.put("s", Kind.TOOLS, replace(tools("a"), freshness=Freshness(5, True), is_pending=True))
+    assert merged.tools() is before
+    assert (merged.version, merged.freshness(Kind.TOOLS)) == (version, Freshness(5, True))
+
+
+def test_a_list_has_entries_whatever_the_filters_do() -> None:
+    merged = catalog((server("a", deny=("*",)), tools("x")), (server("b"), None))
+    assert (merged.has_entries(Kind.TOOLS), merged.has_entries(Kind.PROMPTS)) == (True, False)
+
+
+def test_a_pinned_list_is_withheld_until_it_is_compared() -> None:
+    """Of a list that is compared, the changed and new entries are withheld."""
+    compared = replace(tools("same", "other", "added"), changed=frozenset({"other"}), new=frozenset({"added"}))
+    pending, troubled = replace(tools("x"), is_pending=True), replace(tools("x"), trouble="the record is damaged")
+    pages = {"a": compared, "b": pending, "c": troubled}
+    merged = catalog(*((server(name, pin_tools=True), page) for name, page in pages.items()), (server("d"), compared))
+    withheld = {name: merged.withheld(name) for name in "abcd"}
+    assert withheld == {"a": {"other", "added"}, "b": {"x"}, "c": {"x"}, "d": frozenset()}
+    assert (merged.changed("d"), merged.new("d")) == (compared.changed, compared.new)
+    assert (merged.changed("unknown"), merged.new("unknown")) == (frozenset(), frozenset())
+    assert (merged.is_admitted("a", "same"), merged.is_admitted("a", "other")) == (True, False)
+    assert merged.admissible("a", Kind.TOOLS) == {"other", "added"}
+    assert names(merged.tools()) == ["a.same", "d.same", "d.other", "d.added"]
+    assert ("c", "the record is damaged; nothing of it is shown until then") in merged.changes()
+
+
+def test_everything_holds_what_is_not_shown() -> None:
+    merged = catalog((server("a", deny=("x",)), tools("x")), (server("b"), None), (server("c"), tools("y")))
+    assert [(name, entry.key) for name, entry in merged.everything(Kind.TOOLS)] == [("a", "x"), ("c", "y")]
+
+
+def test_only_long_lists_are_merged_ahead_and_only_once() -> None:
+    assert not catalog((server("s"), tools("x"))).merge_long(Kind.TOOLS)
+    merged = catalog((server("s"), tools(*map(str, range(FEW_ENTRIES)))))
+    assert [merged.merge_long(Kind.TOOLS) for _ in range(2)] == [True, False]
+
+
+def test_a_server_without_lists_is_configured() -> None:
+    merged = Catalog([server("a")])
+    assert (merged.has("a"), merged.has("b")) == (True, False)
+
+
+def test_the_owners_of_a_scheme_are_all_servers_that_list_it() -> None:
+    merged = Catalog([server("a"), server("b"), server("c")])
+    merged.put("a", Kind.RESOURCES, ServerList((entry("x://1"),)))
+    merged.put("b", Kind.TEMPLATES, ServerList((entry("x://{y}"), entry("y://{y}"))))
+    merged.put("c", Kind.TOOLS, ServerList((entry("x://tool"),)))
+    assert merged.owners_of_scheme("x") == {"a", "b"}
+    assert merged.owners_of_scheme("z") == set()
+
+
+def test_the_owner_of_a_uri_lists_it_or_its_template() -> None:
+    merged = Catalog([server("a"), server("b")])
+    merged.put("a", Kind.TEMPLATES, ServerList((entry("x://{y}"), entry("{any}"))))
+    merged.put("b", Kind.RESOURCES, ServerList((entry("x://1"),)))
+    assert [merged.owner(uri) for uri in ("x://1", "x://{y}", "x://2")] == ["b", "a", None]
+    fixes_none = "templates: {any}: it fixes no scheme; only what no other server has is asked of it"
+    assert ("a", fixes_none) in merged.problems()
+
+
+def test_a_definition_that_cannot_be_repaired_is_left_out() -> None:
+    page = ServerList((tool("a", inputSchema={"type": "string"}), tool("b")))
+    assert names(catalog((server("s"), page)).tools()) == ["s.b"]
+
+
+def test_of_many_changed_tools_some_are_named() -> None:
+    page = replace(tools(*"abcdefghijkl"), new=frozenset("abcdefghijkl"))
+    ((_, change),) = catalog((server("s"), page)).changes()
+    assert change.startswith("new: tools a, b, c, d, e, f, g, h, i, j, 2 more. ")

@@ -5,8 +5,19 @@ from typing import Any
 
 import pytest
 
-from catalog.samples import CLOCK, OBJECT, catalog, listed, names, server, tool, tools
-from search_mcp.catalog.items import Item, fold, is_allowed, stable_suffix
+from catalog.samples import CHART, CLOCK, OBJECT, catalog, listed, names, server, tool, tools
+from search_mcp.catalog.items import (
+    Item,
+    accepted,
+    app_uris,
+    fold,
+    has_literal_scheme,
+    is_allowed,
+    is_app,
+    literal_beginning,
+    stable_suffix,
+    without_separators,
+)
 from search_mcp.model.servers import ServerList
 from search_mcp.wire import payload
 
@@ -94,3 +105,56 @@ def test_filters(allow: list[str], deny: list[str], name: str, then: bool) -> No
     config = server("s", allow=tuple(allow), deny=tuple(deny))
     assert is_allowed(config, name) is then
     assert names(catalog((config, tools(name))).tools()) == ([f"s.{name}"] if then else [])
+
+
+@pytest.mark.parametrize(
+    ("annotations", "then"),
+    [
+        ({}, ""),
+        ({"readOnlyHint": True}, "read-only"),
+        ({"destructiveHint": True}, "destructive"),
+        ({"readOnlyHint": True, "destructiveHint": True}, "read-only"),
+        ({"readOnlyHint": False, "destructiveHint": False}, ""),
+    ],
+)
+def test_the_hint_is_the_declared_effect(annotations: dict[str, object], then: str) -> None:
+    (item,) = catalog((server("s"), ServerList((tool("a", annotations=annotations),)))).tools()
+    assert (item.hint, item.is_read_only) == (then, then == "read-only")
+
+
+APP_URIS = [
+    # _meta, the URIs of the app
+    ({"ui": {"resourceUri": CLOCK}}, [CLOCK]),
+    ({"ui/resourceUri": CLOCK}, [CLOCK]),
+    ({"ui": {"resourceUri": CLOCK}, "ui/resourceUri": CHART}, [CLOCK, CHART]),
+    ({"ui": {"resourceUri": 5}}, []),
+    ({}, []),
+]
+
+
+@pytest.mark.parametrize(("meta", "then"), APP_URIS)
+def test_both_spellings_of_an_app_are_read(meta: dict[str, object], then: list[str]) -> None:
+    assert app_uris({"_meta": payload.encode(meta)}) == then
+
+
+@pytest.mark.parametrize(
+    ("template", "beginning", "is_fixed"),
+    [("x://a/{id}", "x://a/", True), ("x://a", "x://a", True), ("{+any}", "", False), ("x{y}://", "x", False)],
+)
+def test_the_literal_beginning_of_a_template(template: str, beginning: str, is_fixed: bool) -> None:
+    assert (literal_beginning(template), has_literal_scheme(template)) == (beginning, is_fixed)
+
+
+@pytest.mark.parametrize(("uri", "then"), [(CLOCK, True), ("file:///ui:", False), ("", False)])
+def test_an_app_has_a_scheme_of_its_own(uri: str, then: bool) -> None:
+    assert is_app(uri) is then
+
+
+@pytest.mark.parametrize(("name", "then"), [("a.b__c-d", "a_b_c_d"), ("_a.", "a"), ("é.b", "é_b"), ("...", "")])
+def test_separators_become_one_underscore(name: str, then: str) -> None:
+    assert without_separators(name) == then
+
+
+@pytest.mark.parametrize(("name", "then"), [("a.b_c-9", "a.b_c-9"), ("a b/é", "a_b__")])
+def test_refused_characters_become_underscores(name: str, then: str) -> None:
+    assert accepted(name) == then

@@ -235,3 +235,14 @@ def test_apps_call_the_tools_of_servers_with_apps_by_the_names_that_only_one_has
         "chart": "b.chart",
         "hush": "b.shown",
     }
+
+
+def test_the_first_server_that_names_an_app_has_it() -> None:
+    pages = [ServerList((shown_by("clock", CLOCK), shown_by(name, f"ui://{name}"))) for name in ("a", "b")]
+    items = catalog((server("a"), pages[0]), (server("b"), pages[1])).tools()
+    assert items.apps == {CLOCK: "a", "ui://a": "a", "ui://b": "b"}
+
+
+@pytest.mark.parametrize(("name", "then"), [("s.a", True), ("s__b", True), ("s_a", False), ("a", False)])
+def test_a_name_carries_a_prefix_as_it_is_written(name: str, then: bool) -> None:
+    assert listed({"s": ["a"]}).carries_prefix(name) is then

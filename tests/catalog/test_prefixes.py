@@ -10,11 +10,60 @@ from hypothesis import strategies as st
 from catalog.samples import CLOCK, catalog, listed, merge, server, tool, tools
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
+from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.profiles import CANONICAL, PROFILES, Profile
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import ServerList
 from search_mcp.wire.structs import replace
+
+SERVERS = [server("git"), server("git-hub"), server("long", prefix="l"), server("bare", prefix="")]
+
+SPLITS = [
+    # name, its owners as written and the rest, its owners by folded prefix
+    pytest.param("git.log", {"git"}, "log", {"git"}, id="a dot"),
+    pytest.param("git__log", {"git"}, "log", {"git"}, id="two underscores"),
+    pytest.param("git_log", set(), "git_log", {"git"}, id="one underscore"),
+    pytest.param("git-hub.log", {"git-hub"}, "log", {"git-hub"}, id="the longest prefix"),
+    pytest.param("git_hub.log", {"git-hub"}, "log", {"git-hub"}, id="a folded prefix"),
+    pytest.param("git.hub.log", {"git-hub"}, "log", {"git-hub"}, id="a folded prefix with a separator"),
+    pytest.param("git.hub_log", {"git"}, "hub_log", {"git-hub"}, id="owners differ"),
+    pytest.param("l.open", {"long"}, "open", {"long"}, id="the prefix of an entry"),
+    pytest.param("long.open", {"long"}, "open", {"long"}, id="the name of an entry with a prefix"),
+    pytest.param("bare.open", {"bare"}, "open", {"bare"}, id="the name of an entry with an empty prefix"),
+    pytest.param("other.open", set(), "other.open", set(), id="no prefix"),
+    pytest.param("git", set(), "git", set(), id="no separator"),
+    pytest.param("", set(), "", set(), id="nothing"),
+]
+
+
+@pytest.mark.parametrize(("name", "owners", "rest", "folded_owners"), SPLITS)
+def test_a_name_is_split_at_its_longest_prefix(name: str, owners: set[str], rest: str, folded_owners: set[str]) -> None:
+    prefixes = Prefixes(SERVERS)
+    assert prefixes.split(name) == (frozenset(owners), rest)
+    assert prefixes.of_folded(name) == folded_owners
+    assert prefixes.owners(name) == (owners or folded_owners)
+
+
+@pytest.mark.parametrize(("prefix", "then"), [("git", False), ("git-hub", True), ("l", True), ("other", False)])
+def test_a_prefix_is_unrivalled_if_no_other_begins_with_it(prefix: str, then: bool) -> None:
+    assert Prefixes(SERVERS).is_unrivalled(prefix) is then
+
+
+@pytest.mark.parametrize(
+    ("name", "admitted", "as_written"),
+    [("git.log", True, True), ("git.hub_log", False, True), ("git-hub.log", False, False), ("other.log", True, True)],
+)
+def test_a_server_may_have_only_names_that_begin_with_no_other_prefix(
+    name: str, admitted: bool, as_written: bool
+) -> None:
+    prefixes = Prefixes(SERVERS)
+    assert (prefixes.admits("git", name), prefixes.admits_as_written("git", name)) == (admitted, as_written)
+
+
+def test_without_servers_no_name_has_an_owner() -> None:
+    assert Prefixes().split("git.log") == (frozenset(), "git.log")
+
 
 NAMELESS = {"name": "x", "prefix": ""}
 

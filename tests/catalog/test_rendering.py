@@ -11,11 +11,12 @@ from catalog.samples import entry, server, tool
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Audience, Listing, Profile
-from search_mcp.catalog.rendering import prompt_list, resource_list, tool_list
+from search_mcp.catalog.rendering import LARGEST_COMPACTED, compact_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.gateway.own_tool_definitions import definitions
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
+from search_mcp.wire import payload
 from search_mcp.wire.structs import Raw, replace
 
 TEXT = {"type": "string"}
@@ -271,3 +272,36 @@ def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, name: st
     ]
     assert set(listed_names) >= OWN_NAMES
     assert len({fold(each) for each in listed_names}) == len(listed_names)
+
+
+COMPACT = [
+    # definition, compact definition
+    pytest.param(
+        FULL_DEFINITION,
+        {
+            "description": "Reads a file. At length.",
+            "inputSchema": FULL_DEFINITION["inputSchema"],
+            "annotations": {"readOnlyHint": True},
+        },
+        id="only what helps to call it",
+    ),
+    pytest.param(
+        {"title": "Read", "inputSchema": {"type": "object", "title": "ReadArguments"}},
+        {"description": "Read", "inputSchema": {"type": "object"}},
+        id="a title for a description",
+    ),
+    pytest.param(
+        {"inputSchema": {"type": "object", "title": "x" * LARGEST_COMPACTED}},
+        {"inputSchema": {"type": "object", "title": "x" * LARGEST_COMPACTED}},
+        id="a schema too large to be shortened",
+    ),
+]
+
+
+@pytest.mark.parametrize(("definition", "then"), COMPACT)
+def test_a_compact_definition(definition: dict[str, Any], then: dict[str, Any]) -> None:
+    (item,) = catalog(s=[tool("read", **definition)]).tools()
+    assert json.loads(bytes(payload.encode(compact_definition(item, "s.read", audience())))) == {
+        "name": "s.read",
+        **then,
+    }

@@ -174,3 +174,14 @@ def test_what_does_not_help_to_write_arguments_is_left_out() -> None:
         "required": ["title"],
         "$defs": {"E": {"type": "object", "enum": [{"title": "kept"}]}},
     }
+
+
+def test_a_schema_is_compacted_down_to_a_depth() -> None:
+    deep: dict[str, Any] = {"title": "kept"}
+    for _ in range(schemas.DEEPEST + 1):
+        deep = {"title": "left out", "items": deep}
+    inner: Any = schemas.compact(deep)
+    for _ in range(schemas.DEEPEST + 1):
+        assert inner.keys() == {"items"}
+        inner = inner["items"]
+    assert inner == {"title": "kept"}

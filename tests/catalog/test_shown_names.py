@@ -128,3 +128,22 @@ def test_a_name_for_apps_means_nothing_else_to_anybody(
         assert not re.search(profile.refused, name)
         assert spelt.find(name) in (None, item)  # and then what has it as its own name is asked for
         assert items.for_apps[name] is item
+
+
+def test_a_name_that_anticipates_the_shortened_name_of_another_gets_a_suffix() -> None:
+    cursor = BY_NAME["cursor"]
+    foreseen = ShownNames(listed({"s": [LONG]}), cursor).names()
+    (taken,) = (name.removeprefix("s__") for name in foreseen)
+    items = listed({"s": [LONG, taken]})
+    spelt = ShownNames(items, cursor)
+    assert [spelt[items[0]]] == foreseen
+    assert re.fullmatch("s__a_tool.*_[0-9a-f]{6}", spelt[items[1]])
+    assert spelt[items[1]] != spelt[items[0]]
+
+
+def test_suggestions_are_names_as_they_are_shown() -> None:
+    spelt = ShownNames(listed({"git": ["log", "commit"], "hub": ["log"]}), BY_NAME["cursor"])
+    assert spelt.near("log") == ["git__log", "hub__log"]  # what a bare name may mean
+    assert spelt.near("git__comit") == ["git__commit"]
+    assert spelt.near("serch_tools", ["search_tools"]) == ["search_tools"]
+    assert spelt.near("zzqx") == []

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.uris import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap
+from search_mcp.catalog.uris import LONGEST_URI, MOST_BLOCKS, MOST_FOLLOWED, SEEN_URIS, ResourceMap, UriTemplate
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
@@ -318,3 +318,18 @@ def test_a_result_of_very_many_blocks_is_not_searched_for_uris() -> None:
 def test_a_hostile_template_does_not_stall_us() -> None:
     """A backend lists the template and a client the URI. Matching by trying every way would never end here."""
     assert not matches("x://" + "{+a}a" * 60 + "!", "x://" + "a" * 1000)
+
+
+@pytest.mark.parametrize(
+    ("uri", "then"),
+    [
+        ("x://1/tail", True),
+        ("y://1/tail", False),
+        ("x://1/other", False),
+        ("x://" + "1" * LONGEST_URI + "/tail", False),
+    ],
+    ids=["both ends", "another beginning", "another end", "too long"],
+)
+def test_a_template_compares_both_ends_first(uri: str, then: bool) -> None:
+    template = UriTemplate("x://{id}/tail")
+    assert template.begins_and_ends_like(uri) is template.matches(uri) is then

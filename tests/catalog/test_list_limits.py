@@ -1,0 +1,64 @@
+"""Limits of the lists of one server, and the report of what is left out."""
+
+import pytest
+
+from search_mcp.catalog.list_limits import LARGEST_ENTRY, MOST_BYTES, MOST_ENTRIES, cut, shown, size
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, ServerList
+from search_mcp.wire.structs import Raw
+
+LIMITS = "the lists of a server may have 5,000 entries and 16 MiB together"
+ENTRY = Entry("x", {"name": Raw(b'"x"')})
+LARGE = Entry("x", {"x": Raw(b"0" * (LARGEST_ENTRY - 1))})
+
+
+def entries(*given: Entry) -> ServerList:
+    return ServerList(given, rejected=("one has no name",))
+
+
+CUTS = [
+    # lists, how many of each are taken, remarks
+    pytest.param({}, {}, {}, id="no lists"),
+    pytest.param({Kind.TOOLS: entries(ENTRY)}, {Kind.TOOLS: 1}, {}, id="a short list"),
+    pytest.param(
+        {Kind.TOOLS: entries(*[ENTRY] * (MOST_ENTRIES + 2))},
+        {Kind.TOOLS: MOST_ENTRIES},
+        {Kind.TOOLS: f"tools: the first 5,000 are taken and the other 2 are left out: {LIMITS}"},
+        id="too many entries",
+    ),
+    pytest.param(
+        {Kind.RESOURCES: entries(ENTRY), Kind.TOOLS: entries(*[ENTRY] * MOST_ENTRIES)},
+        {Kind.TOOLS: MOST_ENTRIES, Kind.RESOURCES: 0},
+        {Kind.RESOURCES: f"resources: the first 0 are taken and the other 1 are left out: {LIMITS}"},
+        id="tools come before resources",
+    ),
+    pytest.param(
+        {Kind.PROMPTS: entries(*[LARGE] * (MOST_BYTES // LARGEST_ENTRY + 1)), Kind.TEMPLATES: entries(ENTRY)},
+        {Kind.PROMPTS: MOST_BYTES // LARGEST_ENTRY, Kind.TEMPLATES: 0},
+        {
+            Kind.PROMPTS: f"prompts: the first 16 are taken and the other 1 are left out: {LIMITS}",
+            Kind.TEMPLATES: f"templates: the first 0 are taken and the other 1 are left out: {LIMITS}",
+        },
+        id="too many bytes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lists", "counts", "remarks"), CUTS)
+def test_lists_are_cut_in_a_fixed_order(
+    lists: dict[Kind, ServerList], counts: dict[Kind, int], remarks: dict[Kind, str]
+) -> None:
+    taken = cut(lists)
+    assert {kind: len(page.entries) for kind, page in taken.items()} == counts
+    for kind, page in taken.items():
+        assert page.entries == lists[kind].entries[: counts[kind]]
+        assert page.rejected == (*lists[kind].rejected, *([remarks[kind]] if kind in remarks else []))
+
+
+def test_the_size_of_a_definition_is_that_of_its_keys_and_values() -> None:
+    assert size({"name": Raw(b'"x"'), "a": Raw(b"[ 1 ]")}) == len('name"x"a[ 1 ]')
+
+
+@pytest.mark.parametrize(("key", "then"), [("x", "'x'"), ("a\n", "'a\\n'"), ("x" * 101, f"'{'x' * 100}…'")])
+def test_a_name_in_a_remark_is_quoted_and_cut(key: str, then: str) -> None:
+    assert shown(key) == then
