@@ -209,3 +209,34 @@ def test_the_texts_of_a_file_in_a_folder_are_trusted_with_its_programs(tmp_path:
     assert held(for_command(after, path, FOUND, approvals)) == ["a"]
     approvals.accept(path, after.servers)
     assert held(gate.after_edit(after)) == held(Gate(path, FOUND, approvals).at_start(after)) == []
+
+
+def test_without_rules_for_edits_nothing_is_stored(tmp_path: Path) -> None:
+    approvals = Approvals(tmp_path / "programs")
+    gate = Gate(tmp_path / "mcp-servers.json", OWN, approvals)
+    gate.at_start(config("a"))
+    gate.remember_held()
+    assert (gate.is_remembered, approvals.folder.exists()) == (True, False)
+
+
+def test_a_report_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
+    Gate(path, OWN, approvals).at_start(config("a", confirm=True))
+    gate = Gate(path, OWN, approvals)
+    gate.at_start(config("a", "b"))
+    gate.report()
+    assert ["still counts" in caplog.messages[0], caplog.messages[1][:9]] == [True, "! b: held"]
+    gate.report()
+    assert len(caplog.messages) == 2
+
+
+def test_a_held_server_that_is_disabled_is_reported_when_it_is_enabled(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = Gate(tmp_path / "mcp-servers.json", NAMED, Approvals(tmp_path / "programs"))
+    gate.at_start(config())
+    enabled = config("a")
+    for edited, count in ((replace(enabled.servers[0], enabled=False), 0), (enabled.servers[0], 1)):
+        gate.after_edit(replace(enabled, servers=(edited,)))
+        gate.report()
+        assert len(caplog.messages) == count

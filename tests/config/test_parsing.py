@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.samples import PLAIN, parse, server
+from search_mcp.config import parsing
+from search_mcp.config.parsing import FaultyFile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.structs import replace
@@ -400,3 +402,40 @@ def test_a_file_that_is_right_does_not_load_pydantic() -> None:
     code = 'import sys, search_mcp.config.parsing as c; c.parse(\'{"mcpServers": {"s": {"command": "x"}}}\', '
     code += "source='f', variables={}, home='', config_dir='', python=''); sys.exit('pydantic' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+IN_WORDS = [
+    # command, the remedy
+    ("npx", None),
+    ("", None),
+    ("npx -y pkg", 'write "command": "npx", "args": ["-y", "pkg"]'),
+    ("npx --token s3cret", 'write "command": "npx", "args": ["--token", "***"]'),
+    ("/my files/program -y", None),
+    ("C:\\my files\\program -y", None),
+    ("${PROGRAM} -y", None),
+]
+
+
+@pytest.mark.parametrize(("command", "remedy"), IN_WORDS)
+def test_a_command_that_holds_its_arguments_is_split(command: str, remedy: str | None) -> None:
+    assert parsing.in_words(command) == remedy
+
+
+def test_a_command_that_holds_its_arguments_is_warned_of() -> None:
+    (warning,) = parse('{"mcpServers": {"s": {"command": "npx -y pkg"}}}').warnings
+    remedy = 'write "command": "npx", "args": ["-y", "pkg"]'
+    assert warning == f"f:1: mcpServers.s.command: holds the arguments too; {remedy}"
+
+
+def test_an_argument_that_holds_its_value_is_warned_of() -> None:
+    (warning,) = parse('{"mcpServers": {"s": {"command": "c", "args": ["--port 80"]}}}').warnings
+    split = '"--port ..." is one argument; write two: "--port" and what follows it'
+    assert warning == f"f:1: mcpServers.s.args: {split}"
+
+
+def test_a_file_reads_as_its_first_fault_and_the_number_of_the_others() -> None:
+    for faults, others in ((1, ""), (3, " (and 2 more: search-mcp config validate --config f names all)")):
+        with pytest.raises(FaultyFile) as caught:
+            parse(json.dumps({"mcpServers": dict.fromkeys("abc"[:faults], 1)}))
+        assert str(caught.value) == f"{caught.value.faults[0]}{others}"
+        assert len(caught.value.faults) == faults

@@ -2,7 +2,7 @@
 
 import pytest
 
-from search_mcp.config.placeholders import Complaint, Expansion, Places, at_home, references
+from search_mcp.config.placeholders import Complaint, Expansion, Places, at_home, escaped, references
 
 VARIABLES = {
     "HOME": "/home/ada",
@@ -109,3 +109,9 @@ def test_references() -> None:
 @pytest.mark.parametrize(("path", "filled"), [("~/a", "/h/a"), ("~", "/h"), ("a/~", "a/~"), ("~${A}", "~${A}")])
 def test_at_home(path: str, filled: str) -> None:
     assert at_home(path, "/h") == filled
+
+
+def test_an_escaped_placeholder_is_left_to_the_program() -> None:
+    filling = expansion()
+    assert filling.expand(escaped("TOKEN"), "args") == "${TOKEN}"
+    assert filling.secrets == set()

@@ -1,12 +1,24 @@
 """The models of a configuration: how they are shown and compared."""
 
 import json
+import sys
+from typing import Any
 
 import pytest
 from rich.pretty import pretty_repr
 
-from config.samples import parse, server
-from search_mcp.config.schema import command_line
+from config.samples import PLAIN, parse, server
+from search_mcp.config.schema import (
+    EMPTY_CONFIG,
+    LONGEST_COMMAND,
+    Entry,
+    ServerConfig,
+    Settings,
+    ToolFilter,
+    command_line,
+    keys,
+)
+from search_mcp.wire.structs import replace
 
 REPRESENTATIONS = [
     ({"command": "c", "args": ["${TOKEN}"], "env": {"K": "hidden"}}, "<ServerConfig s: enabled>"),
@@ -36,3 +48,68 @@ def test_a_command_line_hides_no_code_and_fills_in_no_placeholder() -> None:
     text = json.dumps({"mcpServers": {"a": {"command": "sh", "args": args, "env": {"KEY": "TOKEN=1;evil"}}}})
     (server,) = parse(text).servers
     assert command_line(server) == "sh -c 'TOKEN=1;evil' '${TOKEN}' --api-key '***' s3cret"
+
+
+@pytest.mark.parametrize(("prefix", "then"), [(None, "s"), ("", ""), ("fs", "fs")], ids=["its name", "bare", "another"])
+def test_the_effective_prefix(prefix: str | None, then: str) -> None:
+    assert replace(PLAIN, prefix=prefix).effective_prefix == then
+
+
+COMMANDS = [
+    # the server, the command that checks it
+    (PLAIN, "search-mcp check s"),
+    (replace(PLAIN, file="/my files/a.json"), "search-mcp check s --config '/my files/a.json'"),
+    (replace(PLAIN, name="a; rm x"), "search-mcp check 'a; rm x'"),
+]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="quotes of POSIX")
+@pytest.mark.parametrize(("config", "then"), COMMANDS)
+def test_a_command_for_a_server_can_be_copied(config: ServerConfig, then: str) -> None:
+    assert config.remedies == (then, then.replace("check", "check --accept", 1))
+
+
+@pytest.mark.parametrize(
+    ("change", "then"), [({}, True), ({"enabled": False}, False), ({"held": "not accepted"}, False)]
+)
+def test_a_server_may_run_if_it_is_enabled_and_not_held(change: dict[str, Any], then: bool) -> None:
+    assert replace(PLAIN, **change).may_run is then
+
+
+def test_a_configuration_has_the_secrets_of_all_servers() -> None:
+    env = {name: {"command": "c", "env": {"KEY": f"secret-{name}"}} for name in "ab"}
+    assert parse(json.dumps({"mcpServers": env})).secrets == {"secret-a", "secret-b"}
+    assert EMPTY_CONFIG.secrets == frozenset()
+
+
+def test_a_redactor_takes_out_the_secrets_of_its_servers() -> None:
+    servers = {name: {"command": "c", "env": {"KEY": f"secret-{name}"}} for name in "ab"}
+    config = parse(json.dumps({"mcpServers": servers}))
+    text = "secret-a secret-b"
+    assert (config.redactor(text), config.servers[0].redactor(text)) == ("*** ***", "*** secret-b")
+
+
+REMOTE = [
+    # type, url, whether it is remote
+    ("", None, False),
+    ("", "https://x", True),
+    ("stdio", "https://x", False),
+    ("Streamable_HTTP", None, True),
+    ("docker", None, False),
+]
+
+
+@pytest.mark.parametrize(("kind", "url", "then"), REMOTE)
+def test_an_entry_is_remote_by_its_type_or_its_url(kind: str, url: str | None, then: bool) -> None:
+    assert Entry(type=kind, url=url).is_remote is then
+
+
+def test_the_keys_of_a_model_are_its_names_in_camel_case() -> None:
+    assert keys(ToolFilter) == {"allow": "allow", "deny": "deny"}
+    assert keys(Settings)["maxMessageBytes"] == "max_message_bytes"
+
+
+def test_a_long_command_line_is_cut_and_printable() -> None:
+    (long,) = parse(json.dumps({"mcpServers": {"a": {"command": "x\n", "args": ["y" * LONGEST_COMMAND]}}})).servers
+    assert command_line(long) == f"'x ' {'y' * (LONGEST_COMMAND - 6)}…"
+    assert command_line(PLAIN) == ""

@@ -14,6 +14,7 @@ from search_mcp.config.secrets import (
     shown_arguments,
     shown_url,
     shown_variable,
+    shown_words,
     spellings,
 )
 
@@ -208,3 +209,19 @@ def test_a_redactor_leaves_no_part_of_a_longer_secret() -> None:
     redact = Redactor({"abcd", "abcdefgh", ""})
     assert redact("abcdefgh and abcd and ab") == "*** and *** and ab"
     assert Redactor()("abcd") == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("entry", "then"),
+    [
+        ({"command": "npx", "args": ["--token", "s3cret"]}, ["npx", "--token", "***"]),
+        ({"command": "npx", "args": "one"}, ["npx", "one"]),
+        ({}, [""]),
+    ],
+)
+def test_the_words_of_a_command_are_shown_without_secrets(entry: dict[str, object], then: list[str]) -> None:
+    assert shown_words(entry) == then
+
+
+def test_the_value_of_a_header_is_not_shown() -> None:
+    assert shown_variable("HEADER_ACCEPT", "text/html") is None

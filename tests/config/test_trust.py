@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from search_mcp.config.schema import ServerConfig
 from search_mcp.config.trust import MOST_PROGRAMS, Approvals
+from search_mcp.wire.structs import replace
 
 
 def server(name: str, program: bytes = b"{}") -> ServerConfig:
@@ -90,3 +92,46 @@ def test_a_path_need_not_be_unicode(tmp_path: Path) -> None:
     approvals.note_held(one, [server("b")])
     assert (approvals.read(one).accepts(server("a")), approvals.read(one).holds(server("b"))) == (True, True)
     assert not approvals.read(other).accepts(server("a"))
+
+
+def test_texts_are_accepted_with_their_program(tmp_path: Path) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    approvals.accept(file, [server("a")])
+    record, other = approvals.read(file), replace(server("a"), description="another")
+    assert (record.accepts(other), record.accepts_texts(server("a")), record.accepts_texts(other)) == (
+        True,
+        True,
+        False,
+    )
+
+
+def test_the_first_start_that_confirms_commands_accepts_all(tmp_path: Path) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    first = approvals.confirm(file, [server("a")])
+    assert (first.confirms, first.has_baseline, first.accepts(server("a"))) == (True, True, True)
+    (stored,) = approvals.folder.iterdir()
+    before = stored.stat().st_mtime_ns
+    later = approvals.confirm(file, [server("a"), server("b")])
+    assert (later.accepts(server("b")), stored.stat().st_mtime_ns) == (False, before)  # the record is not written again
+
+
+DAMAGES = [
+    # what happens to the record, the fault
+    (lambda record: record.write_text("x"), "is damaged"),
+    (lambda record: (record.unlink(), record.mkdir()), "directory"),
+    (lambda record: (record.unlink(), record.symlink_to("nowhere")), "is a broken link"),
+    (lambda record: record.write_text(record.read_text().replace("mcp-servers", "x")), "is the record of another file"),
+]
+
+
+@pytest.mark.parametrize(("damage", "fault"), DAMAGES)
+def test_a_record_that_cannot_be_used_accepts_nothing(
+    tmp_path: Path, damage: Callable[[Path], object], fault: str
+) -> None:
+    approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
+    approvals.trust(file, [server("a")])
+    (stored,) = approvals.folder.iterdir()
+    damage(stored)
+    record = approvals.read(file)
+    assert fault in record.fault
+    assert (record.folder, record.has_baseline, record.accepts(server("a"))) == ("undecided", True, False)

@@ -171,3 +171,14 @@ def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], 
             parse(text.replace("Infinity", "1e999"))
     else:
         parse(text)
+
+
+def test_a_configuration_without_faults_is_not_examined() -> None:
+    with pytest.raises(AssertionError, match="no fault"):
+        validation.examine({"mcp_servers": {}})
+
+
+def test_the_schema_for_editors_names_every_key() -> None:
+    described = validation.json_schema()
+    assert described["$defs"]["Entry"]["properties"].keys() == schema.SERVER_KEYS
+    assert described["required"] == ["mcpServers"]

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import anyio
 import pytest
+from watchdog.observers.polling import PollingObserver
 
 from search_mcp.config import watching
 
@@ -86,3 +87,26 @@ async def test_an_edit_is_looked_for_where_there_is_no_watch_left(
 )
 def test_drives_of_windows_are_looked_at(folder: str, release: str, expected: bool) -> None:
     assert watching.tells_nothing(Path(folder), release) is expected
+
+
+async def test_an_edit_is_looked_for_where_a_watch_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Refused(PollingObserver):
+        def start(self) -> None:
+            raise OSError(28, "inotify watch limit reached")
+
+    monkeypatch.setattr(watching, "Observer", Refused)
+    file = tmp_path / "file.json"
+    assert await _is_noticed(lambda: file.write_text("new"), file)
+    assert "inotify watch limit reached" in caplog.text
+
+
+async def test_an_edit_on_a_drive_of_windows_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def observer() -> NoReturn:
+        raise AssertionError("the system is asked to watch a drive of Windows")
+
+    monkeypatch.setattr(watching, "Observer", observer)
+    monkeypatch.setattr(watching, "tells_nothing", lambda _folder, _release: True)
+    file = tmp_path / "file.json"
+    assert await _is_noticed(lambda: file.write_text("new"), file)
