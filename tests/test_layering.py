@@ -1,7 +1,7 @@
-"""STYLE, section 2, executed: which module may know which, and what none of them may do.
+"""Which module may import which, and what no module may do.
 
-A module's room is its package. An import against the order of the rooms needs a row in `EXCEPTIONS` with its
-reason, and a row that nothing needs any more fails too.
+The package is a row of rooms, its folders: a module imports from its own room and from earlier ones. An import against
+this order needs a row in `EXCEPTIONS` with its reason. A row that is not needed fails the test too.
 """
 
 import ast
@@ -19,25 +19,30 @@ from search_mcp.dialects import names
 
 PACKAGE = Path(search_mcp.__file__).parent
 
-# Imports point from a later room to an earlier one; inside a room, anywhere but in a circle.
-ROOMS = [
+ROOMS = (
     *("root", "wire", "model", "config", "catalog", "dialects", "search"),
     *("backends", "gateway", "fronts", "clients", "cli"),
-]
-LEAVES = {
-    # rooms that know only these others
+)
+FEWER_ROOMS = {
+    # rooms that import from these others only
     "search": {"wire", "model"},
     "clients": {"root", "wire", "model", "config", "catalog"},
     "dialects": {"wire", "model", "catalog"},
 }
-TOP = {"__main__"}  # outside of every room: it starts whatever was asked for
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+"""By importing and imported module, the reason."""
+STARTER = "__main__"
+"""The module that starts every command; it may import from every room."""
+CHOOSE_CHANNELS = {"backends.dependencies", "backends.transports"}
+"""The modules of `backends/` that may import from `backends/process/`."""
 
-EXCEPTIONS: dict[tuple[str, str], str] = {}  # an import against the order, and its reason
+
+# Imports
 
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Every module by its name without the package's, parsed."""
+    """Parse every module; its key is its name inside the package, empty for the package itself."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -46,37 +51,33 @@ def modules() -> dict[str, ast.Module]:
     return found
 
 
-def imported(module: ast.Module) -> Iterator[str]:
-    """The full names of what a module imports: of modules, or of things in them."""
+@cache
+def imported(module: ast.Module) -> tuple[str, ...]:
+    """Return the full names of what is imported: of modules, or of things in them."""
+    found = [str(name.value) for name in named(module) if isinstance(name, ast.Constant)]
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return tuple(found)
 
 
-def named(module: ast.Module) -> Iterator[str]:
-    """The full names of what a module imports by name, with `import_module`, where that is written out."""
+def named(module: ast.Module) -> Iterator[ast.expr]:
+    """Yield the names that are imported with `import_module`, as expressions."""
     for node in ast.walk(module):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            name = node.args[0]
-            if isinstance(name, ast.Constant):
-                yield str(name.value)
-            else:
-                assert isinstance(name, ast.JoinedStr), "the name of a module is written where it is imported"
-                assert ast.unparse(name.values[0])  # modules of the package that it stands in: no other room
+        if isinstance(node, ast.Call):
+            function = node.func
+            called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if called == "import_module":
+                yield node.args[0]
 
 
 @cache
-def knows(name: str) -> set[str]:
-    """The modules of ours that one imports."""
-    found = [*imported(modules()[name]), *named(modules()[name])]
-    ours = (full.removeprefix("search_mcp.") for full in found if full.startswith("search_mcp."))
-    return {full if full in modules() else full.rpartition(".")[0] for full in ours} - {"", name}
-
-
-def is_in(name: str, patterns: list[str]) -> bool:
-    return any(name == each or (each.endswith(".*") and f"{name}.".startswith(each[:-1])) for each in patterns)
+def dependencies(name: str) -> frozenset[str]:
+    """Return the modules of the package that one of them imports."""
+    ours = (full.removeprefix("search_mcp.") for full in imported(modules()[name]) if full.startswith("search_mcp."))
+    return frozenset(full if full in modules() else full.rpartition(".")[0] for full in ours) - {"", name}
 
 
 def room(name: str) -> str:
@@ -84,81 +85,81 @@ def room(name: str) -> str:
     return first if first and (PACKAGE / first).is_dir() else "root"
 
 
-def may(name: str, other: str) -> bool:
-    here, there = room(name), room(other)
-    if here in LEAVES and there != here:
-        return there in LEAVES[here]
-    return ROOMS.index(here) >= ROOMS.index(there)
+def may_import(importing: str, imported_room: str) -> bool:
+    if importing in FEWER_ROOMS:
+        return imported_room in {importing, *FEWER_ROOMS[importing]}
+    return ROOMS.index(importing) >= ROOMS.index(imported_room)
 
 
 def test_every_module_has_a_room() -> None:
-    assert sorted({room(name) for name in modules()} - set(ROOMS)) == []
+    assert {room(name) for name in modules()} == set(ROOMS)
 
 
 def test_imports_point_to_earlier_rooms() -> None:
-    wrong = [
-        (name, other) for name in modules() if name not in TOP for other in sorted(knows(name)) if not may(name, other)
-    ]
-    assert [pair for pair in wrong if pair not in EXCEPTIONS] == []
-    assert sorted(set(EXCEPTIONS) - set(wrong)) == []
+    wrong = {
+        (name, other)
+        for name in modules()
+        for other in dependencies(name)
+        if name != STARTER and not may_import(room(name), room(other))
+    }
+    assert sorted(wrong - EXCEPTIONS.keys()) == []
+    assert sorted(EXCEPTIONS.keys() - wrong) == []
 
 
-KNOW_PROCESSES = {"backends.dependencies", "backends.transports"}  # they choose the kind of channel
+def test_imports_have_no_cycle() -> None:
+    try:
+        tuple(TopologicalSorter({name: dependencies(name) for name in modules()}).static_order())
+    except CycleError as exc:
+        pytest.fail(f"import cycle: {' -> '.join(reversed(exc.args[1]))}")
 
 
-def test_a_supervisor_knows_a_channel_and_no_process() -> None:
+def test_a_name_that_is_composed_for_an_import_stays_in_its_room() -> None:
+    """Such a name has no module to check; it begins with the name of its room."""
+    for importing, module in modules().items():
+        for name in named(module):
+            if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
+                assert isinstance(name, ast.JoinedStr), importing
+                beginning = name.values[0]
+                assert isinstance(beginning, ast.Constant), importing
+                assert beginning.value == f"search_mcp.{room(importing)}.", importing
+
+
+def test_only_the_choice_of_a_channel_imports_processes() -> None:
     process = "backends.process."
     backends = [name for name in modules() if name.startswith("backends.") and not name.startswith(process)]
-    found = {name for name in backends if any(f"{other}.".startswith(process) for other in knows(name))}
-    assert found == KNOW_PROCESSES
+    found = {name for name in backends if any(f"{other}.".startswith(process) for other in dependencies(name))}
+    assert found == CHOOSE_CHANNELS
 
 
-def test_there_are_no_cycles() -> None:
-    """Of modules; what one loads by name when it needs it counts."""
-    try:
-        tuple(TopologicalSorter({name: knows(name) for name in modules()}).static_order())
-    except CycleError as exc:
-        pytest.fail(f"imports in a circle: {' -> '.join(reversed(exc.args[1]))}")
+# What no module may do
 
-
-# What none of them may do
-
-
-def walk_functions(module: ast.Module) -> Iterator[ast.AST]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield from ast.walk(node)
-
-
-def texts(module: ast.Module) -> Iterator[ast.Constant]:
-    """Every string and bytes literal that is not a docstring."""
-    remarks = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
-    for node in ast.walk(module):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in remarks:
-            yield node
-
-
-def words(given: object) -> Iterator[str]:
-    """Every string in a value of `names`."""
-    if isinstance(given, str):
-        yield given
-    elif isinstance(given, dict):
-        yield from (word for pair in given.items() for each in pair for word in words(each))
-    elif isinstance(given, tuple | frozenset):
-        yield from (word for each in given for word in words(each))
-
-
-SPELT = {word for key, value in vars(names).items() if key.isupper() for word in words(value)}
-METHODS = {word for word in SPELT if re.fullmatch(r"[a-z]+(/[A-Za-z_]+)+", word)}
-VERSIONS = {*names.LEGACY, *names.MODERN}
-PARTS = [*METHODS, *VERSIONS, "notifications/", names.RESULT_TYPE, "io.modelcontextprotocol/"]
+Search = Callable[[ast.Module], Iterator[str]]
 
 
 def protocol_words(module: ast.Module) -> Iterator[str]:
-    for node in texts(module):
-        text = node.value.decode("latin-1") if isinstance(node.value, bytes) else str(node.value)
-        if text in (names.INITIALIZE, names.PING) or any(part in text for part in PARTS):
-            yield text
+    """Yield the texts, docstrings aside, with a method, a version or a reserved key of the protocol."""
+    docstrings = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
+            text = node.value.decode("latin-1") if isinstance(node.value, bytes) else node.value
+            if text in (names.INITIALIZE, names.PING) or any(part in text for part in PROTOCOL_PARTS):
+                yield text
+
+
+def strings(value: object) -> Iterator[str]:
+    """Yield every string in a constant of `names`."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (word for pair in value.items() for each in pair for word in strings(each))
+    elif isinstance(value, tuple | frozenset):
+        yield from (word for each in value for word in strings(each))
+
+
+CONSTANTS = {word for key, value in vars(names).items() if key.isupper() for word in strings(value)}
+METHODS = {word for word in CONSTANTS if re.fullmatch(r"[a-z]+(/[A-Za-z_]+)+", word)}
+VERSIONS = {*names.LEGACY, *names.MODERN}
+PROTOCOL_PARTS = [*METHODS, *VERSIONS, "notifications/", names.RESULT_TYPE, "io.modelcontextprotocol/"]
 
 
 def standard_output(module: ast.Module) -> Iterator[str]:
@@ -169,9 +170,11 @@ def standard_output(module: ast.Module) -> Iterator[str]:
 
 
 def inner_imports(module: ast.Module) -> Iterator[str]:
-    for node in walk_functions(module):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield f"line {node.lineno}: {ast.unparse(node)}"
+    for function in ast.walk(module):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
 def prints(module: ast.Module) -> Iterator[str]:
@@ -187,22 +190,17 @@ def orphaned_tasks(module: ast.Module) -> Iterator[str]:
             yield f"line {getattr(node, 'lineno', 0)}: {name}"
 
 
-IMPURE_LIBRARIES = {
-    "time",
-    "random",
-    "secrets",
-    "datetime",
-    "logging",
-    "asyncio",
-    "anyio",
-    "threading",
-    "subprocess",
-    "socket",
-}
+def imports_of(*libraries: str) -> Search:
+    """Find imports of these libraries."""
+    return lambda module: (full for full in imported(module) if full.partition(".")[0] in libraries)
+
+
+TIME_AND_CHANCE = ("time", "datetime", "random", "secrets")
+INPUT_AND_OUTPUT = ("logging", "asyncio", "anyio", "threading", "subprocess", "socket")
 
 
 def impurities(module: ast.Module) -> Iterator[str]:
-    yield from (full for full in imported(module) if full.partition(".")[0] in IMPURE_LIBRARIES)
+    yield from imports_of(*TIME_AND_CHANCE, *INPUT_AND_OUTPUT)(module)
     for node in ast.walk(module):
         if isinstance(node, ast.Await | ast.AsyncFunctionDef | ast.AsyncFor | ast.AsyncWith):
             yield f"line {node.lineno}: {type(node).__name__}"
@@ -210,63 +208,49 @@ def impurities(module: ast.Module) -> Iterator[str]:
             yield f"line {node.lineno}: {node.id}"
 
 
-def json_library(module: ast.Module) -> Iterator[str]:
-    yield from (full for full in imported(module) if full.partition(".")[0] == "msgspec")
-
-
-def command_libraries(module: ast.Module) -> Iterator[str]:
-    yield from (full for full in imported(module) if full.partition(".")[0] in ("rich", "typer", "click"))
-
-
-def file_libraries(module: ast.Module) -> Iterator[str]:
-    yield from (full for full in imported(module) if full.partition(".")[0] in ("tomlkit", "ruamel"))
-
-
 @dataclass(frozen=True)
 class Rule:
-    finds: Callable[[ast.Module], Iterator[str]]
-    example: str
-    """Source that breaks it."""
-    holds_in: list[str]
-    """Empty: everywhere."""
-    but_not_in: list[str]
+    search: Search
+    violation: str
+    """Source text that breaks the rule."""
+    except_in: tuple[str, ...] = ()
+    """Rooms and modules where it does not hold."""
+    only_in: tuple[str, ...] = ROOMS
+    """Rooms where it holds."""
 
 
-PURE = ["wire.*", "model.*", "config.*", "catalog.*", "search.*"]
-IMPURE = [
-    # with what each needs of the world
-    "wire.peer",  # waits, for `ask`; logs
-    "wire.write_buffer",  # the event loop's turns
+PURE_ROOMS = ("wire", "model", "config", "catalog", "search")
+IMPURE_MODULES = (
+    "wire.peer",  # waits for answers, and logs
+    "wire.write_buffer",  # waits for turns of the event loop
     "config.gate",  # logs
-    "config.location",  # files
-    "config.trust",  # files
-    "config.watching",  # files
-]
-
-JSON = ["wire.structs", "wire.payload", "wire.messages"]
+    "config.location",  # reads files
+    "config.trust",  # reads and writes files
+    "config.watching",  # follows edits of files
+)
 
 RULES = {
-    "only dialects know the protocol's words": Rule(
-        protocol_words, 'x = b\'{"method":"tools/call"}\'', [], ["dialects.*"]
-    ),
-    "only stdio touches sys.stdout": Rule(standard_output, "sys.stdout.write('x')", [], ["fronts.stdio"]),
-    "imports are at module top": Rule(inner_imports, "def f():\n if x:\n  import y", [], []),
-    "only commands print": Rule(prints, "f(print)", [], ["cli.*"]),
-    "every task has an owner": Rule(orphaned_tasks, "asyncio.create_task(f())", [], []),
-    "pure is pure": Rule(impurities, "from time import monotonic", PURE, IMPURE),
+    "only dialects know the protocol's words": Rule(protocol_words, 'x = b\'{"method":"tools/call"}\'', ("dialects",)),
+    "only stdio touches sys.stdout": Rule(standard_output, "sys.stdout.write('x')", ("fronts.stdio",)),
+    "imports are at module top": Rule(inner_imports, "def f():\n if x:\n  import y"),
+    "only commands print": Rule(prints, "f(print)", ("cli",)),
+    "every task has an owner": Rule(orphaned_tasks, "asyncio.create_task(f())"),
+    "pure is pure": Rule(impurities, "from time import monotonic", IMPURE_MODULES, PURE_ROOMS),
     "only wire knows the JSON library": Rule(
-        json_library, "import msgspec.json", [], ["wire.structs", "wire.payload", "wire.messages"]
+        imports_of("msgspec"), "import msgspec.json", ("wire.structs", "wire.payload", "wire.messages")
     ),
-    "only commands load their libraries": Rule(command_libraries, "from rich.table import Table", [], ["cli.*"]),
+    "only commands load their libraries": Rule(
+        imports_of("rich", "typer", "click"), "from rich.table import Table", ("cli",)
+    ),
     "only the editors of a format load its library": Rule(
-        file_libraries, "from ruamel.yaml import YAML", [], ["clients.toml_text", "clients.yaml_text"]
+        imports_of("tomlkit", "ruamel"), "import_module('ruamel.yaml')", ("clients.toml_text", "clients.yaml_text")
     ),
 }
 
-REVISIONS = "a user pins a revision in the configuration; which ones there are is checked there, by a Literal"
-SHOWN = "the demonstration names to a person what a client sends"
+REVISIONS = "the revisions that a user may pin in the configuration are a Literal there"
+SHOWN = "the demonstration shows what a client sends"
 ALLOWED = {
-    # rule: {(module, what was found): why}
+    # rule: {(module, what was found): reason}
     "only dialects know the protocol's words": {
         **{("config.schema", version): REVISIONS for version in VERSIONS},
         **{("cli.demonstration", method): SHOWN for method in ("tools/call", "tools/list")},
@@ -275,21 +259,21 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize("label", RULES)
-def test_rules(label: str) -> None:
+def test_every_module_keeps_the_rule(label: str) -> None:
     rule, allowed = RULES[label], ALLOWED.get(label, {})
     found = {
         (name, what)
         for name, module in modules().items()
-        if (not rule.holds_in or is_in(name, rule.holds_in)) and not is_in(name, rule.but_not_in)
-        for what in rule.finds(module)
+        if room(name) in rule.only_in and not {name, room(name)} & {*rule.except_in}
+        for what in rule.search(module)
     }
-    assert sorted(found - set(allowed)) == []
-    assert sorted(set(allowed) - found) == []
+    assert sorted(found - allowed.keys()) == []
+    assert sorted(allowed.keys() - found) == []
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
-def test_rules_find_what_breaks_them(rule: Rule) -> None:
-    assert list(rule.finds(ast.parse(rule.example)))
+def test_a_rule_finds_its_violation(rule: Rule) -> None:
+    assert list(rule.search(ast.parse(rule.violation)))
 
 
 INNOCENT = '''
@@ -300,9 +284,9 @@ PATH = "a/b"
 '''
 
 
-def test_rules_leave_the_innocent_alone() -> None:
-    assert [label for label, rule in RULES.items() if list(rule.finds(ast.parse(INNOCENT)))] == []
+def test_no_rule_finds_anything_in_an_innocent_module() -> None:
+    assert [label for label, rule in RULES.items() if list(rule.search(ast.parse(INNOCENT)))] == []
 
 
-def test_the_vocabulary_is_read_off_names() -> None:
+def test_the_methods_are_read_from_names() -> None:
     assert {"tools/call", "notifications/cancelled", "server/discover", "elicitation/create"} <= METHODS
