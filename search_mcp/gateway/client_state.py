@@ -36,21 +36,21 @@ class ClientState:
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other client is connected."""
+        """Return whether no other client is connected."""
         return not any(True for _ in self._others())
 
     def is_subscribed_elsewhere(self, server: str, uri: str) -> bool:
-        """Whether another client is subscribed to a resource."""
+        """Return whether another client is subscribed to a resource."""
         return any(other.subscriptions.has(server, uri) for other in self._others())
 
     def is_task_of_another(self, server: str, task: str) -> bool:
-        """Whether another client has a task and this one has not; `task` is the server's own id."""
+        """Return whether another client has a task and this one has not; `task` is the server's own id."""
         if self.tasks.known(server, task) is not None:
             return False
         return any(other.tasks.known(server, task) is not None for other in self._others())
 
     def names_task_of_another(self, server: str, message: Fields) -> bool:
-        """Whether a server's message is about a task that another client has."""
+        """Return whether a server's message is about a task that another client has."""
         named: list[str] = []
 
         def note(task: str) -> str:

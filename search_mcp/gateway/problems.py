@@ -32,10 +32,11 @@ class ProblemLog:
             self._later(COALESCE_SECONDS, self._examine)
 
     def _examine(self) -> None:
+        self._is_due = False
         if self._servers.catalog.merge_long(Kind.TOOLS):
+            self._is_due = True
             self._later(0, self._examine)
             return
-        self._is_due = False
         changed = self._servers.changed_about()
         if self._examined == (self._servers.catalog.version, changed):
             return

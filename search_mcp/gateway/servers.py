@@ -103,7 +103,7 @@ class Servers:
         return able[0] if len(able) == 1 and found[able[0]] is not None else None
 
     def can_subscribe(self, uri: str) -> bool:
-        """Whether a resource belongs, or may belong, to a server that has subscriptions."""
+        """Return whether a resource belongs, or may belong, to a server that has subscriptions."""
         server = self.resources.owner(uri)
         if server is None:
             return self.capabilities().subscribe
@@ -129,22 +129,22 @@ class Servers:
         yield from (item for item in self.catalog.tools() if item.server == server and item.is_for_models)
 
     def may_come(self, server: str, kind: Kind) -> bool:
-        """Whether a list is not known and may still be."""
+        """Return whether a list is not known and may still be."""
         return not self.catalog.is_known(server, kind) and self.status(server).state not in ENDED_STATES
 
     def has_entries(self, kinds: frozenset[Kind]) -> bool:
-        """Whether any server's list of these kinds has something in it."""
+        """Return whether any server's list of these kinds has something in it."""
         return any(self.catalog.has_entries(kind) for kind in kinds)
 
     def is_filling(self, kind: Kind) -> bool:
-        """Whether a server's list of this kind is not known and the server may still start."""
+        """Return whether a server's list of this kind is not known and the server may still start."""
         return any(
             not self.catalog.is_known(server, kind) and self.status(server).state not in (State.FAILED, State.DISABLED)
             for server in self.enabled
         )
 
     def is_without_tools(self) -> bool:
-        """Whether a server that runs, or may start, has no list of tools here."""
+        """Return whether a server that runs, or may start, has no list of tools here."""
         return any(
             self.status(server).state is not State.FAILED
             for server in self.enabled

@@ -228,12 +228,13 @@ class Session:
 
     def _tell_of_changes(self) -> None:
         """Tell the client of the lists that differ from those it was shown last."""
+        self._is_change_due = False
         if self._is_closed:
             return
         if self._servers.catalog.merge_long(Kind.TOOLS) or self.state.presentation.advance_shown():
+            self._is_change_due = True
             self.later(0, self._tell_of_changes)
             return
-        self._is_change_due = False
         changed = self.state.presentation.changed()
         if changed:
             self.tell_front(CatalogChanged(changed))
@@ -265,7 +266,7 @@ class Session:
         return is_for_client and not is_of_another
 
     def _is_update_wanted(self, server: str, uri: str) -> bool:
-        """Whether a resource is the server's own, or was subscribed to there, or is a part of such a resource."""
+        """Return whether the server owns the resource, or the client subscribed there, to it or to its parent."""
         if self.state.subscriptions.has(server, uri):
             return True
         # Templates are not matched: a server may send any URI as often as it likes, and list thousands of them.
@@ -276,7 +277,7 @@ class Session:
         return owner in (None, server) and self.state.subscriptions.cover(server, uri)
 
     def _is_log_wanted(self, message: LogMessage) -> bool:
-        """Whether a log message belongs to a call of this client, or to no call, and is as severe as it wants."""
+        """Return whether a log message is of this client's call, or of no call, and as severe as it wants."""
         if message.call is None:
             return is_wanted(message.params, self.state.log_level or DEFAULT_LOG_LEVEL)
         caller = message.call.caller

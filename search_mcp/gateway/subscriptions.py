@@ -33,12 +33,12 @@ class Subscriptions:
         return removed.server if removed is not None else None
 
     def has(self, server: str, uri: str) -> bool:
-        """Whether the client subscribed to this very resource at this server."""
+        """Return whether the client subscribed to this very resource at this server."""
         found = self._by_uri.get(uri)
         return found is not None and found.server == server
 
     def cover(self, server: str, uri: str) -> bool:
-        """Whether the client subscribed to this resource, or to one it is a part of, at this server."""
+        """Return whether the client subscribed to this resource, or to one it is a part of, at this server."""
         return any(each.server == server and each.covers(uri) for each in self._by_uri.values())
 
     def drain(self) -> Iterator[Subscription]:

@@ -76,7 +76,7 @@ class TaskMap(IdMap):
         return renamed(message, partial(self.id_for_client, server))
 
     def knows_named(self, server: str, message: Fields) -> bool:
-        """Whether a server's message is about a task that this client has."""
+        """Return whether a server's message is about a task that this client has."""
         task = payload.string(message.get("taskId"))
         return task is not None and self.known(server, task) is not None
 

@@ -49,7 +49,7 @@ class AwaitedLists:
         self._overdue: set[tuple[str, Kind]] = set()
 
     def are_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
-        """Whether every one of these lists is known, not to be had, or not worth waiting for."""
+        """Return whether every one of these lists is known, not to be had, or not worth waiting for."""
         return not self._missing(kinds, servers) - self._overdue
 
     def when_settled(
