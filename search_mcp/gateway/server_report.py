@@ -7,7 +7,7 @@ from typing import Any
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.gateway.own_arguments import LONGEST_NAME, MOST_NAMED
-from search_mcp.model.errors import short_reason
+from search_mcp.model.errors import reason_of_state
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.model.visible import one_line, quoted
@@ -112,7 +112,7 @@ def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
     if "description" in server:
         text += f"; {server['description']}"
     if "lastError" in server:
-        text += f" ({short_reason(server['lastError'])})"
+        text += f" ({reason_of_state(server['state'], server['lastError'])})"
     if "command" in server:
         text += f"; its command: {server['command']}"
     if "note" in server:

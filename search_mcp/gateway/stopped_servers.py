@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.gateway.own_arguments import LONGEST_NAME
-from search_mcp.model.errors import short_reason
+from search_mcp.model.errors import reason_of_state
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 from search_mcp.model.visible import one_line
@@ -49,7 +49,9 @@ def _is_down(catalog: Catalog, status: Status) -> bool:
 
 def _whole_reason(status: Status) -> str:
     """Write the reason with the server's own stderr, for an answer about this very server."""
-    return short_reason(status.reason) if status.reason and status.state is not State.STARTING else _reason(status)
+    if not status.reason or status.state is State.STARTING:
+        return _reason(status)
+    return reason_of_state(status.state, status.reason)
 
 
 def _reason(status: Status) -> str:

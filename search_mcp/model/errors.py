@@ -222,7 +222,7 @@ class NotRunning(WireError):
         self.retry_after_seconds = retry_after_seconds
 
     def __str__(self) -> str:
-        why = self.what if self.reason is None else f"{self.what}: {short_reason(self.reason)}"
+        why = self.what if self.reason is None else f"{self.what}: {reason_of_state(self.state, self.reason)}"
         return f"{why}{' ' if why.endswith(('?', '!')) else '. '}{self._remedy}" if self._remedy else why
 
     @property
@@ -329,11 +329,20 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(written)
 
 
+def reason_of_state(state: State, reason: str) -> str:
+    """Write the reason for a server's state on one line; that of a held server whole, since it ends in a command."""
+    return _on_one_line(reason) if state is State.HELD else short_reason(reason)
+
+
 def short_reason(reason: str) -> str:
     """Write a reason on one line; a long one without its middle."""
-    line = " ".join("".join(each if each.isprintable() else " " for each in reason).split()).rstrip(".")
+    line = _on_one_line(reason)
     if len(line) <= LONGEST_REASON:
         return line
     half = LONGEST_REASON // 2
     head, tail = line[:half].rpartition(" ")[0] or line[:half], line[-half:].partition(" ")[2] or line[-half:]
     return f"{head} … {tail}"
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join("".join(each if each.isprintable() else " " for each in text).split()).rstrip(".")

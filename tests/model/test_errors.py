@@ -263,3 +263,10 @@ def test_what_is_not_found_keeps_its_suggestions(kind: type[NotFound]) -> None:
 def test_a_config_error_says_where_what_and_the_remedy(error: ConfigError, then: str) -> None:
     assert str(error) == then
     assert not isinstance(error, WireError)
+
+
+def test_the_reason_of_a_held_server_keeps_the_command_that_it_ends_in() -> None:
+    """The configuration's path may be longer than a reason that is shortened."""
+    reason = f"its command is new in {'/folder' * 50}/mcp-servers.json; `search-mcp check --accept a` accepts it"
+    assert reason in str(NotRunning("a", State.HELD, reason))
+    assert reason not in str(NotRunning("a", State.FAILED, reason))
