@@ -13,6 +13,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
+from search_mcp.model.errors import STDERR_TAIL_MARK
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 from search_mcp.wire.framing import Line
 from search_mcp.wire.inflight import Request
@@ -92,7 +93,7 @@ class Connection:
         if len(words) > STDERR_TAIL:
             _, _, whole_lines = words[-STDERR_TAIL:].partition("\n")
             words = whole_lines or words[-STDERR_TAIL:]
-        return f"{how}; its last words: {words}" if words else how
+        return f"{how}{STDERR_TAIL_MARK}{words}" if words else how
 
     def _write(self, line: bytes) -> None:
         self.channel.write(line)

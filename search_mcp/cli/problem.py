@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from search_mcp.catalog.signature import signature
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.errors import BackendToolError, Lost, NotFound, NotRunning
+from search_mcp.model.errors import STDERR_TAIL_MARK, BackendToolError, Lost, NotFound, NotRunning
 from search_mcp.model.names import State
 from search_mcp.model.similar import closest, nearest
 from search_mcp.wire.errors import SearchMcpError, WireError
@@ -72,7 +72,7 @@ def similar_names(name: str, names: Iterable[str]) -> list[str]:
 
 def short_reason(reason: str) -> str:
     """Shorten the reason of a failure to one line: the event, and the line of stderr that probably names the error."""
-    what, _, written = reason.partition("; its last words: ")
+    what, _, written = reason.partition(STDERR_TAIL_MARK)
     lines = [" ".join(line.split()) for line in written.splitlines() if line.strip()]
     lines = [line for line in lines if not _STACK_FRAME.match(line)]
     telling = (

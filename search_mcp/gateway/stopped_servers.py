@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import fold
 from search_mcp.gateway.own_arguments import LONGEST_NAME
-from search_mcp.model.errors import reason_of_state
+from search_mcp.model.errors import STDERR_TAIL_MARK, reason_of_state
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 from search_mcp.model.visible import one_line
@@ -59,6 +59,6 @@ def _reason(status: Status) -> str:
     if status.state is State.STARTING:
         return "still starting, search again in a few seconds"
     # Without the server's own stderr: text of an untrusted program does not belong into every answer.
-    reason, _, _ = (status.reason or status.state).partition("; its last words: ")
+    reason, _, _ = (status.reason or status.state).partition(STDERR_TAIL_MARK)
     reason = one_line(reason[: 2 * LONGEST_REASON]).rstrip(".")
     return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"

@@ -20,6 +20,8 @@ ACTED_ON_BY_CLIENTS = frozenset({-32042, -32021})
 """Codes of errors that clients act on: URL elicitation required (2025-11-25), missing client capability.
 They pass through a tool call unchanged."""
 
+STDERR_TAIL_MARK = "; end of its stderr: "
+"""Separates the reason of a server's end from the end of its stderr, in one text."""
 LONGEST_NAME = 200
 """Most characters of an unknown name that a message repeats."""
 LONGEST_REASON = 300

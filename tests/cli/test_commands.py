@@ -115,7 +115,7 @@ def test_check_of_some_servers(toolbox: Place) -> None:
     assert is_one_sentence(toolbox.run("check", "tolbox"), 2, "did you mean toolbox?")
     ended = toolbox.run("check", "dying")
     assert (ended.code, ended.err) == (1, "")
-    assert "\n1 failed; 0 tools\n\ndying\n  it exited with code 1; its last words: no licence found\n" in ended.out
+    assert "\n1 failed; 0 tools\n\ndying\n  it exited with code 1; end of its stderr: no licence found\n" in ended.out
 
 
 def test_check_shows_no_secret_of_the_arguments(configured: Configured) -> None:
@@ -206,7 +206,7 @@ def test_check_shows_the_output_of_a_server_that_never_answers(configured: Confi
     ended = configured(slow=slow).run("check", "--json")
     assert ended.code == 1
     reason = ended.json["servers"][0]["reason"]
-    assert reason == "it did not answer within 8 s of being started; its last words: waiting for a key"
+    assert reason == "it did not answer within 8 s of being started; end of its stderr: waiting for a key"
 
 
 def test_check_says_where_names_cannot_be_read(configured: Configured) -> None:

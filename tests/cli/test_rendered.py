@@ -62,7 +62,7 @@ FOURTEEN = (
     _other(
         "github",
         State.FAILED,
-        "it exited with code 125; its last words: docker: Cannot connect to the Docker daemon at "
+        "it exited with code 125; end of its stderr: docker: Cannot connect to the Docker daemon at "
         "unix:///var/run/docker.sock. Is the docker daemon running?\n\nRun 'docker run --help' for more information",
         "to see all its output, run: docker run -i --rm ghcr.io/github/github-mcp-server",
     ),
@@ -72,7 +72,7 @@ FOURTEEN = (
         "program 'uvxx' was not found on PATH",
         "did you mean uvx? (uvx comes with uv: https://docs.astral.sh/uv)",
     ),
-    _other("sentry", State.FAILED, "it exited with code 1; its last words: Traceback ...\nKeyError: 'SENTRY_TOKEN'"),
+    _other("sentry", State.FAILED, "it exited with code 1; end of its stderr: Traceback ...\nKeyError: 'SENTRY_TOKEN'"),
     _other("puppeteer", State.STARTING),
     _other("linear", State.DISABLED, "it is disabled in the configuration"),
     _other("notion", State.DISABLED, "it is disabled in the configuration"),

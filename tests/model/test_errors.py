@@ -210,9 +210,9 @@ def test_rows(error: WireError, code: int, message: str, data: Mapping[str, Any]
 
 def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
     words = "\x1b[31mTraceback\n" + "  in a file\n" * 100 + "KeyError: 'TOKEN'\n"
-    message = str(NotRunning("git", State.FAILED, f"it exited with code 1; its last words: {words}"))
+    message = str(NotRunning("git", State.FAILED, f"it exited with code 1; end of its stderr: {words}"))
     assert message.startswith(
-        "MCP server 'git' is not running: it exited with code 1; its last words: [31mTraceback in"
+        "MCP server 'git' is not running: it exited with code 1; end of its stderr: [31mTraceback in"
     )
     assert " … " in message
     assert "in a file KeyError: 'TOKEN'. After fixing that" in message
