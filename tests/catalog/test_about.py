@@ -1,4 +1,4 @@
-"""What the instructions say a server is for."""
+"""One line about each server."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def test_a_title_counts_if_it_says_more_than_the_name(server: str, title: str, s
     assert described(server, offer(title)) == (f'"{title}"' if says_more else "")
 
 
-def test_the_best_that_is_known_is_said() -> None:
+def test_the_first_known_text_in_order_describes_a_server() -> None:
     said = offer("A place for notes", "Keeps notes. And more.")
     config = {"description": "My notes. All of them.", "tags": ("work", "text")}
     assert described("s", said, TOOLS, **config) == "My notes."
@@ -95,14 +95,14 @@ PIECES = st.sampled_from(["# ", "- ", "```", "\n", "\n\n", "[", "](", "x", " ", 
 
 
 @given(st.lists(PIECES, max_size=50).map("".join), st.text(max_size=30))
-def test_whatever_a_server_says_is_one_line(instructions: str, title: str) -> None:
+def test_any_description_is_one_line(instructions: str, title: str) -> None:
     said = described("s", offer(title, instructions))
     assert len(said) <= 160
     assert said.isprintable()
 
 
 @pytest.mark.parametrize("piece", ["[", "[a](", "**", "- ", "1. ", "```\n", "\n", "#", "_", "a.", "A. ", " "])
-def test_an_endless_text_is_read_no_further_than_its_beginning(piece: str) -> None:
+def test_only_the_beginning_of_a_long_text_is_read(piece: str) -> None:
     """The end of the text is never reached, whatever it begins with."""
     endless = piece * 10_000
     assert first_sentence(endless) == first_sentence(endless + "The end.")

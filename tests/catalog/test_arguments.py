@@ -1,4 +1,4 @@
-"""What was meant by a call's arguments, and what a model is told when they do not fit."""
+"""Arguments that are unwrapped, hints for a model when they do not fit, and errors without secrets."""
 
 import json
 from collections.abc import Callable
@@ -51,13 +51,13 @@ MEANT = [
 
 
 @pytest.mark.parametrize(("given", "then"), MEANT)
-def test_arguments_are_read_as_what_was_meant(given: str | None, then: str | None) -> None:
+def test_arguments_are_unwrapped(given: str | None, then: str | None) -> None:
     read = arguments.with_object(call(given)).get("arguments")
     assert (None if read is None else bytes(read).decode()) == then
 
 
 @pytest.mark.parametrize("given", ["[]", "5", "true", '"text"', '"[1]"'])
-def test_what_cannot_be_meant_is_refused_by_name(given: str) -> None:
+def test_arguments_that_are_no_object_are_refused(given: str) -> None:
     with pytest.raises(ProtocolError, match="arguments must be an object"):
         arguments.with_object(call(given))
 
@@ -67,7 +67,9 @@ def test_what_cannot_be_meant_is_refused_by_name(given: str) -> None:
     [({"a": {}}, {"a": 1}), ({"a": {}, "wait": {}}, {"a": 1, "wait": True}), ([], {"a": 1})],
     ids=["unknown to the tool", "the tool's own", "no properties to speak of"],
 )
-def test_what_a_client_adds_goes_unless_the_tool_knows_it(properties: Any, then: dict[str, Any]) -> None:
+def test_an_argument_that_a_client_adds_is_dropped_unless_the_tool_has_it(
+    properties: Any, then: dict[str, Any]
+) -> None:
     tool = item({"type": "object", "properties": properties})
     kept = arguments.without_added(frozenset({"wait"}), call('{"a":1,"wait":true}'), tool)
     assert json.loads(bytes(kept["arguments"])) == then
@@ -130,14 +132,14 @@ def test_an_error_result_gets_the_signature_when_arguments_do_not_fit(
     assert fields == payload.without(before.fields(), "content")
 
 
-def test_so_does_one_that_a_hop_took_its_own_keys_out_of() -> None:
+def test_an_error_result_that_is_opened_gets_the_signature_too() -> None:
     opened = Result({"content": Raw(b"[]"), "isError": Raw(b"true")})
     assert bytes(arguments.tool_result("s__t", {}, item(SCHEMA), opened).fields()["content"]) == b"[%b]" % HINT
     fine = Result({"content": Raw(b"[]")})
     assert arguments.tool_result("s__t", {}, item(SCHEMA), fine) is fine
 
 
-def test_a_backends_error_shows_no_secret_and_is_else_the_same() -> None:
+def test_an_error_of_a_backend_is_redacted_and_not_changed_otherwise() -> None:
     error = ErrorObject(-1, "401 for hunter22", Raw(b'{ "token" : "hunter22", "n" : 1.0 }'))
     clean = arguments.redacted(error, frozenset({"hunter22"}))
     assert "hunter22" not in clean.message

@@ -49,12 +49,12 @@ BRIEF = [
 
 
 @pytest.mark.parametrize(("text", "limit", "then"), BRIEF)
-def test_brief(text: str, limit: int, then: str) -> None:
+def test_a_description_is_cut_to_its_first_sentence(text: str, limit: int, then: str) -> None:
     assert brief(text, limit) == then
 
 
 @given(st.text() | st.text("ab .,;。あ字한e.g\n", max_size=60), st.integers(1, 80))
-def test_a_brief_description_is_short_and_nothing_new(text: str, limit: int) -> None:
+def test_a_brief_description_is_a_beginning_within_the_limit(text: str, limit: int) -> None:
     short = brief(text, limit)
     assert len(short) <= limit
     assert one_line(short) == short
@@ -89,11 +89,11 @@ REQUIRED = [
 
 
 @pytest.mark.parametrize(("description", "required", "then"), REQUIRED)
-def test_the_light_list_names_what_is_required(description: str, required: object, then: str) -> None:
+def test_required_parameters_are_appended(description: str, required: object, then: str) -> None:
     body = {"type": "object"} if required is None else {"type": "object", "required": required}
     assert with_required(description, payload.encode(body)) == then
 
 
-def test_many_required_parameters_are_counted_and_not_written() -> None:
+def test_many_required_parameters_are_counted() -> None:
     body = payload.encode({"type": "object", "required": [f"parameter_{number}" for number in range(100_000)]})
     assert len(with_required("Does it.", body)) < 200

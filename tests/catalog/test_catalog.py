@@ -23,7 +23,7 @@ def test_a_list_is_unknown_until_it_is_put() -> None:
     assert list(merged.problems()) == [("b", "its list of tools cannot be had")]
 
 
-def test_a_list_replaces_the_one_before_and_the_version_says_so() -> None:
+def test_a_new_list_replaces_the_last_and_raises_the_version() -> None:
     config = server("s")
     merged = catalog((config, tools("a", "b")))
     before, version = merged.tools(), merged.version
@@ -36,7 +36,7 @@ def test_a_list_replaces_the_one_before_and_the_version_says_so() -> None:
     assert merged.version > version
 
 
-def test_the_order_is_the_configurations_whoever_answers_first() -> None:
+def test_tools_have_the_order_of_the_configuration() -> None:
     merged = Catalog([server("a"), server("b")])
     merged.put("b", Kind.TOOLS, tools("x"))
     merged.put("a", Kind.TOOLS, tools("y"))
@@ -111,7 +111,7 @@ def test_a_tool_is_pinned_by_either_name(pinned: str) -> None:
     assert [item.pinned for item in items] == [True, False]
 
 
-def test_read_only_leaves_out_what_is_not_declared_so() -> None:
+def test_read_only_leaves_out_tools_not_declared_read_only() -> None:
     read = tool("read", annotations={"readOnlyHint": True})
     page = ServerList((read, tool("write"), tool("drop", annotations={"destructiveHint": True}), tool("denied")))
     config = server("a", read_only=True, deny=("denied",), rename={"drop": "remove-it"}, pinned=("write",))
@@ -160,7 +160,7 @@ OWNERS = [
 
 
 @pytest.mark.parametrize(("showing", "listing", "then"), OWNERS)
-def test_whose_an_app_is(showing: str, listing: str, then: str | None) -> None:
+def test_the_owner_of_an_app(showing: str, listing: str, then: str | None) -> None:
     merged = Catalog([server("a"), server("b")])
     for name in reversed(showing):
         merged.put(name, Kind.TOOLS, ServerList((shown_by("clock", CLOCK),)))
@@ -171,7 +171,7 @@ def test_whose_an_app_is(showing: str, listing: str, then: str | None) -> None:
     assert blamed == sorted({name for name in showing + listing if name != then})
 
 
-def test_every_problem_is_told() -> None:
+def test_every_problem_is_reported() -> None:
     merged = Catalog([server("s")])
     merged.put("s", Kind.TOOLS, ServerList((tool("a", title=5),), rejected=("tools[1] has no name",)))
     merged.put("s", Kind.PROMPTS, None)
@@ -198,7 +198,7 @@ def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
     }
 
 
-def test_the_reason_why_a_tool_is_not_shown() -> None:
+def test_the_reason_for_a_hidden_tool() -> None:
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     merged = catalog((server("a", pin_tools=True), page), (server("g", read_only=True), tools("commit")))
     remedy = "the user can review it with `search-mcp check a` and accept it with `search-mcp check --accept a`"
@@ -239,7 +239,7 @@ def test_a_pinned_list_is_withheld_until_it_is_compared() -> None:
     assert ("c", "the record is damaged; nothing of it is shown until then") in merged.changes()
 
 
-def test_everything_holds_what_is_not_shown() -> None:
+def test_everything_includes_filtered_tools() -> None:
     merged = catalog((server("a", deny=("x",)), tools("x")), (server("b"), None), (server("c"), tools("y")))
     assert [(name, entry.key) for name, entry in merged.everything(Kind.TOOLS)] == [("a", "x"), ("c", "y")]
 

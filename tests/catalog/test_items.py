@@ -26,7 +26,7 @@ def shape(item: Item) -> Any:
     return json.loads(payload.encode_bytes(item.fields))
 
 
-def test_items_hold_the_definition() -> None:
+def test_an_item_holds_its_definition() -> None:
     (item,) = listed({"s": ["a"]})
     assert shape(item) == {"name": "a", "inputSchema": OBJECT}
     assert item.input_schema == OBJECT
@@ -42,7 +42,7 @@ def test_items_hold_the_definition() -> None:
         ({"description": 5}, ""),
     ],
 )
-def test_descriptions(members: dict[str, object], then: str) -> None:
+def test_the_description_falls_back_to_the_title(members: dict[str, object], then: str) -> None:
     (item,) = catalog((server("s"), ServerList((tool("a", **members),)))).tools()
     assert item.description == then
 
@@ -63,7 +63,9 @@ VISIBILITIES = [
 
 
 @pytest.mark.parametrize(("app", "for_models", "for_apps", "of_app"), VISIBILITIES)
-def test_visibilities(app: object, for_models: bool, for_apps: bool, of_app: bool) -> None:
+def test_models_and_apps_see_what_the_visibility_says(
+    app: object, for_models: bool, for_apps: bool, of_app: bool
+) -> None:
     (item,) = catalog((server("s"), ServerList((tool("x", _meta={"ui": app}),)))).tools()
     assert (item.is_for_models, item.is_for_apps, item.is_of_app) == (for_models, for_apps, of_app)
 
@@ -71,7 +73,7 @@ def test_visibilities(app: object, for_models: bool, for_apps: bool, of_app: boo
 @pytest.mark.parametrize(
     ("name", "then"), [("a.b-c_d", "a_b_c_d"), ("é", "_"), ("", ""), ("aZ09", "aZ09"), ("a__b", "a__b")]
 )
-def test_folding(name: str, then: str) -> None:
+def test_folding_leaves_letters_and_digits(name: str, then: str) -> None:
     assert fold(name) == then
 
 
@@ -101,7 +103,7 @@ GLOBS = [
 
 
 @pytest.mark.parametrize(("allow", "deny", "name", "then"), GLOBS)
-def test_filters(allow: list[str], deny: list[str], name: str, then: bool) -> None:
+def test_allow_and_deny_let_tools_through(allow: list[str], deny: list[str], name: str, then: bool) -> None:
     config = server("s", allow=tuple(allow), deny=tuple(deny))
     assert is_allowed(config, name) is then
     assert names(catalog((config, tools(name))).tools()) == ([f"s.{name}"] if then else [])

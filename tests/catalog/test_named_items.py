@@ -42,7 +42,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("given_", "then"), NAMES)
-def test_names(given_: dict[str, list[str]], then: list[str]) -> None:
+def test_canonical_names(given_: dict[str, list[str]], then: list[str]) -> None:
     items = listed(given_)
     assert len(items) == len(then)
     for item, pattern in zip(items, then, strict=True):
@@ -68,11 +68,11 @@ def test_a_name_that_anticipates_the_suffix_of_another_does_not_take_its_place()
         pytest.param("", ["read"], id="bare"),
     ],
 )
-def test_prefixes(prefix: str | None, then: list[str]) -> None:
+def test_the_prefix_of_an_entry_begins_its_names(prefix: str | None, then: list[str]) -> None:
     assert names(listed({"files": ["read"]}, prefix=prefix)) == then
 
 
-def test_two_bare_names_that_coincide_are_a_problem_of_the_second() -> None:
+def test_of_two_equal_bare_names_the_second_is_reported() -> None:
     merged = catalog((server("a", prefix=""), tools("read", "x")), (server("b", prefix=""), tools("read", "y")))
     assert names(merged.tools()) == ["read", "x", "y"]
     assert list(merged.problems()) == [("b", "read is also the bare name of a tool of 'a'; give one of them a prefix")]
@@ -90,7 +90,7 @@ def test_bare_names_that_coincide_only_when_folded_get_a_suffix() -> None:
     assert list(merged.problems()) == [("b", f"its tool read_file is called {second}, {because}")]
 
 
-def test_a_name_that_would_be_another_server_s_is_a_problem() -> None:
+def test_a_name_that_begins_like_those_of_another_server_is_reported() -> None:
     merged = catalog((server("git"), tools("hub_create", "log")), (server("git-hub"), tools("create")))
     (item, *_) = merged.tools()
     because = "because git.hub_create begins like the names of server 'git-hub'"
@@ -100,7 +100,7 @@ def test_a_name_that_would_be_another_server_s_is_a_problem() -> None:
     assert merged.tools().find("git_hub_create") is merged.tools().find("git-hub.create")
 
 
-def test_a_name_that_would_be_one_of_ours_is_a_problem() -> None:
+def test_a_name_that_folds_to_one_of_our_own_is_reported() -> None:
     merged = catalog((server("search"), tools("tools")), (server("bare", prefix=""), tools("call-tool")))
     assert {(name, problem.partition(", because ")[2]) for name, problem in merged.problems()} == {
         ("search", "search.tools reads like search_tools, which is search-mcp's own"),
@@ -131,7 +131,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("spelling", "then"), SPELLINGS)
-def test_spellings(spelling: str, then: tuple[str, str] | None) -> None:
+def test_every_spelling_of_a_name_finds_its_tool(spelling: str, then: tuple[str, str] | None) -> None:
     found = listed({"files": ["read-file", "write"], "my.server": ["a.b"]}).find(spelling)
     assert (found and (found.server, found.key)) == then
 
@@ -149,7 +149,7 @@ def test_the_canonical_name_is_always_good() -> None:
         assert merged.tools().find(item.name) is item
 
 
-def test_a_tool_is_also_found_by_its_server_s_own_name() -> None:
+def test_a_tool_is_also_found_by_the_name_of_its_server() -> None:
     """`server.tool` works whatever it is shown as, unless that is another server's prefix."""
     items = catalog(
         (server("long", prefix="l", rename={"read": "open"}), tools("read")),
@@ -208,7 +208,9 @@ BARE = [
 
 
 @pytest.mark.parametrize(("given_", "name", "then"), BARE)
-def test_bare_names(given_: dict[str, list[str]], name: str, then: str | None) -> None:
+def test_a_bare_name_finds_the_tool_of_the_only_server_that_has_it(
+    given_: dict[str, list[str]], name: str, then: str | None
+) -> None:
     merged = catalog(*((server(each), tools(*own)) for each, own in given_.items()))
     item = merged.tools().find_bare(name)
     assert (None if item is None else item.name) == then

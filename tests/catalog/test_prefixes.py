@@ -129,7 +129,7 @@ def test_no_server_takes_a_name_of_another(
 
 
 @pytest.mark.parametrize("order", [("a.b", "a_b"), ("a_b", "a.b")])
-def test_a_name_with_two_underscores_reaches_its_server_whatever_another_s_is_folded_to(order: tuple[str, str]) -> None:
+def test_a_name_with_two_underscores_reaches_its_own_server(order: tuple[str, str]) -> None:
     items = listed({name: ["_x" if name == "a.b" else "x"] for name in order})
     for spelling, server_name in [("a.b._x", "a.b"), ("a.b___x", "a.b"), ("a_b.x", "a_b"), ("a_b__x", "a_b")]:
         found = items.find(spelling)
@@ -140,7 +140,7 @@ def test_a_name_with_two_underscores_reaches_its_server_whatever_another_s_is_fo
 @pytest.mark.parametrize("lists", [True, False], ids=["lists others", "was never seen"])
 @pytest.mark.parametrize("enabled", [True, False], ids=["enabled", "switched off"])
 @pytest.mark.parametrize(("rival", "taken", "owner", "key", "spelling"), SHADOWED)
-def test_a_name_means_nothing_where_its_owner_does_not_have_it(
+def test_a_name_that_its_owner_does_not_have_finds_nothing(
     rival: dict[str, Any], taken: str, owner: dict[str, Any], key: str, spelling: str, enabled: bool, lists: bool
 ) -> None:
     one, other = server(**rival), server(**owner, enabled=enabled)
@@ -210,7 +210,7 @@ def test_every_name_leads_to_the_server_whose_prefix_it_carries(
 
 
 @given(RIVALS, WORDS, st.lists(PARTS, unique=True), st.integers(0, 3))
-def test_a_server_more_does_not_rename_the_tools_of_those_who_own_their_names(
+def test_another_server_renames_no_tool_under_its_own_prefix(
     servers: dict[str, tuple[str | None, list[str]]], name: str, keys: list[str], at: int
 ) -> None:
     before = merge(servers).tools()

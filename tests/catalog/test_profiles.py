@@ -1,4 +1,4 @@
-"""What each client accepts: CLIENTS.md, section 1, row by row."""
+"""The profile of each AI client: how names are spelled, how long they are, which listing is used."""
 
 import re
 from typing import Any
@@ -45,7 +45,9 @@ CLIENTS = [
 @pytest.mark.parametrize(
     ("name", "introductions", "shown", "longest", "listing"), CLIENTS, ids=[row[0] for row in CLIENTS]
 )
-def test_clients(name: str, introductions: list[str], shown: str, longest: int, listing: Listing) -> None:
+def test_a_client_has_the_profile_of_its_row(
+    name: str, introductions: list[str], shown: str, longest: int, listing: Listing
+) -> None:
     profile = BY_NAME[name]
     assert profile.name == name
     assert profile.shown_name("my.server", "read-file x") == shown
@@ -140,7 +142,7 @@ def test_settings_that_set_nothing_change_nothing() -> None:
         ("canonical", 7.0, True, Patience(7, 7)),
     ],
 )
-def test_how_long_a_first_list_waits(client: str, setting: Any, hears_news: bool, patience: Patience) -> None:
+def test_the_wait_for_a_first_list(client: str, setting: Any, hears_news: bool, patience: Patience) -> None:
     assert first_list_patience(BY_NAME[client], setting, hears_news=hears_news) == patience
 
 

@@ -88,7 +88,7 @@ def test_the_light_list_has_the_names_of_required_parameters_behind_its_sentence
 
 
 @pytest.mark.parametrize(("listing", "then"), LISTS)
-def test_lists(listing: Listing, then: list[dict[str, Any]]) -> None:
+def test_each_listing_shows_its_definitions(listing: Listing, then: list[dict[str, Any]]) -> None:
     merged = catalog(s=[tool("read", **FULL_DEFINITION), tool("x")])
     assert shown(merged, audience(listing)) == then
 
@@ -101,7 +101,7 @@ def test_a_pinned_tool_is_shown_in_full_in_every_list(listing: Listing) -> None:
     assert len(shown(merged, audience(listing))) == (2 if listing == "search" else 3)
 
 
-def test_what_a_backend_wrote_is_shown_as_it_wrote_it() -> None:
+def test_a_definition_keeps_its_bytes() -> None:
     schema_text = b'{ "type":"object", "maximum":1.0, "z":1e5, "a":"\\u00e9" }'
     merged = catalog(s=[Entry("x", {"zeta": Raw(b"[ 1.50 ]"), "name": Raw(b'"x"'), "inputSchema": Raw(schema_text)})])
     assert b'{"zeta":[ 1.50 ],"name":"s.x","inputSchema":' + schema_text in tool_list_bytes(merged, audience("full"))
@@ -123,7 +123,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("output", "then"), OUTPUTS)
-def test_some_clients_know_only_output_schemas_of_objects(output: dict[str, Any], then: bool) -> None:
+def test_an_output_schema_of_no_object_is_left_out_for_some_clients(output: dict[str, Any], then: bool) -> None:
     merged = catalog(s=[tool("x", outputSchema=output)])
     assert "outputSchema" in shown(merged, audience("full"))[0]
     assert ("outputSchema" in shown(merged, audience("full", object_output_only=True))[0]) is then
@@ -150,7 +150,7 @@ def visibilities(servers: Mapping[str, list[Entry]], profile: Profile = CANONICA
     return {each["name"]: each.get("_meta", {}).get("ui", {}).get("visibility") for each in listed_tools}
 
 
-def test_who_shows_apps_is_told_by_which_names_they_call_and_what_is_left_to_the_model() -> None:
+def test_a_client_with_apps_is_shown_the_visibility_of_each_name() -> None:
     assert visibilities({"a": CLOCK, "b": [tool("write", _meta={"x": 1})]}) == {
         "a.clock": None,
         "a.tick": None,
@@ -164,19 +164,19 @@ def test_who_shows_apps_is_told_by_which_names_they_call_and_what_is_left_to_the
 
 
 @pytest.mark.parametrize("listing", ["light", "full"])
-def test_a_name_for_apps_is_all_that_its_entry_has_of_its_own(listing: Listing) -> None:
+def test_an_entry_for_apps_differs_in_name_and_visibility(listing: Listing) -> None:
     merged = catalog(s=[tool("clock", **{**FULL_DEFINITION, "_meta": APP | {"a": 1}})])
     whom = Audience(replace(CANONICAL, listing=listing), object_output_only=False, shows_apps=True)
     first, second, _ = shown(merged, whom)
     assert second == {**first, "name": "clock", "_meta": {"a": 1, "ui": {**APP["ui"], "visibility": ["app"]}}}
 
 
-def test_without_apps_a_list_is_the_same_for_who_would_show_them() -> None:
+def test_without_apps_a_list_does_not_depend_on_showing_them() -> None:
     merged = catalog(s=[tool("read"), tool("buy", _meta=FOR_MODELS)])
     assert tool_list_bytes(merged, Audience(CANONICAL, False, shows_apps=True)) == tool_list_bytes(merged, audience())
 
 
-def test_who_shows_no_apps_is_told_nothing_of_them() -> None:
+def test_a_client_without_apps_is_shown_no_names_for_apps() -> None:
     names = [each["name"] for each in shown(catalog(s=CLOCK, t=[tool("x")]), audience())]
     assert names == ["s.clock", "s.tick", "s.refresh", "s.buy", "t.x", "our_own"]
 
@@ -218,24 +218,24 @@ NAMES_FOR_APPS = [
 
 
 @pytest.mark.parametrize(("more", "profile", "then"), NAMES_FOR_APPS)
-def test_names_for_apps(more: Mapping[str, list[Entry]], profile: Profile, then: set[str]) -> None:
+def test_only_unambiguous_names_are_for_apps(more: Mapping[str, list[Entry]], profile: Profile, then: set[str]) -> None:
     told = visibilities({"a": CLOCK, **more}, profile)
     assert {name for name, visibility in told.items() if visibility == ["app"]} == then
 
 
-def test_what_has_no_other_name_than_an_app_knows_is_listed_once() -> None:
+def test_a_tool_with_a_bare_name_is_listed_once() -> None:
     bare = {"clock": None, "tick": None, "refresh": ["app"], "buy": ["model"], "our_own": ["model"]}
     assert visibilities({"s": CLOCK}, prefix="") == bare
     pinned = visibilities({"s": CLOCK}, replace(CANONICAL, listing="search"), prefix="", pinned=("clock",))
     assert pinned == {"clock": None, "tick": ["app"], "refresh": ["app"], "our_own": ["model"]}
 
 
-def test_what_nobody_may_call_stays_so() -> None:
+def test_an_empty_visibility_is_kept() -> None:
     nobody = tool("x", _meta={"ui": {"visibility": []}})
     assert visibilities({"a": CLOCK, "b": [nobody]})["b.x"] == []
 
 
-def test_prompts_are_renamed_and_else_as_they_are() -> None:
+def test_prompts_are_only_renamed() -> None:
     merged = catalog(Kind.PROMPTS, s=[entry("a b", name="a b", title="T", arguments=[{"name": "x"}], unknown=1)])
     there = {"title": "T", "arguments": [{"name": "x"}], "unknown": 1}
     assert json.loads(bytes(prompt_list(Spellings(merged), audience()))) == [{"name": "s.a_b", **there}]
@@ -244,7 +244,7 @@ def test_prompts_are_renamed_and_else_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(("kind", "key"), [(Kind.RESOURCES, "uri"), (Kind.TEMPLATES, "uriTemplate")])
-def test_resources_are_as_they_are(kind: Kind, key: str) -> None:
+def test_resources_are_not_changed(kind: Kind, key: str) -> None:
     first, second = {key: "x://é", "name": "n", "unknown": 1.0}, {key: "x://2", "name": "x://2"}
     merged = catalog(kind, s=[entry("x://é", **first), entry("x://2", **{key: "x://2"})], t=[entry("x://é", **second)])
     assert json.loads(bytes(resource_list(merged, kind))) == [first, second]

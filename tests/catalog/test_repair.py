@@ -1,4 +1,4 @@
-"""What makes clients drop a whole list is mended, or left out alone; rows that clients refuse."""
+"""Definitions that make clients drop a whole list are repaired or left out."""
 
 import json
 from typing import Any
@@ -58,7 +58,7 @@ TOOLS = [
 
 
 @pytest.mark.parametrize(("definition", "then"), TOOLS)
-def test_a_tool_is_mended_and_that_is_said(definition: dict[str, Any], then: dict[str, Any]) -> None:
+def test_a_tool_is_repaired_with_a_remark(definition: dict[str, Any], then: dict[str, Any]) -> None:
     mended, remarks = mend(Kind.TOOLS, {"name": "x", **definition})
     assert mended == {"name": "x", **then}
     assert len(remarks) == 1
@@ -68,7 +68,7 @@ def test_a_tool_that_takes_no_object_is_left_out() -> None:
     assert LEFT_OUT in mend(Kind.TOOLS, {"name": "x", "inputSchema": {"type": "string"}})[1]
 
 
-def test_what_is_well_keeps_its_bytes() -> None:
+def test_a_sound_definition_keeps_its_bytes() -> None:
     written = (
         b'{"inputSchema":{ "type":"object", "properties":{"a":{"maximum":1.0}} },"x":[ 1 ],"annotations":{"new":null}}'
     )
@@ -88,7 +88,7 @@ def test_a_resource_without_a_name_is_called_by_its_uri() -> None:
 @pytest.mark.parametrize(
     "key", ["annotations", "execution", "inputSchema", "outputSchema", "_meta", "icons", "arguments"]
 )
-def test_what_is_nested_too_deeply_to_be_looked_into_costs_no_other_part(key: str) -> None:
+def test_a_member_nested_too_deeply_does_not_affect_others(key: str) -> None:
     start, end = (b"[{", b"}]") if key in ("icons", "arguments") else (b'{"properties":{', b"}}")
     deep = Raw(start + b'"a":[' + b"[" * 100_000 + b"]" * 100_000 + b"]" + end)
     fields, remarks = repaired(Kind.TOOLS, Entry("x", {"inputSchema": payload.encode(SCHEMA), key: deep, "name": NAME}))
@@ -151,7 +151,9 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize(("raw", "then", "remarks"), SCHEMAS)
-def test_schemas(raw: bytes | None, then: bytes | None, remarks: list[str]) -> None:
+def test_an_input_schema_is_kept_or_repaired_or_left_out(
+    raw: bytes | None, then: bytes | None, remarks: list[str]
+) -> None:
     bare = entry("a", name="a")
     given_ = bare if raw is None else Entry("a", {**bare.fields, "inputSchema": Raw(raw)})
     fields, said = repaired(Kind.TOOLS, given_)
@@ -185,7 +187,7 @@ def test_a_member_of_the_wrong_type_is_left_out(key: str, value: object) -> None
     assert said == (f"its {key} has the wrong type and is left out",)
 
 
-def test_what_is_sound_or_unknown_stays_as_it_is() -> None:
+def test_sound_and_unknown_members_are_not_changed() -> None:
     given_ = tool("a", title="t", icons=[], annotations={"x": 1}, unknown=[1.0], **{"com.example/x": None})
     assert repaired(Kind.TOOLS, given_) == (given_.fields, ())
 

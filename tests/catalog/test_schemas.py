@@ -1,4 +1,4 @@
-"""Whether arguments fit a tool's schema: what a hint needs, and never more work than a fixed budget."""
+"""Checks of arguments against a schema, within a fixed budget of work."""
 
 import sys
 from collections.abc import Iterator
@@ -86,7 +86,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("schema", UNKNOWN)
-def test_nothing_is_said_of_arguments_whose_schema_is_not_understood(schema: dict[str, Any]) -> None:
+def test_arguments_fit_a_schema_that_is_not_understood(schema: dict[str, Any]) -> None:
     assert schemas.fits({"a": 1}, schema)
 
 
@@ -146,12 +146,12 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(JSON, st.dictionaries(st.sampled_from(["type", "properties", "required", "anyOf", "$defs", "$ref"]), JSON))
-def test_whatever_a_backend_calls_a_schema_is_taken(arguments: Any, schema: dict[str, Any]) -> None:
+def test_any_object_is_taken_for_a_schema(arguments: Any, schema: dict[str, Any]) -> None:
     assert schemas.fits(arguments, schema) in (True, False)
     assert isinstance(schemas.compact(schema), dict)
 
 
-def test_what_does_not_help_to_write_arguments_is_left_out() -> None:
+def test_a_compact_schema_has_no_dialect_and_no_titles() -> None:
     written = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "EditFileArguments",

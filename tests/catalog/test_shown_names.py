@@ -1,4 +1,4 @@
-"""Names as a client profile spells them, and what a client means by a name."""
+"""Names as a client profile spells them, and the tool that a client means by a name."""
 
 import re
 
@@ -34,7 +34,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("profile", "servers", "then"), SHOWN)
-def test_shown_names(profile: str, servers: dict[str, list[str]], then: list[str]) -> None:
+def test_names_follow_the_profile(profile: str, servers: dict[str, list[str]], then: list[str]) -> None:
     items = listed(servers)
     spelt = ShownNames(items, BY_NAME[profile])
     assert len(items) == len(then)
@@ -74,7 +74,7 @@ def test_spellings_are_made_once_until_the_catalogue_changes() -> None:
     assert list(spellings.of(Kind.TOOLS, cursor).names()) == ["s__b"]
 
 
-def test_shortening_is_the_same_in_every_session() -> None:
+def test_a_shortened_name_is_the_same_in_every_session() -> None:
     spelt = []
     for servers in ({"s": [LONG]}, {"t": [LONG], "s": ["x", LONG]}):
         items = listed(servers)
@@ -113,7 +113,7 @@ def test_shown_names_are_a_bijection_unique_after_folding_and_within_the_limit(
 
 
 @given(SERVERS, st.none() | st.just(""), PROFILES | st.sampled_from(list(BY_NAME.values())))
-def test_a_name_for_apps_means_nothing_else_to_anybody(
+def test_a_name_for_apps_finds_no_other_tool(
     servers: dict[str, list[str]], prefix: str | None, profile: Profile
 ) -> None:
     for_app = {"ui": {"visibility": ["app"]}}

@@ -94,7 +94,7 @@ SIGNATURES = [
 
 
 @pytest.mark.parametrize(("given_", "then"), SIGNATURES)
-def test_signatures(given_: dict[str, Any], then: str) -> None:
+def test_a_schema_is_written_as_a_signature(given_: dict[str, Any], then: str) -> None:
     assert signature("t", given_) == then
 
 
@@ -110,7 +110,7 @@ LOOPS = [
 
 
 @pytest.mark.parametrize("defs", LOOPS)
-def test_a_schema_that_holds_itself_has_a_signature(defs: dict[str, Any]) -> None:
+def test_a_recursive_schema_has_a_signature(defs: dict[str, Any]) -> None:
     written = signature("t", {**schema(["a"], a=NODE), "$defs": defs})
     assert re.fullmatch(r"t\(a: .+\)", written)
     assert len(written) <= SIGNATURE_LENGTH
@@ -125,7 +125,7 @@ def test_a_deep_schema_has_a_signature(wrap: Any) -> None:
 
 
 @pytest.mark.parametrize("limit", [20, 60, SIGNATURE_LENGTH])
-def test_a_long_signature_says_how_many_it_leaves_out(limit: int) -> None:
+def test_a_long_signature_counts_the_parameters_left_out(limit: int) -> None:
     given_ = schema(["p0"], **{f"p{number}": TEXT for number in range(99)})
     written = signature("t", given_, limit)
     assert len(written) <= limit
@@ -156,7 +156,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(["type", "properties", "required", "anyOf"]), JSON))
-def test_whatever_a_backend_calls_a_schema_has_a_signature(given_: dict[str, Any]) -> None:
+def test_any_object_has_a_signature(given_: dict[str, Any]) -> None:
     assert signature("t", given_).startswith("t(")
 
 

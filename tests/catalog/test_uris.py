@@ -1,4 +1,4 @@
-"""Whose a URI is: listed, matched, mentioned, the only one's with its scheme or anybody's, in this order."""
+"""The owner of a URI: listed, matched, mentioned in a result, or the only server with its scheme."""
 
 import re
 
@@ -71,12 +71,14 @@ ROUTES = [
 
 
 @pytest.mark.parametrize(("resources", "templates", "uri", "then"), ROUTES)
-def test_routes(resources: dict[str, list[str]], templates: dict[str, list[str]], uri: str, then: str | None) -> None:
+def test_the_owner_of_a_uri(
+    resources: dict[str, list[str]], templates: dict[str, list[str]], uri: str, then: str | None
+) -> None:
     routes = ResourceMap(catalog(resources, templates))
     assert [routes.owner(uri) for _ in range(2)] == [then, then]
 
 
-def test_whoever_lists_nothing_but_what_another_has_knows_the_scheme_too() -> None:
+def test_a_server_that_lists_only_the_uris_of_another_shares_the_scheme() -> None:
     assert ResourceMap(catalog({"a": ["x://1"], "b": ["x://1"]}, {})).owner("x://2") is None
 
 
@@ -124,7 +126,7 @@ MENTIONS = [
 
 
 @pytest.mark.parametrize(("result", "then"), MENTIONS)
-def test_mentions(result: Raw | Fields, then: bool) -> None:
+def test_a_uri_in_a_result_belongs_to_its_server(result: Raw | Fields, then: bool) -> None:
     routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note("a", result)
     assert routes.owner("x://1") == ("a" if then else None)
@@ -143,7 +145,7 @@ APPS = [
 
 
 @pytest.mark.parametrize(("result", "then"), APPS)
-def test_apps_of_results(result: Raw | Fields, then: bool) -> None:
+def test_an_app_of_a_result_belongs_to_its_server(result: Raw | Fields, then: bool) -> None:
     routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note_app("a", result)
     assert routes.owner("ui://1") == ("a" if then else None)
@@ -156,20 +158,20 @@ def test_a_uri_that_is_too_long_is_not_remembered(length: int, then: str | None)
     assert routes.owner(uri) == then
 
 
-def test_a_uri_that_is_listed_stays_whose_it_is() -> None:
+def test_a_mention_does_not_change_the_owner_of_a_listed_uri() -> None:
     routes = ResourceMap(catalog({"a": ["x://1"], "b": []}, {}))
     routes.note("b", content(link("x://1"), link("x://2")))
     assert (routes.owner("x://1"), routes.owner("x://2")) == ("a", "b")
 
 
-def test_a_mention_takes_nothing_that_another_server_covers() -> None:
+def test_a_mention_does_not_change_the_owner_of_a_matched_uri() -> None:
     routes = ResourceMap(catalog({}, {"a": ["x://{id}", "{+any}"], "b": []}))
     routes.note("b", content(embedded("x://1"), link("y://1")))
     assert routes.owner("x://1") == "a"
     assert routes.owner("y://1") == "b"  # a template that leaves the scheme open covers nothing
 
 
-def test_a_mention_outlives_every_later_one_of_another_server() -> None:
+def test_mentions_of_another_server_do_not_displace_a_mention() -> None:
     routes = ResourceMap(catalog({"a": [], "b": []}, {}))
     routes.note("a", content(link("x://1")))
     routes.note("b", content(link("x://1")))
@@ -178,7 +180,7 @@ def test_a_mention_outlives_every_later_one_of_another_server() -> None:
     assert routes.owner("x://1") == "a"
 
 
-def test_the_mentions_of_a_server_that_is_gone_mean_nothing() -> None:
+def test_the_mentions_of_a_removed_server_are_ignored() -> None:
     merged = catalog({"a": [], "b": []}, {})
     routes = ResourceMap(merged)
     for server in ("a", "b"):
@@ -187,7 +189,7 @@ def test_the_mentions_of_a_server_that_is_gone_mean_nothing() -> None:
     assert routes.owner("x://1") == "b"
 
 
-def test_a_tool_that_names_a_uri_as_its_app_takes_none_but_pages() -> None:
+def test_the_app_of_a_tool_has_the_scheme_of_apps() -> None:
     merged = catalog({"b": ["ui://listed", "file:///listed"]}, {"b": ["file:///{+path}"]})
     names = ["ui://listed", "ui://own", "file:///listed", "file:///covered", "data:own"]
     shown = [
@@ -214,7 +216,7 @@ def test_the_oldest_mentions_are_forgotten() -> None:
     assert owners == ["a", None, "a", "a"]
 
 
-def test_follows_what_the_catalogue_learns() -> None:
+def test_owners_follow_the_catalogue() -> None:
     merged = catalog({"a": ["x://1"]}, {"b": []})
     routes = ResourceMap(merged)
     assert routes.owner("y://1") is None
@@ -232,7 +234,7 @@ def test_many_templates_of_one_server_hide_none_of_another(others: int, then: st
     assert routes.owner("x://home/1") == then
 
 
-def test_knows_every_uri_and_template_for_suggestions() -> None:
+def test_suggestions_are_all_uris_and_templates() -> None:
     routes = ResourceMap(catalog({"b": ["x://2"], "a": ["x://1"]}, {"a": ["x://{id}"]}))
     assert routes.known() == ["x://2", "x://1", "x://{id}"]
 
@@ -283,14 +285,14 @@ TEMPLATES = [
 
 
 @pytest.mark.parametrize(("template", "uri", "then"), TEMPLATES)
-def test_templates(template: str, uri: str, then: bool) -> None:
+def test_a_uri_matches_a_template(template: str, uri: str, then: bool) -> None:
     assert matches(template, uri) is then
 
 
 @given(
     st.lists(st.sampled_from(["x:", "/", "a", "{", "}", "{v}", "{+v}", "{/v*}", "(", "[", "\\", "*", "é"])), st.text()
 )
-def test_whatever_a_backend_calls_a_template_can_be_matched(pieces: list[str], uri: str) -> None:
+def test_any_text_can_be_matched_as_a_template(pieces: list[str], uri: str) -> None:
     template = "".join(pieces)
     assert matches(template, uri) in (True, False)
     assert matches(template, template.replace("{+v}", "a/b").replace("{/v*}", "/a/b").replace("{v}", "a"))

@@ -1,4 +1,4 @@
-"""When a program is held: at the start, after an edit, and for a command."""
+"""Servers that are held: at the start, after an edit, and for a command."""
 
 import shlex
 import sys
@@ -47,7 +47,7 @@ RULES = [
 
 @pytest.mark.parametrize(("origin", "confirm", "accepted", "at_start", "after_edit"), RULES)
 @pytest.mark.parametrize("edited", [None, True, False])
-def test_what_is_held(
+def test_held_programs_follow_the_rules(
     tmp_path: Path,
     origin: Origin,
     confirm: bool | None,
@@ -93,7 +93,7 @@ def test_a_remedy_can_be_copied_whatever_the_file_calls_its_server(tmp_path: Pat
     assert shlex.split(command)[3:] == ["x; touch PWNED", "--config", str(tmp_path / "a b" / "mcp-servers.json")]
 
 
-def test_it_is_remembered_again_when_what_is_held_changes(tmp_path: Path) -> None:
+def test_held_programs_are_stored_again_when_they_change(tmp_path: Path) -> None:
     gate = Gate(tmp_path / "mcp-servers.json", NAMED, Approvals(tmp_path / "programs"))
     gate.at_start(config())
     for programs, is_remembered in (("", False), ("a", False), ("a", True), ("ab", False), ("ab", True)):
@@ -102,9 +102,7 @@ def test_it_is_remembered_again_when_what_is_held_changes(tmp_path: Path) -> Non
         gate.remember_held()
 
 
-def test_where_nothing_can_be_remembered_programs_are_held_all_the_same(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_programs_are_held_where_nothing_can_be_stored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "state").touch()
     gate = Gate(tmp_path / "mcp-servers.json", NAMED, Approvals(tmp_path / "state" / "programs"))
     gate.at_start(config())
@@ -175,7 +173,7 @@ def test_a_record_that_cannot_be_used_is_no_first_start(tmp_path: Path, damage: 
         assert held(gate.after_edit(now)) == []
 
 
-def test_a_first_start_that_cannot_be_remembered_accepts_nothing(tmp_path: Path) -> None:
+def test_a_first_start_that_cannot_be_stored_accepts_nothing(tmp_path: Path) -> None:
     """Every start would be the first one."""
     (tmp_path / "state").touch()
     gate = Gate(tmp_path / "mcp-servers.json", OWN, Approvals(tmp_path / "state" / "programs"))
@@ -183,7 +181,7 @@ def test_a_first_start_that_cannot_be_remembered_accepts_nothing(tmp_path: Path)
     assert held(gate.after_edit(config("a", confirm=True))) == ["a"]
 
 
-def test_a_start_waits_for_no_other_process_for_long(tmp_path: Path) -> None:
+def test_a_start_waits_briefly_for_the_lock_of_another_process(tmp_path: Path) -> None:
     """It would wait for an hour if it had the patience of these approvals."""
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs", 3600)
     with locked(tmp_path / "programs.lock", 1):

@@ -1,4 +1,4 @@
-"""Which parts of an entry make it the same server, for each purpose: one row an edit."""
+"""The parts of an entry that make it the same server, for each purpose; one row for each edit."""
 
 from collections.abc import Callable
 from typing import Any

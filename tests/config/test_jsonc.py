@@ -1,4 +1,4 @@
-"""Comments, trailing commas and marks are forgiven; everything else keeps its place."""
+"""JSON with comments and trailing commas; every value keeps its line and column."""
 
 import codecs
 import contextlib
@@ -38,7 +38,7 @@ FORGIVEN = [
 
 
 @pytest.mark.parametrize(("text", "value"), FORGIVEN)
-def test_forgives(text: str, value: object) -> None:
+def test_comments_and_trailing_commas_are_accepted(text: str, value: object) -> None:
     assert jsonc.parse(text, source="f").value == value
     assert jsonc.parse(text.encode(), source="f").value == value
 
@@ -82,7 +82,7 @@ NOT_FORGIVEN = [
 
 
 @pytest.mark.parametrize(("text", "problem", "remedy"), NOT_FORGIVEN, ids=range(len(NOT_FORGIVEN)))
-def test_says_what_is_wrong(text: str, problem: str, remedy: str) -> None:
+def test_a_syntax_error_has_a_place_and_a_remedy(text: str, problem: str, remedy: str) -> None:
     with pytest.raises(ConfigError) as caught:
         jsonc.parse(text, source="f")
     assert str(caught.value) == f"{problem}; {remedy}"
@@ -100,7 +100,7 @@ OTHER_ENCODINGS = [
 
 
 @pytest.mark.parametrize(("data", "message"), OTHER_ENCODINGS)
-def test_names_an_encoding_it_does_not_read(data: bytes, message: str) -> None:
+def test_another_encoding_is_an_error(data: bytes, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         jsonc.parse(data, source="f")
     assert str(caught.value) == message
@@ -139,7 +139,7 @@ def test_plain_json_is_not_changed(value: object, indent: int | None, ascii_only
 
 
 @given(JSON, st.data())
-def test_whatever_stands_between_the_tokens_the_value_and_the_places_stay(value: object, data: st.DataObject) -> None:
+def test_comments_between_tokens_change_no_value_and_no_place(value: object, data: st.DataObject) -> None:
     text = ""
     for token in json.JSONEncoder(ensure_ascii=False).iterencode(value):
         closes = token[0] in "]}" and text.rstrip()[-1:] not in ("[", "{") and data.draw(st.booleans())

@@ -38,7 +38,7 @@ UNCLEAR = [
 
 
 @pytest.mark.parametrize(("explicit", "variables", "candidates"), SEARCHES)
-def test_candidates(explicit: str | None, variables: dict[str, str], candidates: tuple[Path, ...]) -> None:
+def test_the_candidates_in_order(explicit: str | None, variables: dict[str, str], candidates: tuple[Path, ...]) -> None:
     assert location.candidates(explicit, variables, CWD, USER) == candidates
 
 

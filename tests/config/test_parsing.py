@@ -1,4 +1,4 @@
-"""What mcp-servers.json means: every key, every placeholder, every complaint."""
+"""Every key, placeholder, warning and error of mcp-servers.json."""
 
 import contextlib
 import json
@@ -55,7 +55,7 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize(("entry", "difference"), ENTRIES)
-def test_an_entry(entry: dict[str, Any], difference: dict[str, Any]) -> None:
+def test_the_keys_of_an_entry(entry: dict[str, Any], difference: dict[str, Any]) -> None:
     assert server({"command": "c", **entry}) == replace(PLAIN, **difference)
 
 
@@ -91,7 +91,7 @@ DEFAULTS = [
 
 
 @pytest.mark.parametrize(("settings", "entry", "difference"), DEFAULTS)
-def test_a_server_has_the_last_word(settings: object, entry: dict[str, Any], difference: dict[str, Any]) -> None:
+def test_an_entry_overrides_the_settings(settings: object, entry: dict[str, Any], difference: dict[str, Any]) -> None:
     assert server({"command": "c", **entry}, settings) == replace(PLAIN, **difference)
 
 
@@ -191,7 +191,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize(("entry", "secrets"), SECRETS)
-def test_secrets(entry: dict[str, Any], secrets: set[str]) -> None:
+def test_the_secrets_of_an_entry(entry: dict[str, Any], secrets: set[str]) -> None:
     assert server({"command": "c", **entry}).secrets == secrets
 
 
@@ -201,7 +201,7 @@ def test_a_part_of_the_server_s_name_is_no_secret() -> None:
     assert only.secrets == {"postgres1"}
 
 
-def test_a_secret_is_one_in_every_form_it_may_be_shown_in() -> None:
+def test_a_secret_is_known_in_every_form() -> None:
     key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0\nx\n"
     secrets = server({"command": "c", "env": {"A": 'hunter"2 é', "B": "ab/cd", "KEY": key}}).secrets
     assert {'hunter"2 é', r"hunter\"2 é", r"hunter\"2 \u00e9", key, "MIIEvQIBADANBgkqhkiG9w0"} <= secrets
@@ -280,7 +280,7 @@ PREFIXES_THAT_GO_TOGETHER = [
 
 
 @pytest.mark.parametrize("servers", PREFIXES_THAT_GO_TOGETHER)
-def test_prefixes_that_go_together(servers: str) -> None:
+def test_equal_prefixes_that_are_allowed(servers: str) -> None:
     assert len(parse('{"mcpServers": ' + servers + "}").servers) == 2
 
 
@@ -307,7 +307,7 @@ WARNINGS = [
 
 
 @pytest.mark.parametrize(("keys", "warning"), WARNINGS)
-def test_warnings(keys: str, warning: str) -> None:
+def test_an_unknown_key_is_warned_of(keys: str, warning: str) -> None:
     got = parse('{"mcpServers": {"s": {"command": "c",\n' + keys + "}}}")
     assert got.warnings == (f"f:2: {warning}",)
     assert [replace(each, program=b"") for each in got.servers] == [PLAIN]
@@ -377,7 +377,7 @@ def test_warnings_come_in_the_order_of_the_text() -> None:
     )
 
 
-def test_free_names_are_no_unknown_keys() -> None:
+def test_names_chosen_by_the_user_are_no_unknown_keys() -> None:
     entry = '{"command": "c", "env": {"COMAND": "x"}, "rename": {"comand": "x"}, "headers": {"X": "y"}}'
     assert parse('{"mcpServers": {"tools": ' + entry + "}}").warnings == ()
 

@@ -1,4 +1,4 @@
-"""What stands for something else in an entry, and what of it cannot be had."""
+"""Placeholders that are expanded, and those that have no value."""
 
 import pytest
 
@@ -45,7 +45,7 @@ EXPANSIONS = [
 
 
 @pytest.mark.parametrize(("written", "expanded", "secrets"), EXPANSIONS)
-def test_what_is_filled_in(written: str, expanded: str, secrets: set[str]) -> None:
+def test_placeholders_are_expanded(written: str, expanded: str, secrets: set[str]) -> None:
     filling = expansion()
     assert filling.expand(written, "args") == expanded
     assert (filling.secrets, filling.complaints) == (secrets, [])
@@ -85,13 +85,13 @@ COMPLAINTS: list[tuple[str, list[Complaint]]] = [
 
 
 @pytest.mark.parametrize(("written", "complaints"), COMPLAINTS)
-def test_what_cannot_be_filled_in_stays_and_is_complained_about(written: str, complaints: list[Complaint]) -> None:
+def test_a_placeholder_without_a_value_stays_and_is_reported(written: str, complaints: list[Complaint]) -> None:
     filling = expansion()
     assert filling.expand(written, "env", "KEY") == written
     assert filling.complaints == complaints
 
 
-def test_every_placeholder_that_cannot_be_had_is_complained_about() -> None:
+def test_every_placeholder_without_a_value_is_reported() -> None:
     filling = expansion()
     filling.expand("${ONE} ${TWO}", "args")
     filling.expand("${THREE}", "cwd")

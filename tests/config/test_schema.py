@@ -28,11 +28,11 @@ REPRESENTATIONS = [
 
 
 @pytest.mark.parametrize(("entry", "representation"), REPRESENTATIONS)
-def test_a_server_shows_no_secret(entry: object, representation: str) -> None:
+def test_the_repr_of_a_server_shows_no_secret(entry: object, representation: str) -> None:
     assert repr(server(entry)) == representation
 
 
-def test_a_pretty_printer_is_shown_no_secret_either() -> None:
+def test_a_pretty_printer_shows_no_secret() -> None:
     assert "s3cret" not in pretty_repr(server({"command": "c", "args": ["--token=s3cret"], "env": {"TOKEN": "s3cret"}}))
 
 

@@ -1,4 +1,4 @@
-"""What counts as a secret, and every form in which it is known again."""
+"""Texts that count as secrets, and the forms in which they are found again."""
 
 import json
 
@@ -39,7 +39,7 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("value", "found"), FOUND)
-def test_find(value: object, found: set[str]) -> None:
+def test_the_secrets_in_a_value_are_found(value: object, found: set[str]) -> None:
     assert {*find_secrets(value)} == found
 
 
@@ -194,7 +194,7 @@ REDACTIONS = [
 
 
 @pytest.mark.parametrize(("text", "secrets", "result"), REDACTIONS)
-def test_redact(text: str, secrets: list[str], result: str) -> None:
+def test_secrets_are_starred(text: str, secrets: list[str], result: str) -> None:
     assert redact(text, secrets) == result
 
 

@@ -1,4 +1,4 @@
-"""What was accepted of a file is remembered, and nothing else counts as accepted."""
+"""The records of the programs that the user accepted."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def test_the_newest_programs_of_a_server_stay_accepted(tmp_path: Path) -> None:
     assert [record.accepts(version) for version in versions] == [False, *[True] * MOST_PROGRAMS]
 
 
-def test_what_is_accepted_is_held_no_more(tmp_path: Path) -> None:
+def test_an_accepted_program_is_not_held(tmp_path: Path) -> None:
     approvals, file = Approvals(tmp_path / "programs"), tmp_path / "mcp-servers.json"
     approvals.note_held(file, [server("a"), server("b")])
     approvals.accept(file, [server("a")])
@@ -77,7 +77,7 @@ for number in range(20):
 """
 
 
-def test_nothing_is_lost_of_what_two_processes_accept_at_the_same_moment(tmp_path: Path) -> None:
+def test_two_processes_accept_at_the_same_time_without_loss(tmp_path: Path) -> None:
     accepters = [subprocess.Popen([sys.executable, "-c", ACCEPTER, str(tmp_path), letter]) for letter in "ab"]
     assert [accepter.wait(60) for accepter in accepters] == [0, 0]
     record = Approvals(tmp_path / "programs").read(tmp_path / "mcp-servers.json")

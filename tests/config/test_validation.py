@@ -1,4 +1,4 @@
-"""Where the faults of a configuration are, what is said of each, and what is left without them."""
+"""The place and the text of every fault of a configuration, and the rest without them."""
 
 import json
 import math
@@ -138,13 +138,13 @@ def test_all_faults_are_found_and_the_rest_is_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["[1]", '{"mcpServers": [{"a": 1}], "settings": 1}', '{"mcpServers": {"a": 1}}'])
-def test_of_a_file_without_a_sound_part_nothing_is_left(text: str) -> None:
+def test_the_rest_of_a_file_without_a_sound_part_is_empty(text: str) -> None:
     with pytest.raises(FaultyFile) as caught:
         parse(text)
     assert caught.value.rest == schema.EMPTY_CONFIG
 
 
-def test_a_file_that_is_nested_too_deeply_for_those_who_explain_it() -> None:
+def test_a_file_nested_too_deeply_for_pydantic_is_a_fault() -> None:
     with pytest.raises(FaultyFile, match="f:1: nested too deeply; simplify the file"):
         parse('{"mcpServers": {"a": {"env": ' + '{"b": ' * 300 + "1" + "}" * 303)
 
@@ -162,7 +162,7 @@ VALUES = st.recursive(
 )
 @example({}, {"maxCallSeconds": math.inf})
 @example({"args": {}}, {"maxCallSeconds": math.inf})
-def test_what_reads_a_file_and_what_explains_it_agree(entry: dict[str, object], settings: dict[str, object]) -> None:
+def test_msgspec_and_pydantic_accept_the_same_files(entry: dict[str, object], settings: dict[str, object]) -> None:
     text = json.dumps({"mcpServers": {"s": entry}, "settings": settings}).replace("NaN", "1e999")
     try:
         validation.as_pydantic(schema.File).model_validate_json(text.replace("Infinity", "1e999"))

@@ -1,4 +1,4 @@
-"""An edit is noticed, also where the system has no watch to give."""
+"""Edits of files are noticed, also without a watch of the system."""
 
 from collections.abc import Callable
 from pathlib import Path

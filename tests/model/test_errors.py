@@ -1,4 +1,4 @@
-"""What goes wrong, and what the client is told of it: DESIGN, section 5, row by row."""
+"""The code, message and data of every error that a client receives."""
 
 import json
 from collections.abc import Mapping
