@@ -1,4 +1,4 @@
-"""What touches files, in a thread: in order, never waited for, and bounded."""
+"""File operations in a thread: in order, bounded, and without waiting for them."""
 
 import threading
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def test_a_bug_in_one_does_not_keep_the_next_from_being_done(caplog: pytest.LogC
     assert "bug" in caplog.text
 
 
-def test_nobody_waits_for_ever_for_one_that_does_not_end(
+def test_the_wait_for_an_errand_that_does_not_end_is_bounded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(background, "LAST_SECONDS", 0.01)

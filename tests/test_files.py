@@ -11,7 +11,7 @@ import pytest
 from search_mcp import files
 
 SECONDS = 60.0
-"""Until what must happen counts as not happening."""
+"""Seconds until an expected event counts as missing."""
 
 
 def names(folder: Path) -> set[str]:
@@ -33,7 +33,7 @@ def test_it_is_the_users_alone(tmp_path: Path) -> None:
     assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
 
 
-def test_what_cannot_be_replaced_stays_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_replaced_stays_without_leftovers(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "b").touch()
     with pytest.raises((IsADirectoryError, PermissionError)):
@@ -42,7 +42,7 @@ def test_what_cannot_be_replaced_stays_and_nothing_is_left_beside_it(tmp_path: P
     assert names(tmp_path / "a") == {"b"}
 
 
-def test_what_does_not_take_the_others_place_goes(tmp_path: Path) -> None:
+def test_a_file_that_does_not_take_the_place_is_removed(tmp_path: Path) -> None:
     with files.beside(tmp_path / "a", b"x") as new:
         assert (new.parent, new.read_bytes()) == (tmp_path, b"x")
     assert names(tmp_path) == set()
@@ -50,7 +50,7 @@ def test_what_does_not_take_the_others_place_goes(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 def test_a_temporary_file_never_follows_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where somebody has guessed its name."""
+    """Even at a name that another process has guessed."""
     monkeypatch.setattr("os.urandom", lambda count: b"\0" * count)
     victim = tmp_path / "victim"
     (tmp_path / f".a-{'00' * 8}").symlink_to(victim)
@@ -59,9 +59,7 @@ def test_a_temporary_file_never_follows_a_link(tmp_path: Path, monkeypatch: pyte
     assert not victim.exists()
 
 
-def test_a_file_that_somebody_has_open_for_a_moment_is_replaced_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_open_for_a_moment_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Windows has it."""
     replace, refusals = Path.replace, iter([PermissionError(), PermissionError()])
 
@@ -86,7 +84,7 @@ for _ in range(200):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a file that somebody reads cannot be replaced")
-def test_several_write_one_file_at_once_and_whoever_reads_it_sees_one_of_them_whole(tmp_path: Path) -> None:
+def test_a_reader_sees_a_whole_file_while_several_processes_write_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write_whole(path, b"0" * 1_000_000)
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), letter]) for letter in "abc"]
@@ -125,7 +123,7 @@ def test_a_lock_keeps_others_out_until_its_holder_is_done_or_dead(
         pass
 
 
-def test_where_no_lock_can_be_had_nobody_is_kept_out(tmp_path: Path) -> None:
+def test_without_locks_no_process_is_kept_out(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with files.locked(tmp_path / "file" / "lock", 0), files.locked(tmp_path / "file" / "lock", 0):
         pass

@@ -1,4 +1,4 @@
-"""Which module may import which, and what no module may do.
+"""The imports that a module may have, and the rules for the content of all modules.
 
 The package is a row of rooms, its folders: a module imports from its own room and from earlier ones. An import against
 this order needs a row in `EXCEPTIONS` with its reason. A row that is not needed fails the test too.
@@ -131,7 +131,7 @@ def test_only_the_choice_of_a_channel_imports_processes() -> None:
     assert found == CHOOSE_CHANNELS
 
 
-# What no module may do
+# Rules for the content
 
 Search = Callable[[ast.Module], Iterator[str]]
 
@@ -250,7 +250,7 @@ RULES = {
 REVISIONS = "the revisions that a user may pin in the configuration are a Literal there"
 SHOWN = "the demonstration shows what a client sends"
 ALLOWED = {
-    # rule: {(module, what was found): reason}
+    # rule: {(module, finding): reason}
     "only dialects know the protocol's words": {
         **{("config.schema", version): REVISIONS for version in VERSIONS},
         **{("cli.demonstration", method): SHOWN for method in ("tools/call", "tools/list")},

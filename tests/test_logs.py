@@ -13,7 +13,7 @@ with logs.to_stderr("INFO"):
 """
 
 
-def test_a_stderr_that_nobody_reads_does_not_stop_us() -> None:
+def test_a_stderr_that_is_not_read_stops_nothing() -> None:
     with subprocess.Popen([sys.executable, "-c", FLOOD], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
             assert process.wait(60) == 0  # while its stderr is still unread

@@ -1,4 +1,4 @@
-"""Is what a server wrote allowed by the protocol, given what was said before?
+"""Check that the messages of a server are allowed by the protocol after those before.
 
 A WireLog is fed both directions of one stdio conversation, line by line and in order, and raises an
 AssertionError that shows the message at the first thing the server must not say. Shapes are judged by the

@@ -103,6 +103,6 @@ def test_any_description_is_one_line(instructions: str, title: str) -> None:
 
 @pytest.mark.parametrize("piece", ["[", "[a](", "**", "- ", "1. ", "```\n", "\n", "#", "_", "a.", "A. ", " "])
 def test_only_the_beginning_of_a_long_text_is_read(piece: str) -> None:
-    """The end of the text is never reached, whatever it begins with."""
+    """The end of the text changes nothing."""
     endless = piece * 10_000
     assert first_sentence(endless) == first_sentence(endless + "The end.")

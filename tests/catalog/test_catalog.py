@@ -1,4 +1,4 @@
-"""All servers' lists merged: what is known, what the filters let through, and what is reported."""
+"""All servers' lists merged, filtered and changed by the configuration, and the reports about them."""
 
 import pytest
 
@@ -148,14 +148,14 @@ def test_of_two_servers_with_one_uri_the_first_in_order_has_it() -> None:
 
 
 OWNERS = [
-    # whose tools an app shows, and who lists its URI, of a and b; then whose it is
+    # servers of a and b with a tool that the app shows, servers that list its URI, the owner
     pytest.param("b", "", "b", id="a tool's"),
     pytest.param("", "b", "b", id="listed"),
     pytest.param("ab", "", "a", id="two tools': the first in order"),
     pytest.param("b", "a", "b", id="listed by another server"),
     pytest.param("b", "ab", "b", id="listed by both"),
     pytest.param("ab", "b", "a", id="two tools', listed by one"),
-    pytest.param("", "", None, id="nobody's"),
+    pytest.param("", "", None, id="no owner"),
 ]
 
 
@@ -185,7 +185,7 @@ def test_every_problem_is_reported() -> None:
 
 
 def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
-    """A server's name may hold spaces and what a shell acts on."""
+    """A server's name may hold spaces and characters that a shell acts on."""
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     odd = server("a; rm x", pin_tools=True, file="/my files/servers.json")
     merged = catalog((odd, page), (server("b"), ServerList((tool("x"),), new=frozenset({"x"}))))
@@ -269,8 +269,8 @@ def test_the_owner_of_a_uri_lists_it_or_its_template() -> None:
     merged.put("a", Kind.TEMPLATES, ServerList((entry("x://{y}"), entry("{any}"))))
     merged.put("b", Kind.RESOURCES, ServerList((entry("x://1"),)))
     assert [merged.owner(uri) for uri in ("x://1", "x://{y}", "x://2")] == ["b", "a", None]
-    fixes_none = "templates: {any}: it fixes no scheme; only what no other server has is asked of it"
-    assert ("a", fixes_none) in merged.problems()
+    no_scheme = "templates: {any}: it has no literal scheme; it is used only for URIs that no other server has"
+    assert ("a", no_scheme) in merged.problems()
 
 
 def test_a_definition_that_cannot_be_repaired_is_left_out() -> None:

@@ -1,4 +1,4 @@
-"""One tool or prompt, what of its definition is read, and how names are compared."""
+"""One tool or prompt, the parts of its definition that are read, and the comparison of names."""
 
 import json
 from typing import Any
@@ -55,8 +55,8 @@ VISIBILITIES = [
     pytest.param({"visibility": ["app"]}, False, True, True, id="apps only"),
     pytest.param({"visibility": ["model"]}, True, False, False, id="models only"),
     pytest.param({"visibility": ["model"], "resourceUri": CLOCK}, True, False, True, id="shown, and models only"),
-    pytest.param({"visibility": []}, False, False, False, id="nobody"),
-    pytest.param({"visibility": ["later", 5, {}]}, False, False, False, id="nobody we know"),
+    pytest.param({"visibility": []}, False, False, False, id="an empty list"),
+    pytest.param({"visibility": ["later", 5, {}]}, False, False, False, id="unknown values"),
     pytest.param({"visibility": "app"}, True, True, False, id="no list"),
     pytest.param(5, True, True, False, id="no object"),
 ]

@@ -1,4 +1,4 @@
-"""Limits of the lists of one server, and the report of what is left out."""
+"""Limits of the lists of one server, and the remarks on entries that are left out."""
 
 import pytest
 

@@ -23,7 +23,7 @@ NAMES = [
     pytest.param({"files": ["read_file", "write_file"]}, ["files.read_file", "files.write_file"], id="plain"),
     pytest.param({"b": ["x"], "a": ["z", "y"]}, ["b.x", "a.z", "a.y"], id="config order, then the backend's"),
     pytest.param({"my.server": ["a.b.c"]}, ["my.server.a.b.c"], id="dots in both parts"),
-    pytest.param({"a-b_1": ["C-d_2"]}, ["a-b_1.C-d_2"], id="what may stay"),
+    pytest.param({"a-b_1": ["C-d_2"]}, ["a-b_1.C-d_2"], id="allowed characters"),
     pytest.param({"my server": ["read/file:now"]}, ["my_server.read_file_now"], id="odd characters"),
     pytest.param({"ファイル": ["読む"]}, ["____.__"], id="no letters of ours"),
     pytest.param({"s": ["é", "e\u0301", "🙂", "\ud83d"]}, ["s._", "s.e_", "s._" + HASH, "s._" + HASH], id="characters"),
@@ -150,7 +150,7 @@ def test_the_canonical_name_is_always_good() -> None:
 
 
 def test_a_tool_is_also_found_by_the_name_of_its_server() -> None:
-    """`server.tool` works whatever it is shown as, unless that is another server's prefix."""
+    """`server.tool` finds a tool under any prefix, unless `server` is the prefix of another server."""
     items = catalog(
         (server("long", prefix="l", rename={"read": "open"}), tools("read")),
         (server("bare", prefix=""), tools("read")),
@@ -203,7 +203,7 @@ BARE = [
     pytest.param({"a": ["git_x"], "git": []}, "git_x", None, id="it begins with another's prefix"),
     pytest.param({"a": ["git_x"], "git": ["git_x"]}, "git_x", "git.git_x", id="with its owner's prefix"),
     pytest.param({"a": ["x"], "a.b": ["c.x"]}, "c.x", "a.b.c.x", id="with a dot"),
-    pytest.param({"a": ["x"], "b": []}, "y", None, id="nobody has it"),
+    pytest.param({"a": ["x"], "b": []}, "y", None, id="no server has it"),
 ]
 
 

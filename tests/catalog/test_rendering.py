@@ -142,7 +142,7 @@ CLOCK = [tool("clock", _meta=APP), tool("tick"), tool("refresh", _meta=FOR_APPS)
 
 
 def visibilities(servers: Mapping[str, list[Entry]], profile: Profile = CANONICAL, **more: Any) -> dict[str, Any]:
-    """What a client that shows apps is told of who may call what."""
+    """Return the visibility of each name in the list of a client that shows apps."""
     lists = [(server(name, **more), ServerList(tuple(entries))) for name, entries in servers.items()]
     merged = samples.catalog(*lists)
     listed_tools = shown(merged, Audience(profile, object_output_only=False, shows_apps=True))
@@ -184,11 +184,11 @@ def test_a_client_without_apps_is_shown_no_names_for_apps() -> None:
 IN_A_SEARCH = [
     # pinned, then
     pytest.param((), {"our_own": None}, id="no app is shown"),
-    pytest.param(("tick",), {"s.tick": None, "our_own": None}, id="nor by what has none"),
+    pytest.param(("tick",), {"s.tick": None, "our_own": None}, id="nor of a tool without an app"),
     pytest.param(
         ("clock",),
         {"s.clock": None, "clock": ["app"], "tick": ["app"], "refresh": ["app"], "our_own": ["model"]},
-        id="what is shown can call",
+        id="the app of a pinned tool",
     ),
 ]
 
@@ -199,7 +199,7 @@ def test_in_a_search_the_apps_of_pinned_tools_can_call(pinned: tuple[str, ...], 
 
 
 NAMES_FOR_APPS = [
-    # further tools beside an app's; the client; those it is told of for apps alone
+    # servers besides the app's, profile, names that are for apps only
     pytest.param({"b": [tool("tick", _meta=APP)]}, CANONICAL, {"clock", "refresh"}, id="a name of two"),
     pytest.param({"b": [tool("tick")]}, CANONICAL, {"clock", "tick", "refresh"}, id="a name of one without an app"),
     pytest.param({"b": [tool("a.clock", _meta=APP)]}, CANONICAL, {"clock", "tick", "refresh"}, id="a name of another"),
@@ -283,7 +283,7 @@ COMPACT = [
             "inputSchema": FULL_DEFINITION["inputSchema"],
             "annotations": {"readOnlyHint": True},
         },
-        id="only what helps to call it",
+        id="only the members that help to call it",
     ),
     pytest.param(
         {"title": "Read", "inputSchema": {"type": "object", "title": "ReadArguments"}},

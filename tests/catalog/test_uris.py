@@ -51,7 +51,9 @@ ROUTES = [
     pytest.param({}, {"a": ["{+any}"], "b": ["x://{id}"]}, "x://1", "b", id="a template without a scheme: last"),
     pytest.param({"b": ["x://1"]}, {"a": ["{+any}"]}, "x://2", "b", id="without a scheme: after the only one with it"),
     pytest.param({}, {"a": ["x{+any}"], "b": ["x://{id}"]}, "x://1", "b", id="half a scheme is none"),
-    pytest.param({}, {"a": ["{+any}"], "b": ["x://{id}"]}, "y://1", "a", id="without a scheme: what nobody has"),
+    pytest.param(
+        {}, {"a": ["{+any}"], "b": ["x://{id}"]}, "y://1", "a", id="without a scheme: a scheme that no server has"
+    ),
     pytest.param({}, {"a": ["{+any}", "x://{+p}"], "b": ["{scheme}://{+p}"]}, "y://1", "a", id="twice: in order"),
     pytest.param({}, {"a": ["{+any}"], "b": ["x://{id}"]}, "{+any}", "a", id="the template itself, without a scheme"),
     pytest.param({}, {"a": ["x://{id}"], "b": ["x://{+path}"]}, "x://5/6", "b", id="matched by the other"),
@@ -83,7 +85,7 @@ def test_a_server_that_lists_only_the_uris_of_another_shares_the_scheme() -> Non
 
 
 UI_SERVERS = [
-    # who lists a `ui://` URI, whose tool says that an app may call it; then whose an unknown one is
+    # servers that list a `ui://` URI, servers with a tool for apps, the owner of an unknown `ui://` URI
     pytest.param("a", "", "a", id="one that lists"),
     pytest.param("", "b", "b", id="one with an app that is not listed"),
     pytest.param("a", "b", None, id="one of each"),

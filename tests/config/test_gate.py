@@ -27,7 +27,7 @@ def held(of: Config) -> list[str]:
 
 
 RULES = [
-    # origin, confirmCommands at the start, what was accepted before: held at the start of ab, after an edit to abc
+    # origin, confirmCommands at the start, programs accepted before, held at the start (ab), held after an edit (abc)
     (OWN, None, "", "", ""),
     (OWN, False, "", "", ""),
     (OWN, True, "", "", "c"),
@@ -56,7 +56,7 @@ def test_held_programs_follow_the_rules(
     after_edit: str,
     edited: bool | None,
 ) -> None:
-    """Whatever the edit says of `confirmCommands`."""
+    """The value of `confirmCommands` in the edit changes nothing."""
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
     if accepted:
         approvals.trust(path, config(*accepted).servers)
@@ -117,7 +117,7 @@ def test_programs_are_held_where_nothing_can_be_stored(tmp_path: Path, caplog: p
 def test_an_edit_that_removes_confirm_commands_counts_after_consent(
     tmp_path: Path, origin: Origin, edited: bool | None
 ) -> None:
-    """Else the edit that adds a program could remove what holds it."""
+    """Otherwise the edit that adds a program could remove the rule that holds it."""
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs")
     Gate(path, origin, approvals).at_start(config("a", confirm=True))
     without = config("a", "b", confirm=edited)

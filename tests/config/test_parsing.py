@@ -22,7 +22,7 @@ SHIPPED = Path(__file__).parents[2] / "config" / "mcp-servers.json"
 
 
 ENTRIES = [
-    # the entry besides its command, what differs from the plain server
+    # the entry besides its command, difference from the plain server
     ({}, {}),
     ({"args": ["-y", "pkg"]}, {"args": ("-y", "pkg")}),
     ({"enabled": True, "disabled": False}, {}),
@@ -74,7 +74,7 @@ def test_settings_and_their_defaults() -> None:
 
 
 DEFAULTS = [
-    # settings, entry, what differs from the plain server
+    # settings, entry, difference from the plain server
     ({"startup": "lazy"}, {}, {"startup": "lazy"}),
     ({"startup": "lazy"}, {"startup": "eager"}, {"startup": "eager"}),
     ({"startup": "lazy"}, {"startup": None}, {"startup": "lazy"}),

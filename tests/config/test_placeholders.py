@@ -56,7 +56,7 @@ def test_home_is_known_where_the_platform_has_no_such_variable() -> None:
 
 
 COMPLAINTS: list[tuple[str, list[Complaint]]] = [
-    # written, what is said of it
+    # written, complaints
     (
         "a${ABSENT}",
         [

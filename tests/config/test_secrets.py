@@ -75,7 +75,7 @@ AWKWARD = 'it\'s "q\\u" a/b+c \u00e9\n\u65e5'
     "secret", ["plain", "it's", 'say "x"', "back\\slash", "ab/cd", "caf\u00e9", "two\nlines", AWKWARD]
 )
 def test_spellings(secret: str) -> None:
-    """Whatever prints it, it is known again."""
+    """A secret is found in plain text, in JSON and in a repr."""
     body = json.dumps({"text": f"so {secret}!"})
     shown = [
         f"so {secret}!",

@@ -116,7 +116,7 @@ def test_the_first_start_that_confirms_commands_accepts_all(tmp_path: Path) -> N
 
 
 DAMAGES = [
-    # what happens to the record, the fault
+    # damage to the record, the fault
     (lambda record: record.write_text("x"), "is damaged"),
     (lambda record: (record.unlink(), record.mkdir()), "directory"),
     (lambda record: (record.unlink(), record.symlink_to("nowhere")), "is a broken link"),

@@ -21,7 +21,7 @@ SECONDS = "a positive number"
 
 
 WRONG_VALUES = [
-    # key, value, what it must be, what to write
+    # key, value, required form, example
     ("command", ["npx"], "a string", '"npx", and what follows it in "args"'),
     ("args", "-y pkg", "a list of strings", '["-y", "pkg"]'),
     ("args", {"-y": "pkg"}, "a list of strings", '["-y", "pkg"]'),

@@ -68,7 +68,7 @@ def test_what_the_event_loop_can_wait_for(platform: str, mode: int, verdict: boo
 
 
 def socket_pair() -> tuple[int, int]:
-    """What Node gives its children for pipes."""
+    """Sockets, which Node gives its children for pipes."""
     ours, theirs = socket.socketpair()
     return ours.detach(), theirs.detach()
 
@@ -137,7 +137,7 @@ async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     assert ear.heard == path.read_bytes()
 
 
-async def test_a_reader_that_is_paused_reads_no_further(tmp_path: Path) -> None:
+async def test_a_paused_reader_reads_no_further(tmp_path: Path) -> None:
     """Paused at every chunk, it never hands over another before it is told to go on."""
     path, ear = tmp_path / "in", Ear()
     path.write_bytes(os.urandom(5 * READ_CHUNK))
@@ -182,7 +182,7 @@ Writing = Callable[[int, Ear], AbstractAsyncContextManager[Writer]]
 
 
 @pytest.mark.parametrize("opened", WRITERS)
-async def test_a_writer_says_when_nobody_reads_and_when_somebody_does(opened: Writing) -> None:
+async def test_a_writer_reports_a_stalled_and_a_reading_reader(opened: Writing) -> None:
     reading, writing = os.pipe()
     ear, data = Ear(), os.urandom(3 * CONGESTED_BYTES)
     with anyio.fail_after(SECONDS):

@@ -197,7 +197,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("error", "code", "message", "data"), ROWS)
-def test_rows(error: WireError, code: int, message: str, data: Mapping[str, Any] | None) -> None:
+def test_an_error_has_its_code_message_and_data(
+    error: WireError, code: int, message: str, data: Mapping[str, Any] | None
+) -> None:
     assert isinstance(error, SearchMcpError)
     written = json.loads(messages.failure(7, error.error_object()))
     wanted: dict[str, Any] = {"code": code, "message": message}
@@ -220,21 +222,21 @@ def test_a_message_has_the_head_and_the_tail_of_a_long_reason() -> None:
     assert message.isprintable()
 
 
-def test_a_message_says_first_what_went_wrong() -> None:
+def test_a_message_begins_with_the_problem() -> None:
     for error in (NotRunning("git", State.FAILED, "x"), Lost("git", "died", "x"), ToolNotFound("a.b", ["a.c"])):
         assert str(error).startswith(error.what)
         assert str(error) != error.what
 
 
 @pytest.mark.parametrize(("line", "code"), [(b"hello", -32700), (b'{"jsonrpc":"2.0"}', -32600)])
-def test_what_is_no_message_is_answered_with_null_for_an_id(line: bytes, code: int) -> None:
+def test_an_invalid_message_is_answered_with_a_null_id(line: bytes, code: int) -> None:
     invalid = messages.decode(line)
     assert isinstance(invalid, Invalid)
     written = json.loads(messages.failure(invalid.id, ErrorObject(invalid.code, invalid.message)))
     assert (written["id"], written["error"]["code"]) == (None, code)
 
 
-def test_what_a_backend_answered_stays_as_it_came() -> None:
+def test_an_error_of_a_backend_is_not_changed() -> None:
     assert PeerError(ANSWERED).error_object() is ANSWERED
     wrapped = BackendToolError("s", "t", ANSWERED).error_object().data
     assert isinstance(wrapped, Raw)
@@ -246,7 +248,7 @@ def test_clients_act_on_these_codes() -> None:
 
 
 @pytest.mark.parametrize("kind", [ToolNotFound, PromptNotFound, ResourceNotFound])
-def test_what_is_not_found_keeps_its_suggestions(kind: type[NotFound]) -> None:
+def test_a_not_found_error_has_its_suggestions(kind: type[NotFound]) -> None:
     error = kind("x", ["b", "a"])
     assert (error.name, error.suggestions) == ("x", ("b", "a"))
 
@@ -260,7 +262,7 @@ def test_what_is_not_found_keeps_its_suggestions(kind: type[NotFound]) -> None:
         (ConfigError("f.json", "it is broken", "mend it", key="a.b"), "f.json: a.b: it is broken; mend it"),
     ],
 )
-def test_a_config_error_says_where_what_and_the_remedy(error: ConfigError, then: str) -> None:
+def test_a_config_error_has_place_problem_and_remedy(error: ConfigError, then: str) -> None:
     assert str(error) == then
     assert not isinstance(error, WireError)
 

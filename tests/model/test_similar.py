@@ -35,11 +35,11 @@ def test_the_name_that_was_meant_comes_first(name: str, first: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", " ", "...", "zzqx", "🙂"])
-def test_nothing_is_like_this(name: str) -> None:
+def test_a_text_unlike_all_names_has_no_suggestions(name: str) -> None:
     assert nearest(name, NAMES) == []
 
 
-def test_what_is_much_less_alike_than_the_best_is_not_suggested_beside_it() -> None:
+def test_a_name_much_less_similar_than_the_best_is_left_out() -> None:
     assert nearest("time.get_curent_time", NAMES) == ["time.get_current_time"]
     assert nearest("files.read_txt_file", NAMES)[:2] == ["files.read_text_file", "files.read_media_file"]
 
@@ -49,12 +49,12 @@ def test_endless_names_are_compared_by_their_beginning_and_suggested_whole() -> 
     assert nearest("files.read_" + "x" * LONGEST_NAME, [*NAMES, endless]) == [endless]
 
 
-def test_there_are_no_names() -> None:
+def test_without_names_there_are_no_suggestions() -> None:
     assert nearest("files.read", []) == []
 
 
 @pytest.mark.parametrize("limit", [1, 2, 5])
-def test_gives_only_so_many(limit: int) -> None:
+def test_suggestions_are_limited(limit: int) -> None:
     many = [f"files.read_{number}" for number in range(20)]
     assert len(nearest("files.read", many, limit)) == limit
     assert len(nearest("files.read", many)) == 5
@@ -67,7 +67,7 @@ def test_only_the_start_of_an_endless_name_counts() -> None:
 
 
 @given(st.text(), st.lists(st.text(max_size=20), max_size=20, unique=True), st.integers(1, 6))
-def test_gives_some_of_the_names_each_once_and_always_the_same(name: str, names: list[str], limit: int) -> None:
+def test_suggestions_are_distinct_names_and_repeatable(name: str, names: list[str], limit: int) -> None:
     found = nearest(name, names, limit)
     assert len(found) == len(set(found)) <= limit
     assert set(found) <= set(names)

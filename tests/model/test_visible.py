@@ -1,4 +1,4 @@
-"""Which characters are made visible, and which honest text keeps."""
+"""Invisible characters are escaped; ordinary text keeps those that it needs."""
 
 import pytest
 from hypothesis import given
@@ -40,12 +40,12 @@ def test_honest_text_stays(honest: str) -> None:
         ("\u3164\u115f", r"\u{3164}\u{115f}"),
     ],
 )
-def test_what_is_not_seen_is_written(text: str, shown: str) -> None:
+def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
     assert visible(text) == shown
     assert list(hidden(text)) != []
 
 
-def test_controls_and_escape_sequences_are_written_where_all_is_to_be_seen() -> None:
+def test_control_characters_are_escaped_too_when_all_is_made_visible() -> None:
     assert wholly_visible("a\x1b[31mb\x07\r\nc") == "a\\u{1b}[31mb\\u{7}\nc"
 
 
