@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_read_is_an_error(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes of POSIX")
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
-    with pytest.raises(ConfigError, match="it is no regular file"):
+    with pytest.raises(ConfigError, match="it is not a regular file"):
         location.read(folder / "pipe", {})
 
 

@@ -424,7 +424,7 @@ def test_a_command_that_holds_its_arguments_is_split(command: str, remedy: str |
 def test_a_command_that_holds_its_arguments_is_warned_of() -> None:
     (warning,) = parse('{"mcpServers": {"s": {"command": "npx -y pkg"}}}').warnings
     remedy = 'write "command": "npx", "args": ["-y", "pkg"]'
-    assert warning == f"f:1: mcpServers.s.command: holds the arguments too; {remedy}"
+    assert warning == f"f:1: mcpServers.s.command: contains its arguments; {remedy}"
 
 
 def test_an_argument_that_holds_its_value_is_warned_of() -> None:
