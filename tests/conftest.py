@@ -1,4 +1,4 @@
-"""What every test starts from: properties that repeat themselves, folders of its own, one event loop.
+"""Fixtures and settings of all tests, and how they are shared out to several processes.
 
 `--hypothesis-profile=explore` tries other examples each time.
 """
@@ -25,27 +25,27 @@ settings.load_profile("repeat")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# The tests that take longest, which start first so that the processes end together.
+# The tests that take longest. They start first, so that no process works alone at the end.
 LONG = (
-    "conformance",
+    "conformance/",
     "real/test_everything.py",
     "real/test_clients.py",
     "real/test_ai_clients.py",
-    "distribution",
+    "distribution/",
     "docs/test_snippets.py",
     "test_readme.py",
-    "processes",
-    "cli",
-    "loop_steps",
-    "interaction",
-    "real",
-    "docs",
-    "soak",
+    "processes/",
+    "cli/",
+    "loop_steps/",
+    "interaction/",
+    "real/",
+    "docs/",
+    "soak/",
     "test_benchmarks.py",
 )
-# Files whose tests need nothing of each other and take long.
+# Files with long tests that share no fixture: each test can run in any process.
 INDEPENDENT = ("docs/test_snippets.py", "loop_steps/test_steps.py", "test_benchmarks.py", "test_readme.py")
-# Files with a fixture that takes long, once for each of its parameters: how they begin a test's parameters.
+# Files with a parametrized fixture that takes long, and its parameters: the tests of one run in the same process.
 PARAMETERS = {
     "conformance/test_conformance.py": r"\d+-\d+-\d+",
     "real/test_ai_clients.py": r"claude-code|codex|gemini-cli|opencode",
@@ -55,7 +55,7 @@ PARAMETERS = {
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run a single file in this process: it is shorter than the start of others, and can be debugged."""
+    """Return a process for each core, and none for a single file, so that a debugger works."""
     alone = len(config.args) == 1 and ".py" in config.args[0]
     return 0 if alone else os.cpu_count() or 1
 
@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _is_fast(item: pytest.Item) -> bool:
     file = _file(item.nodeid)
     starts_nothing = isinstance(item, pytest.Function) and "place" not in item.fixturenames
-    return _rank(file) == len(LONG) or (file.startswith("cli") and starts_nothing)
+    return _rank(file) == len(LONG) or (file.startswith("cli/") and starts_nothing)
 
 
 def _group(nodeid: str) -> str:
