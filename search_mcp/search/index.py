@@ -182,7 +182,22 @@ class Index:
             contributions=tuple(sorted(parts, key=lambda part: (-part.score, part.term))),
             missing=tuple(sorted(factors.keys() - held.keys())),
         )
-        return replace(explanation, reason=reason(explanation, self._tools[number].document, self._analyzer))
+        why = reason(explanation, self._tools[number].document, self._analyzer)
+        whole = self._whole_words(query)
+        return replace(
+            explanation,
+            reason=why,
+            contributions=tuple(
+                replace(each, term=whole.get(each.term, each.term)) for each in explanation.contributions
+            ),
+            missing=tuple(sorted({whole.get(term, term) for term in explanation.missing})),
+        )
+
+    def _whole_words(self, query: str) -> dict[str, str]:
+        """Return a word for each stem: that of the query, else the shortest of all tools."""
+        known = sorted((word.casefold() for word in self._analyzer), key=lambda word: (-len(word), word))
+        known += map(str.casefold, words(query))
+        return {terms[0]: word for word in known if len(terms := self._analyzer[word]) == 1}
 
     def _insert(self, document: Document, shared: dict[tuple[str, ...], dict[str, float]], seen: set[str]) -> int:
         number = self._next

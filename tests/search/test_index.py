@@ -348,7 +348,7 @@ def test_an_explanation_is_readable_text() -> None:
     assert "read" in text
     assert "in name, summary" in text
     assert "not found: " in text
-    assert "directori" in explanation.missing  # a synonym of `folder`
+    assert "directory" in explanation.missing  # a synonym of `folder`
 
 
 @pytest.mark.parametrize(
