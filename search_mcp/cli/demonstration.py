@@ -29,7 +29,6 @@ from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.clients.command import SAFELY
 from search_mcp.config import location
-from search_mcp.dialects.names import MODERN
 from search_mcp.gateway.own_tool_definitions import DESCRIBE, LIST_SERVERS, MOST_RESULTS, NAMES, SEARCH
 from search_mcp.model.names import State
 from search_mcp.wire.messages import INVALID_PARAMS
@@ -38,8 +37,9 @@ TIME: Final = "time.get_current_time"
 ZONE: Final = {"timezone": "Asia/Tokyo"}
 ANSWER_SECONDS = 60.0
 """Time limit for one answer; the first one includes the start of the servers."""
-LISTS = 12
-"""Number of requests for the list while servers start; each answer waits a few seconds for them."""
+START_SECONDS = 60.0
+"""Longest wait for the servers to start and list their tools."""
+POLL_SECONDS = 0.2
 NAMES_SHOWN = 5
 
 
@@ -107,9 +107,8 @@ class _Tour:
 
     async def _connect(self) -> None:
         version, server = self.client.protocol_version, self.client.server_info
-        era = "modern" if version in MODERN else "legacy"
         name = f"{server.name} {server.version}" if server is not None else "a server without a name"
-        self._tell("connect", f"{name}, {era} protocol {version}")
+        self._tell("connect", f"{name}, protocol {version}")
 
     async def _list(self) -> None:
         with self.terminal.progress(lambda: "tools/list"):
@@ -134,14 +133,17 @@ class _Tour:
         return names
 
     async def _settled_list(self) -> tuple[list[Tool], dict[str, str]]:
-        """Ask for the list until the target is in it, or no server is starting."""
-        for _ in range(LISTS):
-            listed = (await self.client.list_tools()).tools
+        """Ask for the list until no server is starting, and the target's server has listed its tools."""
+        deadline = anyio.current_time() + START_SECONDS
+        while True:
+            listed = (await self.client.list_tools()).tools  # the first answer waits for servers
             answer = await self._ask(LIST_SERVERS, {})
             states = {server["name"]: server["state"] for server in answer["servers"]}
-            if TIME in [tool.name for tool in listed] or State.STARTING not in states.values():
-                break
-        return listed, states
+            is_listed = TIME in [tool.name for tool in listed]
+            is_awaited = states.get(TIME.partition(".")[0]) == State.READY and not is_listed
+            if not (is_awaited or State.STARTING in states.values()) or anyio.current_time() > deadline:
+                return (await self.client.list_tools()).tools, states
+            await anyio.sleep(POLL_SECONDS)
 
     async def _search(self) -> None:
         query = "what time is it in Tokyo" if self.target == TIME else " ".join(re.findall(r"\w+", self.target))

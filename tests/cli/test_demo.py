@@ -16,7 +16,7 @@ def test_the_demo_with_python_alone(place: Place) -> None:
     ended = place.run("demo", PATH=str(place.folder))
     assert ended.code == 0, ended
     assert steps(ended.out) == STEPS
-    assert "modern protocol 2026-07-28" in ended.out
+    assert "protocol 2026-07-28" in ended.out
     assert '"timezone": "Asia/Tokyo"' in ended.out
     assert "suggestions: time.get_current_time" in ended.out
     assert ended.err.startswith("Every step succeeded.")
