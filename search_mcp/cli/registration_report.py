@@ -75,7 +75,7 @@ def show(done: Sequence[Done], troubles: Sequence[ConfigError], own_changes: str
             [(each.client.title, words[each.result], str(each.file.path)) for each in done],
         )
     elif not troubles:
-        screen.note("No AI client was found on this machine.")
+        screen.note("Nothing to do: no configuration file of these clients was found.")
     if options.dry_run:
         for changes in filter(None, (own_changes, *(each.difference() for each in done))):
             screen.text(changes)

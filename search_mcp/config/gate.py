@@ -168,5 +168,5 @@ def _reason(server: ServerConfig, path: Path, origin: Origin, fault: str) -> str
         return f"the record of the commands that you accepted cannot be used ({fault}); {remedy}"
     named = "" if origin is Origin.OWN else f" --config {for_shell(file)}"
     remedy = f"`search-mcp check --accept {for_shell(server.name)}{named}` shows and accepts it"
-    texts_too = ", or its description, rename or describe was" if origin is Origin.FOUND else ""
-    return f"its command is new or was changed in {file}{texts_too}; {remedy}"
+    parts = "command, description, rename or describe" if origin is Origin.FOUND else "command"
+    return f"its {parts} is new or changed in {file}; {remedy}"

@@ -78,6 +78,8 @@ def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
         looked = " and ".join(map(printable, looked_in))
         problem = "there is no config file yet" if looked_in[-1] == own_place() else "there is no such file"
         remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
+        if looked_in[-1] != own_place():
+            remedy = "correct the path, or create the file: `search-mcp add NAME --config PATH -- COMMAND`"
         if (other := unused(explicit, variables, looked_in[-1])) is not None:
             trusts = "" if is_borrowed(other) else ", or you trust it (search-mcp config trust)"
             remedy = f"{printable(other)} is used only if --config names it{trusts}"

@@ -279,7 +279,7 @@ def _misspelt(document: Document) -> list[Complaint]:
     """Find unknown keys that are probably misspellings of a protective key."""
     meant = {path: _meant(str(path[-1]), known) for path, known in _unknown(document).items()}
     return [
-        (path, f'unknown key "{path[-1]}", most like "{key}"', f'write "{key}", or remove it')
+        (path, f'unknown key "{path[-1]}", similar to "{key}"', f'write "{key}", or remove it')
         for path, key in meant.items()
         if key in PROTECTIVE
     ]
@@ -306,7 +306,7 @@ def _words_to_split(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:
         yield ("command",), "contains its arguments", remedy
     for arg in entry.args:
         if found := re.match(r"(-{1,2}[A-Za-z][\w-]*)\s+\S", arg):
-            yield ("args",), f'"{found[1]} ..." is one argument', f'write two: "{found[1]}" and what follows it'
+            yield ("args",), f'"{found[1]} ..." is one argument', f'write two: "{found[1]}" and the rest'
 
 
 def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:

@@ -25,7 +25,7 @@ _SWITCH = ("true or false", "true without quotes")
 _TEXTS = ("an object of strings", '{"itsName": "yours"}')
 _LIMIT = ("a positive number", "60 for a minute, or null for no limit")
 _FORMS: Final[Mapping[str, tuple[str, str]]] = {
-    "command": ("a string", '"npx", and what follows it in "args"'),
+    "command": ("a string", 'the program, such as "npx", and put its arguments in "args"'),
     "args": ("a list of strings", '["-y", "pkg"]'),
     "env": ("an object of strings", '{"NAME": "value"}, numbers in quotes too'),
     "cwd": ("a string", '"${home}/project"'),

@@ -15,6 +15,7 @@ from search_mcp.model.errors import ConfigError
 
 SHIPPED = Path(__file__).parents[2] / "config"
 REMEDY = "is not set; set it or write ${NOT_SET:-default}"
+FORM = 'the program, such as "npx", and put its arguments in "args"'
 BROKEN = """{
 "mcpServers": {
 "bad": {"command": 3, "arg": []},
@@ -98,7 +99,7 @@ def test_path(place: Place) -> None:
         ({"command": "npx -y pkg"}, 'command: contains its arguments; write "command": "npx", "args": ["-y", "pkg"]'),
         (
             {"command": "npx", "args": ["-y pkg"]},
-            'args: "-y ..." is one argument; write two: "-y" and what follows it',
+            'args: "-y ..." is one argument; write two: "-y" and the rest',
         ),
         ({"command": "npx --token sk-s3cr3t12345678901234567890 pkg"}, '"--token", "***", "pkg"]'),
         ({"command": "/opt/my tools/server"}, ""),
@@ -139,7 +140,7 @@ def test_validate_a_broken_file(place: Place) -> None:
     assert [line.partition(f"{path}:")[::2] for line in ended.err.splitlines()] == [
         (
             "error: ",
-            '3: mcpServers.bad.command: "command" must be a string; write "npx", and what follows it in "args"',
+            f'3: mcpServers.bad.command: "command" must be a string; write {FORM}',
         ),
         ("error: ", '6: settings.listing: "listing" must be "auto", "light", "full" or "search"; write "auto"'),
         ("error: ", f"4: mcpServers.unset.command: environment variable NOT_SET, used in command, {REMEDY}"),

@@ -401,7 +401,10 @@ def test_moved_servers_are_restored_with_their_text_and_the_backups_removed(home
 
 
 def test_a_named_client_counts_as_installed(place: Place) -> None:
-    assert place.run("install", "--no-start", "--all-found").err == "No AI client was found on this machine.\n"
+    assert (
+        place.run("install", "--no-start", "--all-found").err
+        == "Nothing to do: no configuration file of these clients was found.\n"
+    )
     ended = place.run("install", "--no-start", "zed", "lm-studio", "--json")
     assert [each["result"] for each in ended.json["clients"]] == ["added", "added"]
     assert f"warning: Zed was not found on this machine (no {place.folder}" in ended.err

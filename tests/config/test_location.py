@@ -177,7 +177,7 @@ def test_in_a_removed_folder_the_users_own_file_is_used(folder: Path) -> None:
 def test_a_missing_file_has_a_remedy(folder: Path) -> None:
     with pytest.raises(ConfigError, match="there is no config file yet; run `search-mcp import`"):
         location.locate(None, {})
-    with pytest.raises(ConfigError, match="there is no such file; run `search-mcp import`"):
+    with pytest.raises(ConfigError, match="there is no such file; correct the path, or create the file"):
         location.locate("absent.json", {})
     write(folder / "config" / FILE_NAME)
     with pytest.raises(

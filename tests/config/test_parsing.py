@@ -329,7 +329,7 @@ def test_a_server_with_a_misspelt_key_that_protects_is_not_started(
 ) -> None:
     """It would run without the protection that was meant."""
     got = parse(json.dumps({"mcpServers": {"s": {"command": "c", **keys}}}))
-    wrong = f'unknown key "{path.split(".")[-1]}", most like "{meant}"; write "{meant}", or remove it'
+    wrong = f'unknown key "{path.split(".")[-1]}", similar to "{meant}"; write "{meant}", or remove it'
     assert [each.problem for each in got.servers] == [wrong]
     assert [str(problem) for problem in got.problems] == [f"f:1: mcpServers.s.{path}: {wrong}"]
     assert got.warnings == ()
@@ -341,7 +341,7 @@ def test_a_server_with_a_misspelt_key_that_protects_is_not_started(
 def test_a_misspelt_key_that_protects_is_an_error_in_the_settings(key: str, meant: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse(json.dumps({"mcpServers": {}, "settings": {key: True}}))
-    wrong = f'unknown key "{key}", most like "{meant}"; write "{meant}", or remove it'
+    wrong = f'unknown key "{key}", similar to "{meant}"; write "{meant}", or remove it'
     assert str(caught.value) == f"f:1: settings.{key}: {wrong}"
 
 
@@ -429,7 +429,7 @@ def test_a_command_that_holds_its_arguments_is_warned_of() -> None:
 
 def test_an_argument_that_holds_its_value_is_warned_of() -> None:
     (warning,) = parse('{"mcpServers": {"s": {"command": "c", "args": ["--port 80"]}}}').warnings
-    split = '"--port ..." is one argument; write two: "--port" and what follows it'
+    split = '"--port ..." is one argument; write two: "--port" and the rest'
     assert warning == f"f:1: mcpServers.s.args: {split}"
 
 

@@ -22,7 +22,7 @@ SECONDS = "a positive number"
 
 WRONG_VALUES = [
     # key, value, required form, example
-    ("command", ["npx"], "a string", '"npx", and what follows it in "args"'),
+    ("command", ["npx"], "a string", 'the program, such as "npx", and put its arguments in "args"'),
     ("args", "-y pkg", "a list of strings", '["-y", "pkg"]'),
     ("args", {"-y": "pkg"}, "a list of strings", '["-y", "pkg"]'),
     ("args", ["-p", 8080], "a list of strings", '["-y", "pkg"]'),

@@ -56,7 +56,8 @@ def is_held(run: Run, name: str = "evil") -> None:
     run.waits_until(lambda: run.states().get(name) == "held")
     error = run.is_refused(f"{name}.echo", words="x")
     assert (error["code"], error["data"]["state"]) == (-32000, "held")
-    assert error["message"].startswith(f"MCP server '{name}' is not running: its command is new or was changed in ")
+    assert error["message"].startswith(f"MCP server '{name}' is not running: its command")
+    assert " is new or changed in " in error["message"]
     assert f"`search-mcp check --accept {name}" in error["message"]
     assert not mark(run).exists()
 
