@@ -1,4 +1,4 @@
-"""What a host starts: search-mcp, with the configuration that was chosen in the host's settings."""
+"""Entry point of the MCP bundle: runs search-mcp with the configuration file from the client's settings."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from search_mcp.config.location import FILE_VARIABLE
 from search_mcp.files import write_whole
 
 BEGINNING = b"""{
-  // Your servers, as other clients have them: "name": {"command": "npx", "args": ["-y", "package"]}.
+  // Your servers, in the format of other clients: "name": {"command": "npx", "args": ["-y", "package"]}.
   // Saved edits take effect at once.
   "mcpServers": {}
 }
@@ -18,15 +18,15 @@ BEGINNING = b"""{
 
 
 def choose(variables: MutableMapping[str, str]) -> None:
-    """Leave what was chosen in the variable for it; where nothing was, begin the user's own file if need be."""
-    # What was left empty arrives as it stands in the manifest: modelcontextprotocol/mcpb#251
+    """Keep a chosen file in its variable; without one, create the user's own file if it does not exist."""
+    # An empty setting arrives as the placeholder in the manifest: modelcontextprotocol/mcpb#251
     if variables.get(FILE_VARIABLE, "").startswith("${"):
         del variables[FILE_VARIABLE]
     places = location.places(None, variables)
     if variables.get(FILE_VARIABLE) or any(place.is_file() for place in places):
         return
     write_whole(places[-1], BEGINNING)
-    sys.stderr.write(f"search-mcp: put your servers into {places[-1]}\n")
+    sys.stderr.write(f"search-mcp: created {places[-1]}; add your servers to this file\n")
 
 
 if __name__ == "__main__":
