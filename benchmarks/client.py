@@ -93,7 +93,7 @@ class Pipe:
         if not chunk:
             if self._overdue:
                 raise OverdueError("it did not answer in time")
-            raise EndedError(f"it ended; its last words: {self._errors.read_text('utf-8', 'replace')[-2000:]}")
+            raise EndedError(f"it ended; end of its stderr: {self._errors.read_text('utf-8', 'replace')[-2000:]}")
         *whole, rest = chunk.split(b"\n")
         if whole:
             whole[0] = b"".join((*self._parts, whole[0]))

@@ -96,7 +96,7 @@ def test_describe_tools_gives_the_reason_that_a_call_gives(pair: Pair, tmp_path:
     pair.comes_back()
     pair.alpha.tools = [GREET, POISONED, tool("delete_all")]
     pair.front.opens()
-    for name, why in [("alpha.echo", "is not defined as it was"), ("alpha.delete_all", "is new since")]:
+    for name, why in [("alpha.echo", "has changed since"), ("alpha.delete_all", "is new since")]:
         refused = pair.front.calls(name).fails(-32602).body["error"]["message"]
         assert why in refused
         (unknown,) = pair.front.calls("describe_tools", names=[name]).result()["structuredContent"]["unknown"]

@@ -220,7 +220,7 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
             {"method": "notifications/tasks/status", "params": {"taskId": "a", "inputRequests": _members(650_000)}}
         ]
     ),
-    "last words of 4 kB of invisible text": lambda: Hostile(stderr_tail="\u200b\u202e" * 2000),
+    "last output of 4 kB of invisible text": lambda: Hostile(stderr_tail="\u200b\u202e" * 2000),
     "2,000 notifications": lambda: Hostile(
         notifications=[{"method": "notifications/message", "params": {"level": "info", "data": "x"}}] * 2000
     ),
