@@ -1,7 +1,7 @@
-"""Which definitions of one server were first seen or accepted, and how a listing compares with them.
+"""The accepted definitions of one server: comparing a listing with them, reading and writing the record.
 
-Decides what counts as the same definition, as one with less in it, as a changed and as a new one, and how a record is
-written. Nothing that a server chooses, such as a revision, makes an unknown definition known. Pure.
+Decides whether a definition counts as the same, as the same with fewer members, as changed or as new, and how a record
+is written. Nothing that a server chooses, such as a revision, makes an unknown definition known. Pure.
 """
 
 import hashlib
@@ -17,29 +17,29 @@ from search_mcp.wire.structs import Fields, Raw, Struct, field, replace
 TOOLS: Final = Kind.TOOLS.value
 PROMPTS: Final = Kind.PROMPTS.value
 ABOUT: Final = "instructions"
-"""The section of what a server says of itself: one definition, of its title and its instructions."""
+"""The section of a server's description of itself: one definition, of its title and its instructions."""
 SECTIONS: Final = (TOOLS, PROMPTS, ABOUT)
 COMPARED: Final = {Kind.TOOLS: TOOLS, Kind.PROMPTS: PROMPTS}
 
 MOST_NAMES: Final = 10_000
-"""Names of one section that are remembered; more are unknown for good."""
+"""Limit of names that are stored for one section; further names stay unknown."""
 MOST_ACCEPTED: Final = 8
-"""Definitions that are accepted of one name; the oldest goes."""
+"""Limit of accepted definitions of one name; the oldest is dropped."""
 RECORD_BYTES: Final = 32 << 20
-"""Bytes of accepted definitions in one record: twice what a server's lists may come to."""
+"""Limit of the accepted definitions in one record, in bytes: twice the limit of a server's lists."""
 OPEN_BYTES: Final = 8 << 20
-"""Bytes of definitions that are waiting to be accepted."""
+"""Limit of the definitions that wait to be accepted, in bytes."""
 MOST_LABELS: Final = 8
-"""Kinds of clients whose open definitions are remembered; the oldest go."""
+"""Limit of kinds of clients whose open definitions are stored; the oldest are dropped."""
 CANONICAL_BYTES: Final = 256 << 10
-"""Definitions above this are compared byte by byte: to decode and sort them would hold up all other threads."""
+"""Larger definitions are compared byte by byte: decoding and sorting them would block all other threads."""
 
 Seen = Mapping[str, Mapping[str, bytes]]
 """Definitions by section and name, as `canonical` writes them."""
 
 
 class Listed(Struct, frozen=True):
-    """What a server listed; `None` for what it was not asked for, or did not answer."""
+    """The lists of a server; `None` for a list that was not requested, or that the server did not return."""
 
     tools: ServerList | None = None
     prompts: ServerList | None = None
@@ -50,36 +50,36 @@ class Record(Struct, frozen=True):
     """The accepted definitions of one server."""
 
     sections: frozenset[str] = frozenset()
-    """Those with a baseline: they were listed once, and whatever else is listed since needs to be accepted."""
+    """Sections with a baseline: they were listed once, and every definition that is listed later has to be accepted."""
     accepted: Mapping[str, Mapping[str, tuple[bytes, ...]]] = field(default_factory=dict)
     """By section and name, oldest first."""
     absent: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Names whose absence was accepted: they are not reported as gone."""
     waiting: Mapping[str, Seen] = field(default_factory=dict)
-    """What was listed last to each kind of client, as far as it is not accepted."""
+    """By kind of client: the definitions of its last listing that are not accepted."""
     digests: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By tool: definitions that version 1 of the format accepted, and which were not listed since."""
+    """By tool: digests of definitions that version 1 of the format accepted and that were not listed since."""
 
 
 class Verdict(Struct, frozen=True):
-    """How a listing compares with what was accepted."""
+    """The result of comparing a listing with the accepted definitions."""
 
     changed: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """By section: the names whose definitions are not accepted."""
     new: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """By section: the names that nothing is accepted of."""
+    """By section: the names without any accepted definition."""
     about: tuple[str, str] | None = None
     """The accepted title and instructions, if there are any."""
     trouble: str = ""
-    """Why nothing can be compared."""
+    """The reason why nothing can be compared; empty if there is none."""
     is_news: bool = False
-    """Whether something of this listing is to be recorded."""
+    """Whether this listing changes the record, which then has to be written."""
     begins: bool = False
-    """Whether a section of it is a baseline, which counts only once it is recorded."""
+    """Whether a section of this listing is a baseline, which is valid only after it is written."""
 
 
 class Open(Struct, frozen=True):
-    """One definition that is not accepted, and the newest that is; either is `None` if there is none."""
+    """A definition that is not accepted, and the newest accepted one of its name; `None` if there is none."""
 
     section: str
     name: str
@@ -88,11 +88,11 @@ class Open(Struct, frozen=True):
     is_of_another_client: bool = False
 
 
-# What is the same
+# Comparing definitions
 
 
 def seen(listed: Listed) -> Seen:
-    """Write all that was listed as it is compared."""
+    """Return all listed definitions in the form in which they are compared."""
     found: dict[str, Mapping[str, bytes]] = {}
     for section, page in ((TOOLS, listed.tools), (PROMPTS, listed.prompts)):
         if page is not None:
@@ -104,7 +104,7 @@ def seen(listed: Listed) -> Seen:
 
 
 def canonical(definition: Fields) -> bytes:
-    """Write a definition as all that mean the same are written, without what is not compared."""
+    """Encode a definition so that equal ones give equal bytes, without the members that are not compared."""
     compared = {key: definition[key] for key in sorted(definition) if key != "_meta"}
     if meta := _compared_meta(definition.get("_meta")):
         compared["_meta"] = payload.encode(meta)
@@ -114,28 +114,28 @@ def canonical(definition: Fields) -> bytes:
 
 
 def _compared_meta(raw: Raw | None) -> Fields:
-    """Take from `_meta` what clients act on: keys with a vendor's prefix, and `ui`.
+    """Return the members of `_meta` that clients act on: keys with a vendor's prefix, and `ui`.
 
-    "prefixes are used to differentiate": a key without one means something to its server only, and may be a clock.
+    "prefixes are used to differentiate": a key without a prefix has a meaning to its server only, and may be a time.
     """
     meta = payload.object_or_empty(raw)
     return {key: meta[key] for key in sorted(meta) if "/" in key or key == "ui"}
 
 
 def is_known(definition: bytes, accepted: Sequence[bytes]) -> bool:
-    """Whether a definition is an accepted one, or an accepted one without members that may be left out."""
+    """Return whether a definition equals an accepted one, apart from missing members that may be left out."""
     return definition in accepted or any(_is_part(definition, whole) for whole in accepted)
 
 
 _HARMLESS_WITHOUT: Final = frozenset({"title", "outputSchema", "icons", "execution"})
-"""Members that older revisions do not know, and whose absence lets nobody do more."""
+"""Members that older revisions do not know, and whose absence gives no further permission."""
 _CAREFUL_WITHOUT: Final = {
     "readOnlyHint": b"true",
     "destructiveHint": b"false",
     "idempotentHint": b"true",
     "openWorldHint": b"false",
 }
-"""Annotations without which clients are more careful. `destructiveHint: true` may not go: some read absence as no."""
+"""Annotations whose absence makes clients more careful; not `destructiveHint: true`: some read absence as false."""
 
 
 def _is_part(definition: bytes, whole: bytes) -> bool:
@@ -150,7 +150,7 @@ def _may_become(key: str, before: Raw, now: Raw | None) -> bool:
         is_leavable = _is_careful_without if key == "annotations" else _is_meta_leavable
         return _may_lose_members(before, now, is_leavable)
     if key in ("title", "instructions") and now is not None:
-        return bytes(now) == b'""'  # of what a server says of itself
+        return bytes(now) == b'""'  # of a server's description of itself
     return now is None and key in _HARMLESS_WITHOUT
 
 
@@ -169,14 +169,14 @@ def _is_careful_without(annotation: str, raw: Raw) -> bool:
 
 
 def _is_meta_leavable(key: str, raw: Raw) -> bool:
-    """Whether a client without MCP Apps may be given a tool without this: never one that models are not to see."""
+    """Return whether a client without MCP Apps may get a tool without this key: not if models must not see the tool."""
     visibility = payload.object_or_empty(raw).get("visibility") if key == "ui" else None
     is_for_models = visibility is None or "model" in (payload.value(visibility) or ())
     return key == "ui/resourceUri" or (key == "ui" and is_for_models)
 
 
 def digest(definition: Fields) -> str:
-    """Sum up a definition as version 1 of the format did, whatever the order of its keys, without `_meta`."""
+    """Compute the digest of version 1 of the format; it ignores `_meta` and the order of the keys."""
     summed = hashlib.sha256()
     for key in sorted(definition.keys() - {"_meta"}):
         summed.update(payload.encode_bytes(key))
@@ -184,11 +184,11 @@ def digest(definition: Fields) -> str:
     return summed.hexdigest()
 
 
-# How a listing compares
+# Comparing a listing with a record
 
 
 def judge(record: Record, label: str, listing: Seen) -> tuple[Record, Verdict]:
-    """Compare a listing that a kind of client was given; return the record with it, and the verdict."""
+    """Compare a listing for one kind of client with a record; return the record with the listing, and the verdict."""
     after, begins = record, False
     changed: dict[str, frozenset[str]] = {}
     new: dict[str, frozenset[str]] = {}
@@ -207,7 +207,7 @@ def judge(record: Record, label: str, listing: Seen) -> tuple[Record, Verdict]:
 
 
 def about(record: Record) -> tuple[str, str] | None:
-    """Give the title and the instructions that were accepted last."""
+    """Return the title and the instructions that were accepted last."""
     accepted = record.accepted.get(ABOUT, {}).get(ABOUT, ())
     if not accepted:
         return None
@@ -225,7 +225,7 @@ def _with_baseline(record: Record, section: str, definitions: Mapping[str, bytes
 
 
 def with_accepted(record: Record, listing: Seen) -> Record:
-    """Accept these definitions, as many as a record holds; none of them is open any more."""
+    """Accept these definitions, up to the limits of a record; none of them stays open."""
     accepted = {section: dict(names) for section, names in record.accepted.items()}
     room = RECORD_BYTES - sum(map(len, _all_accepted(record)))
     for section, definitions in listing.items():
@@ -253,7 +253,7 @@ def _all_accepted(record: Record) -> Iterator[bytes]:
 
 
 def _with_digests_met(record: Record, section: str, definitions: Mapping[str, bytes]) -> Record:
-    """Keep the definitions that version 1 accepted, of which it kept a digest only."""
+    """Accept the listed definitions whose digest version 1 accepted, and drop their digests."""
     if section != TOOLS or not record.digests:
         return record
     met: dict[str, bytes] = {}
@@ -270,7 +270,7 @@ def _with_digests_met(record: Record, section: str, definitions: Mapping[str, by
 
 
 def _with_open(record: Record, label: str, waiting: Seen) -> Record:
-    """Remember what this kind of client was given and is not accepted, instead of what it was given before."""
+    """Replace the open definitions of this kind of client by those of its newest listing."""
     before = record.waiting.get(label, {})
     now = {**before, **waiting}
     now = {section: names for section, names in now.items() if names}
@@ -293,11 +293,11 @@ def _within_room(newest_first: Mapping[str, Seen]) -> dict[str, Seen]:
     return dict(kept)
 
 
-# What a user reads and accepts
+# Showing and accepting open definitions
 
 
 def opened(record: Record, label: str, listing: Seen) -> list[Open]:
-    """Give everything that is not as it was accepted: of this listing, and of those that other clients were given."""
+    """Return all definitions that differ from the accepted ones, in this listing and in those of other clients."""
     found = [
         Open(section, name, _newest(record, section, name), definition)
         for section, definitions in listing.items()
@@ -328,9 +328,9 @@ def _newest(record: Record, section: str, name: str) -> bytes | None:
 
 
 def with_all_accepted(record: Record, accepted: Iterable[Open]) -> Record:
-    """Accept exactly these: definitions, and the absence of those that are gone."""
+    """Accept exactly these definitions, and the absence of those that are gone."""
     absent = {section: set(names) for section, names in record.absent.items()}
-    rounds: list[dict[str, dict[str, bytes]]] = []  # several, where a name has several definitions
+    rounds: list[dict[str, dict[str, bytes]]] = []  # more than one if a name has several definitions
     for each in accepted:
         if each.now is None:
             absent.setdefault(each.section, set()).add(each.name)
@@ -340,13 +340,13 @@ def with_all_accepted(record: Record, accepted: Iterable[Open]) -> Record:
         if free is None:
             rounds.append(free := {})
         free.setdefault(each.section, {})[each.name] = each.now
-    for definitions in reversed(rounds):  # the first are of the listing that was shown, and stay the newest
+    for definitions in reversed(rounds):  # the first round is the listing that was shown; it has to stay the newest
         record = with_accepted(record, definitions)
     gone = {section: frozenset(names) for section, names in absent.items() if names}
     return replace(record, absent=gone)
 
 
-# How it is written: a line for what concerns the whole, then one for each name, so that no single step is long
+# Format: a header line, then one line for each name, so that no single step takes long
 
 
 class _Header(Struct, frozen=True):
@@ -372,7 +372,7 @@ class _Version1(Struct, frozen=True):
 
 
 def written(record: Record) -> bytes:
-    """Write a record."""
+    """Encode a record."""
     lines = [payload.encode_bytes(line) for line in _lines(record)]
     said = [Raw(each) for each in record.accepted.get(ABOUT, {}).get(ABOUT, ())]
     header = _Header(2, len(lines), sorted(record.sections), said)
@@ -404,10 +404,10 @@ def _lines(record: Record) -> Iterator[_Line]:
 
 
 def read(lines: Iterable[bytes]) -> Record:
-    """Read what `written` wrote.
+    """Decode the output of `written`.
 
     Raises:
-        ValueError: it is damaged, or of another version.
+        ValueError: the record is damaged, or of another version.
     """
     rest = iter(lines)
     header = payload.typed(next(rest, b""), _Header)
@@ -435,31 +435,31 @@ def read(lines: Iterable[bytes]) -> Record:
 
 
 def read_about(line: bytes) -> tuple[str, str] | None:
-    """Read the accepted title and instructions from the first line of a record; `None` if there are none.
+    """Decode the accepted title and instructions from the first line of a record; `None` if there are none.
 
     Raises:
-        ValueError: it is damaged, or of another version.
+        ValueError: the line is damaged, or of another version.
     """
     accepted = tuple(map(bytes, payload.typed(line, _Header).about))
     return about(Record(accepted={ABOUT: {ABOUT: accepted}}))
 
 
 def read_version_1(data: bytes) -> Record:
-    """Read a record of digests: what it calls changed stays so, even if another variant of it was accepted.
+    """Decode a record of digests; a changed definition stays so, even if another variant of it was accepted.
 
     Raises:
-        ValueError: it is damaged, or of another version.
+        ValueError: the record is damaged, or of another version.
     """
     before = payload.typed(data, _Version1)
     digests = {
         name: (frozenset(variants.values()) - frozenset(before.changed.get(name, {}).values())) or frozenset({""})
         for name, variants in before.accepted.items()
-    }  # the empty one, which is no digest, keeps the name known
+    }  # the empty string matches no digest, and keeps the name known
     return Record(frozenset({TOOLS}) if digests else frozenset(), digests=digests)
 
 
 def marked(page: ServerList, kind: Kind, verdict: Verdict) -> ServerList:
-    """Mark the entries of a page that are not accepted."""
+    """Mark the entries of a server list that are not accepted."""
     section = COMPARED[kind]
     changed, new = verdict.changed.get(section, frozenset()), verdict.new.get(section, frozenset())
     if (changed, new, verdict.trouble, False) == (page.changed, page.new, page.trouble, page.is_pending):

@@ -1,6 +1,6 @@
-"""What a child process is given: its program, its environment. All platform differences in spawning.
+"""The program, environment and command line of a child process, with all platform differences in spawning.
 
-Decides from values; it reads neither `os.environ` nor the file system but through what is passed in.
+Decides from its arguments alone: it does not read `os.environ`, and reaches the file system through callbacks only.
 """
 
 import ntpath
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from search_mcp.model.similar import closest
 
-# What a shell command needs to run at all; nothing that belongs to one program, such as a token.
+# Variables that a shell command needs to run; none that belong to a single program, such as a token.
 _POSIX = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "TMPDIR", "LANG", "LANGUAGE", "TZ", "XDG_RUNTIME_DIR")
 _POSIX_PREFIXES = ("LC_",)
 _WINDOWS = (
@@ -40,10 +40,10 @@ _WINDOWS = (
     "USERPROFILE",
     "WINDIR",
 )
-# Where people's tools are when a graphical client started us with `PATH=/usr/bin:/bin:/usr/sbin:/sbin`.
+# Common places of tools: graphical clients start us with `PATH=/usr/bin:/bin:/usr/sbin:/sbin`.
 _USUAL_PLACES = ("{home}/.local/bin", "/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 _BATCH_FILES = (".bat", ".cmd")
-# What means nothing to cmd.exe without quotes; a backslash at the end would escape the quote of a `"%~1"`.
+# Arguments that cmd.exe takes literally without quotes; a backslash at the end would escape the quote of a `"%~1"`.
 _PLAIN = r"[\w#$*+./:?@\\-]*[\w#$*+./:?@-]"
 _BEFORE_QUOTES = r'(\\*)("|\Z)'
 
@@ -55,7 +55,7 @@ def child_environment(
     inherit: bool | tuple[str, ...],
     home: str,
 ) -> dict[str, str]:
-    """Build a child's whole environment: the essentials, what its entry lets in, and its own `env`.
+    """Build a child's whole environment: essential and inherited variables, and the `env` of its entry.
 
     `platform` is `sys.platform`. Exported shell functions are never passed on: they are code.
     """
@@ -75,7 +75,7 @@ def child_environment(
 
 
 def _spelled(platform: str, name: str) -> str:
-    return name.upper() if platform == "win32" else name  # Windows does not tell them apart
+    return name.upper() if platform == "win32" else name  # Windows ignores the case
 
 
 def _is_windows_essential(name: str) -> bool:
@@ -87,7 +87,7 @@ def _is_posix_essential(name: str) -> bool:
 
 
 def completed_path(path: str, home: str) -> str:
-    """Append the usual places that a `PATH` lacks; what is there keeps its order and precedence."""
+    """Append the common places that a `PATH` lacks; its own keep their order and precedence."""
     present = [place for place in path.split(":") if place]
     usual = [place.format(home=home) for place in _USUAL_PLACES]
     return ":".join([*present, *(place for place in usual if place not in present)])
@@ -142,31 +142,31 @@ _LAUNCHERS: Mapping[str, str] = {
 
 
 def missing_program(command: str, is_there: Callable[[str], bool]) -> str:
-    """Say that a program does not exist, and what to do about it; `is_there` tells whether another one does."""
+    """Explain that a program was not found and how to get it; `is_there` returns whether another program exists."""
     if posixpath.dirname(command) or ntpath.dirname(command):
         return f"program {command!r} was not found; correct its path in the configuration"
-    what = f"program {command!r} was not found on PATH"
+    problem = f"program {command!r} was not found on PATH"
     if command in _LAUNCHERS:
-        return f"{what}; {_LAUNCHERS[command]}. If it is installed, write its full path into the configuration"
+        return f"{problem}; {_LAUNCHERS[command]}. If it is installed, write its full path into the configuration"
     if (meant := closest(command.lower(), _LAUNCHERS)) is not None:
-        return f"{what}; did you mean {meant!r}{'' if is_there(meant) else f' ({_LAUNCHERS[meant]})'}?"
-    return f"{what}; install it, or write its full path into the configuration"
+        return f"{problem}; did you mean {meant!r}{'' if is_there(meant) else f' ({_LAUNCHERS[meant]})'}?"
+    return f"{problem}; install it, or write its full path into the configuration"
 
 
 def _places(platform: str, path: str) -> list[str]:
-    """The folders of a `PATH`; an empty one would be the folder that we happen to be in."""
+    """Return the folders of a `PATH`, without empty ones, which would mean the current folder."""
     places = [place.strip('"') for place in path.split(";")] if platform == "win32" else path.split(":")
     return [place for place in places if place]
 
 
 def batch_line(platform: str, program: str, args: Sequence[str]) -> str | None:
-    """Write how cmd.exe is to run a batch file; `None` for what runs without it.
+    """Write the command line for cmd.exe to run a batch file; `None` for a program that runs without cmd.exe.
 
-    Windows hands a batch file to cmd.exe itself, but then `&` in an argument begins another command and
-    `%PATH%` is filled in. The escapes are those of Rust's standard library (CVE-2024-24576).
+    Windows passes a batch file to cmd.exe itself, but then `&` in an argument begins another command and
+    `%PATH%` is expanded. The escapes are those of Rust's standard library (CVE-2024-24576).
 
     Raises:
-        ValueError: an argument has a line break, behind which cmd.exe reads nothing.
+        ValueError: an argument has a line break; cmd.exe ignores the rest of the line.
     """
     program = program.rstrip(" .")  # as Windows does
     if platform != "win32" or not program.lower().endswith(_BATCH_FILES):
@@ -175,13 +175,13 @@ def batch_line(platform: str, program: str, args: Sequence[str]) -> str | None:
         raise ValueError(f"{program} is a batch file, and an argument of it has a line break; pass that on in env")
     script = f'"{ntpath.normpath(program)}"'  # an option to cmd.exe begins with a slash
     line = " ".join([script, *map(_quoted, args)])
-    # Cut down to nothing, the variable `cd` parts the signs of what might be another.
+    # `%cd:~,%` expands to nothing; it keeps a percent sign from beginning the name of another variable.
     return line.replace("%", "%%cd:~,%")
 
 
 def _quoted(arg: str) -> str:
     if re.fullmatch(_PLAIN, arg):
         return arg
-    # cmd.exe knows no escape for a quote, the program behind it knows `""`; backslashes count before quotes only.
+    # cmd.exe has no escape for a quote, but the program reads `""` as one; backslashes are special only before quotes.
     doubled = re.sub(_BEFORE_QUOTES, lambda found: found[1] * 2 + found[2] * 2, arg)
     return f'"{doubled}"'
