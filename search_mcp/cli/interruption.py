@@ -1,17 +1,13 @@
 """Work that a signal ends: the first one stops the servers, the second one kills them."""
 
-import signal
 from collections.abc import Awaitable, Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskStatus
 
 from search_mcp.cli.problem import InterruptionError
-
-ENDING_SIGNALS: Final = [
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
-]
+from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 
 _Answer = TypeVar("_Answer")
 

@@ -31,6 +31,7 @@ from search_mcp.config.schema import MAX_MESSAGE_BYTES, Config
 from search_mcp.config.trust import printable
 from search_mcp.fronts import stdio
 from search_mcp.fronts.connection import Front, Refusing
+from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.gateway.engine import Engine
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.model.errors import ConfigError
@@ -185,10 +186,9 @@ def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
         client.end()
 
     loop = asyncio.get_running_loop()
-    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-    previous = {number: signal.getsignal(number) for number in numbers}
-    for number in numbers:
-        # Not the loop's own handlers: they need the wakeup descriptor, which `last_resort` has.
+    previous = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
+    for number in ENDING_SIGNALS:
+        # Not the loop's own handlers, which the commands use: they need the wakeup descriptor, which `last_resort` has.
         signal.signal(number, lambda number, _frame: loop.call_soon_threadsafe(on_signal, number))
     try:
         yield received
