@@ -8,7 +8,7 @@ import re
 from search_mcp.catalog import schemas
 from search_mcp.catalog.items import OWN_NAMES, Item
 from search_mcp.catalog.signature import signature
-from search_mcp.config.secrets import redact
+from search_mcp.config.secrets import Redactor
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.wire import payload
@@ -123,15 +123,15 @@ def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:
     error = _bounded(error)
     if not secrets:
         return error
-    data = error.data
+    data, redact = error.data, Redactor(secrets)
     if data is not UNSET:
         text = bytes(data).decode("utf-8", "replace")
-        clean = redact(text, secrets)
+        clean = redact(text)
         if clean != text:
             blotted = Raw(clean.encode())
             is_json = payload.value(blotted) is not None  # otherwise the secret was a number
-            data = blotted if is_json else payload.encode(_blotted(payload.value(data), secrets))
-    return ErrorObject(error.code, redact(error.message, secrets), data)
+            data = blotted if is_json else payload.encode(_blotted(payload.value(data), redact))
+    return ErrorObject(error.code, redact(error.message), data)
 
 
 def _bounded(error: ErrorObject) -> ErrorObject:
@@ -144,12 +144,12 @@ def _bounded(error: ErrorObject) -> ErrorObject:
     return error if is_same else ErrorObject(error.code, message, data)
 
 
-def _blotted(value: object, secrets: frozenset[str]) -> object:
+def _blotted(value: object, redact: Redactor) -> object:
     """Redact secrets in decoded JSON, where a number may be one."""
     if isinstance(value, dict):
-        return {redact(key, secrets): _blotted(inner, secrets) for key, inner in value.items()}
+        return {redact(key): _blotted(inner, redact) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_blotted(inner, secrets) for inner in value]
+        return [_blotted(inner, redact) for inner in value]
     text = value if isinstance(value, str) else bytes(payload.encode(value)).decode()
-    clean = redact(text, secrets)
+    clean = redact(text)
     return value if clean == text else clean

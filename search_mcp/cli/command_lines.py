@@ -11,7 +11,6 @@ from typing import Any
 
 from search_mcp.config import secrets
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 from search_mcp.model.visible import escaped
 from search_mcp.wire import payload
 
@@ -70,7 +69,7 @@ def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str
 
 def redacted_words(server: ServerConfig) -> list[str]:
     """Return the words of a command with its placeholders filled in, and its secrets starred."""
-    return [redact(word, server.secrets) for word in (server.command, *server.args)]
+    return [*map(server.redactor, (server.command, *server.args))]
 
 
 def short(server: ServerConfig) -> str:

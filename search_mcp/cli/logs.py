@@ -20,7 +20,6 @@ from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import watching
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 from search_mcp.folders import log_folder
 
 
@@ -112,11 +111,11 @@ class LogFile:
         return self._decoded([self._unfinished] if self._unfinished else [])
 
     def _decoded(self, lines: Iterable[bytes]) -> list[Line]:
-        decoded = []
+        decoded, redact = [], self.server.redactor
         for line in lines:
             time, text = split_time(_text(line))
             self._order = time or self._order
-            decoded.append(Line(redact(text, self.server.secrets), time, self._order))
+            decoded.append(Line(redact(text), time, self._order))
         return decoded
 
 

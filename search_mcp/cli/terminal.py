@@ -21,7 +21,7 @@ from search_mcp.cli import live, pager
 from search_mcp.cli.cleaning import clean, one_line
 from search_mcp.cli.console import STATE_STYLES, Console, mark, open_console, writes_unicode
 from search_mcp.cli.table import Table, laid_out
-from search_mcp.config.secrets import redact
+from search_mcp.config.secrets import Redactor
 from search_mcp.logs import FORMAT
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire.payload import encode, encode_bytes
@@ -45,12 +45,15 @@ class Terminal:
         """Show the log and tracebacks from now on."""
         self._debugging = True
         handler = logging.StreamHandler()
-        handler.setFormatter(_CleanFormatter(lambda: self._secrets))
+        handler.setFormatter(_CleanFormatter(self._concealed))
         logging.basicConfig(level=logging.DEBUG, handlers=[handler], force=True)
 
     def conceal(self, secrets: frozenset[str]) -> None:
         """Hide these secrets in the log and in tracebacks from now on."""
         self._secrets |= secrets
+
+    def _concealed(self, text: str) -> str:
+        return Redactor(self._secrets)(text)
 
     # Data
 
@@ -212,7 +215,7 @@ class Terminal:
     def detail(self, text: str) -> None:
         """Write a text for debugging, with `--debug` only."""
         if self._debugging:
-            self._err.out(redact(clean(text), self._secrets).rstrip(), highlight=False)
+            self._err.out(self._concealed(clean(text)).rstrip(), highlight=False)
 
     def traceback(self, exc: BaseException) -> None:
         """Write the traceback of an exception, with `--debug` only."""
@@ -236,12 +239,12 @@ class Terminal:
 
 
 class _CleanFormatter(logging.Formatter):
-    def __init__(self, secrets: Callable[[], frozenset[str]]) -> None:
+    def __init__(self, redact: Callable[[str], str]) -> None:
         super().__init__(FORMAT)
-        self._secrets = secrets
+        self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact(clean(super().format(record)), self._secrets())
+        return self._redact(clean(super().format(record)))
 
 
 def _style(position: int, cell: str) -> str:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from search_mcp.config.schema import ServerConfig
-from search_mcp.config.secrets import redact
 
 _Judge = Callable[[str], str | None]
 """Returns the pinned form of a package without an exact version; None for any other."""
@@ -59,7 +58,7 @@ def unpinned(server: ServerConfig) -> str | None:
     for runner in _RUNNERS:
         if words[: len(runner.words)] == [*runner.words]:
             pinned = _pinned(runner, words[len(runner.words) :])
-            return redact(f"{runner.shown} {pinned}", server.secrets) if pinned is not None else None
+            return server.redactor(f"{runner.shown} {pinned}") if pinned is not None else None
     return None
 
 

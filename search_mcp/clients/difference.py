@@ -4,7 +4,7 @@ import difflib
 import re
 
 from search_mcp.clients.document import Document
-from search_mcp.config.secrets import NAME, PLACEHOLDER, SCHEME, find_secrets, redact, spellings
+from search_mcp.config.secrets import NAME, PLACEHOLDER, SCHEME, Redactor, find_secrets, spellings
 
 _IN_TEXT = re.compile(
     rf"""(
@@ -23,5 +23,5 @@ def unified(before: Document, after: Document) -> str:
     lines = difflib.unified_diff(
         before.text.splitlines(), after.text.splitlines(), before.source, after.source, lineterm=""
     )
-    hidden = spellings(secret for each in (before, after) for secret in find_secrets(each.value))
-    return _IN_TEXT.sub(r"\1***", redact("\n".join(lines), hidden))
+    redact = Redactor(spellings(secret for each in (before, after) for secret in find_secrets(each.value)))
+    return _IN_TEXT.sub(r"\1***", redact("\n".join(lines)))

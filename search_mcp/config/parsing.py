@@ -27,7 +27,7 @@ from search_mcp.config.schema import (
     ToolFilter,
     keys,
 )
-from search_mcp.config.secrets import find_secrets, redact, spellings
+from search_mcp.config.secrets import Redactor, find_secrets, spellings
 from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.model.similar import closest
 from search_mcp.wire import payload, structs
@@ -231,8 +231,8 @@ def in_words(command: str) -> str | None:
     program, *args = command.split() or [""]
     if not args or re.search(r"[/\\$]", program):  # paths and placeholders may contain spaces
         return None
-    secrets = spellings(find_secrets({"args": args, "env": {}, "headers": {}}))
-    written = ", ".join(redact(payload.encode_bytes(arg).decode(), secrets) for arg in args)
+    redact = Redactor(spellings(find_secrets({"args": args, "env": {}, "headers": {}})))
+    written = ", ".join(redact(payload.encode_bytes(arg).decode()) for arg in args)
     return f'write "command": "{program}", "args": [{written}]'
 
 

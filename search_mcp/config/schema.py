@@ -89,7 +89,7 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
     secrets: frozenset[str] = frozenset()
-    """Texts that messages must not show; see `redact`."""
+    """Texts that messages must not show; see `redactor`."""
     program: bytes = b""
     """How it is started or reached, as JSON with placeholders; this is what a user trusts."""
     held: str | None = None
@@ -118,7 +118,7 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
 
     @property
     def redactor(self) -> Redactor:
-        """Return what takes this server's secrets out of a text."""
+        """The function that replaces this server's secrets in a text."""
         return Redactor(self.secrets)
 
     @property
@@ -154,7 +154,7 @@ class Config(Struct, frozen=True, eq=False):
 
     @property
     def redactor(self) -> Redactor:
-        """Return what takes the secrets of all servers out of a text."""
+        """The function that replaces the secrets of all servers in a text."""
         return Redactor(self.secrets)
 
     @property

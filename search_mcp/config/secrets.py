@@ -131,11 +131,6 @@ class Redactor:
         return text
 
 
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """Replace secrets in one text."""
-    return Redactor(secrets)(text)
-
-
 def _can_be_secret(value: object) -> bool:
     return isinstance(value, str) and len(value) >= _SHORTEST and not re.fullmatch(PLACEHOLDER, value)
 

@@ -10,7 +10,6 @@ from search_mcp.config.secrets import (
     Redactor,
     find_secrets,
     is_secret,
-    redact,
     shown_arguments,
     shown_url,
     shown_variable,
@@ -195,14 +194,15 @@ REDACTIONS = [
 
 @pytest.mark.parametrize(("text", "secrets", "result"), REDACTIONS)
 def test_secrets_are_starred(text: str, secrets: list[str], result: str) -> None:
-    assert redact(text, secrets) == result
+    assert Redactor(secrets)(text) == result
 
 
 @given(st.text(alphabet="abc "), st.lists(st.text(alphabet="abc", min_size=1)))
-def test_redact_leaves_no_secret(text: str, secrets: list[str]) -> None:
-    redacted = redact(text + "".join(secrets), secrets)
+def test_a_redactor_leaves_no_secret(text: str, secrets: list[str]) -> None:
+    redact, whole = Redactor(secrets), text + "".join(secrets)
+    redacted = redact(whole)
     assert not any(secret in redacted for secret in secrets)
-    assert redacted == redact(redacted, secrets) == redact(text + "".join(secrets), reversed(secrets))
+    assert redacted == redact(redacted) == Redactor(reversed(secrets))(whole)
 
 
 def test_a_redactor_leaves_no_part_of_a_longer_secret() -> None:
