@@ -1,4 +1,4 @@
-"""What a call costs: alone, among many, and beside a server that is a burden to others."""
+"""Cost of a call: alone, among many, and beside a server that is a burden to others."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a subject costs besides time: memory, processor while idle, tokens, imports."""
+"""Costs of a subject besides time: memory, processor while idle, tokens, imports."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""What the subjects need, installed into folders of their own in `.cache/` at the repository root."""
+"""Dependencies of the subjects, installed into folders of their own in `.cache/` at the repository root."""
 
 import hashlib
 import json

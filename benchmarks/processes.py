@@ -1,4 +1,4 @@
-"""What a subject's own processes use; its backends are left out."""
+"""Resource use of a subject's own processes, without its backends."""
 
 from pathlib import Path
 

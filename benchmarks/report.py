@@ -15,7 +15,7 @@ from readings import Reading
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One reading, and where it comes from."""
+    """A reading and its source."""
 
     subject: str
     turn: int

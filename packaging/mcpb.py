@@ -1,8 +1,8 @@
 """Build the bundle that Claude Desktop and other hosts install by a click: `python packaging/mcpb.py [FOLDER]`.
 
 A bundle of the type "uv" holds no dependencies: the host has uv install what its pyproject.toml names, which is
-the wheel beside it. What the wheel says of itself is not said again here. The same sources give the same bytes,
-so that anybody can check a bundle's digest.
+the wheel beside it. The manifest copies the metadata of the wheel. The same sources give the same bytes,
+so the digest of a bundle can be checked.
 """
 
 import json

@@ -21,7 +21,7 @@ _HEADINGS = ("Server", "State", "Tools", "Runs")
 
 @dataclass(frozen=True)
 class Known:
-    """What the configuration and the cache tell about one server."""
+    """A server's row, from the configuration and the cache."""
 
     name: str
     state: str

@@ -62,7 +62,7 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 class Approvals:
-    """A folder of records. One that cannot be read, or is of another file, accepts nothing and takes no baseline."""
+    """A folder of records. An unreadable record, or that of another file, accepts nothing and gets no baseline."""
 
     def __init__(self, folder: Path, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self.folder = folder

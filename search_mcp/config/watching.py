@@ -42,7 +42,7 @@ class _Handler(events.FileSystemEventHandler):
 def noticed(*paths: Path) -> Iterator[asyncio.Event]:
     """Yield an event that is set at every edit of one of these files, or of a file in one of these folders.
 
-    Symbolic links are followed. Whoever waits for it clears it.
+    Symbolic links are followed. The waiting task clears the event.
     """
     edited = asyncio.Event()
     handler = _Handler(paths, asyncio.get_running_loop(), edited)
