@@ -155,7 +155,7 @@ def test_a_list_without_an_end_is_read_up_to_a_page_and_that_is_said(
         page = int(said.params.get("cursor", "0"))
         back.answer(said.id, {"tools": [tool(f"t{page}")], "nextCursor": f"{page + 1}"}, **CACHED)
 
-    monkeypatch.setattr("search_mcp.dialects.back.common.MAX_PAGES", 3)
+    monkeypatch.setattr("search_mcp.dialects.back.lists.MAX_PAGES", 3)
     pair.alpha.on("tools/list", gives_another_page)
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.t0", "alpha.t1", "alpha.t2", *OWN_TOOLS]

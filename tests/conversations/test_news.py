@@ -12,7 +12,7 @@ from conversations.front import Asked
 from conversations.pair import Pair
 from conversations.transcript import Said
 from conversations.words import ECHO, GREET, LOG_LEVEL, OWN_TOOLS, SUBSCRIPTION, WITH_CALL_TOOL, Json, names, text
-from search_mcp.dialects.back.common import LARGEST_NOTIFICATION
+from search_mcp.dialects.back.notifications import LARGEST_NOTIFICATION
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0

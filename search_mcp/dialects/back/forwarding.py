@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from search_mcp.dialects import names
+from search_mcp.dialects import asking, names
 from search_mcp.dialects.params import cancellation, send_request
-from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.calls import Call, Outcome, Result
+from search_mcp.model.names import Action
+from search_mcp.wire import messages, payload
+from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Answer, Reason
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.structs import Struct
+from search_mcp.wire.structs import ErrorObject, Raw, Struct
 
 
 class Forwarder(Protocol):
@@ -43,3 +46,25 @@ class ForwardedCall(Struct, eq=False):
         """Cancel the request at the backend, unless it is answered already."""
         if self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason)):
             self.forwarder.forget(self.call)
+
+
+def params_with_target(call: Call, target: str) -> dict[str, object]:
+    """Return the parameters of a call with the backend's own name for the target."""
+    if call.action in names.TARGET_KEY:
+        return {**call.params, names.TARGET_KEY[call.action]: target}
+    if call.action is Action.LIST_TASKS:
+        return {**call.params}
+    key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
+    reference = {**payload.fields(call.params["ref"]), key: target}
+    return {**call.params, "ref": reference}
+
+
+def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
+    """Read an answer, as far as both eras have the same rules."""
+    if isinstance(answer, ErrorObject):
+        error = asking.admitted_error(server, answer)
+        return PeerError(error) if isinstance(error, ErrorObject) else error
+    if memoryview(answer)[0] != ord("{"):
+        # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
+        return PeerError(ErrorObject(messages.INTERNAL_ERROR, "its result is not an object"))
+    return Result(answer)

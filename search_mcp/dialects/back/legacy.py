@@ -10,16 +10,10 @@ from collections.abc import Callable
 from functools import partial
 
 from search_mcp.dialects import asking, names
-from search_mcp.dialects.back.common import (
-    likely_call,
-    outcome,
-    params_with_target,
-    publish_task_change,
-    read_notification,
-    read_pages,
-    read_server_capabilities,
-)
-from search_mcp.dialects.back.forwarding import ForwardedCall
+from search_mcp.dialects.back.capabilities import read_server_capabilities
+from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_with_target
+from search_mcp.dialects.back.lists import read_pages
+from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import on_cancelled, read_params
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.model.calls import BoundedDict, Call, Caller, Outcome, Question, Result

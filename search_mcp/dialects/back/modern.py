@@ -9,16 +9,10 @@ from collections.abc import Callable
 import anyio
 
 from search_mcp.dialects import asking, detect, names
-from search_mcp.dialects.back.common import (
-    likely_call,
-    outcome,
-    params_with_target,
-    publish_task_change,
-    read_notification,
-    read_pages,
-    read_server_capabilities,
-)
-from search_mcp.dialects.back.forwarding import ForwardedCall
+from search_mcp.dialects.back.capabilities import read_server_capabilities
+from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_with_target
+from search_mcp.dialects.back.lists import read_pages
+from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import cancellation, with_meta
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind

@@ -10,16 +10,9 @@ from functools import partial
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
-from search_mcp.dialects.front.common import (
-    SERVER_INFO,
-    ProgressReport,
-    TaskProgressReport,
-    capabilities,
-    progress_token,
-    read_target,
-    refuse_cursor,
-    refuse_question,
-)
+from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
+from search_mcp.dialects.front.progress import ProgressReport, TaskProgressReport, progress_token
+from search_mcp.dialects.front.requests import read_target, refuse_cursor
 from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, send_request
 from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Result, Viewer

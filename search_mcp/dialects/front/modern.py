@@ -10,16 +10,10 @@ from functools import partial
 
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect, names
 from search_mcp.dialects.asking import OpenQuestions
-from search_mcp.dialects.front.common import (
-    SERVER_INFO,
-    ProgressReport,
-    capabilities,
-    progress_token,
-    read_target,
-    refuse_cursor,
-    refuse_question,
-)
+from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
 from search_mcp.dialects.front.parked import Exchange, ParkedCalls
+from search_mcp.dialects.front.progress import ProgressReport, progress_token
+from search_mcp.dialects.front.requests import read_target, refuse_cursor
 from search_mcp.dialects.front.subscription import Subscription, read_filter
 from search_mcp.dialects.params import extensions, is_wanted, with_meta
 from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer

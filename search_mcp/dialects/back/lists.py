@@ -1,25 +1,19 @@
-"""Parts of the back dialects that both eras share: parameters of calls, results, notifications, and lists.
+"""Reading of a server's lists, page by page.
 
 A definition that cannot be read is left out of a list here; `catalog/` decides what a client is shown.
 """
 
-import logging
 from collections.abc import Awaitable, Callable
 
 import anyio
 
 from search_mcp.catalog import list_limits
 from search_mcp.catalog.repair import repaired
-from search_mcp.dialects import asking, names
-from search_mcp.dialects.params import is_wanted
-from search_mcp.model.calls import Call, Outcome, Result
-from search_mcp.model.names import Action, Era, Kind
-from search_mcp.model.servers import Entry, Freshness, News, ServerCapabilities, ServerList, TaskChanged
-from search_mcp.wire import messages, payload
-from search_mcp.wire.errors import PeerError
-from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, UnsetType
-
-log = logging.getLogger(__name__)
+from search_mcp.dialects import names
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, Freshness, ServerList
+from search_mcp.wire import payload
+from search_mcp.wire.structs import EMPTY, Fields, Raw
 
 MAX_PAGES = 1000
 """Most pages of one list that are read; some servers never stop giving cursors."""
@@ -31,102 +25,6 @@ LARGEST_PAGE = list_limits.MOST_BYTES + (1 << 20)
 """Most bytes of one page that are read; more than the limit for all lists of a server."""
 MOST_IN_PAGE = 100_000
 """Most definitions of one page that are read, including those that are left out."""
-LARGEST_NOTIFICATION = 1 << 16
-"""Most bytes of a notification's parameters that are decoded completely."""
-_TASK = (
-    *("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt", "ttl", "ttlMs", "pollInterval"),
-    *("pollIntervalMs", names.INPUT_REQUESTS, "result", "error", names.META),
-)
-_READ_OF_LARGE = {
-    names.MESSAGE: ("level", "logger", "data", names.META),
-    names.TASK_STATUS: _TASK,
-    names.TASK_CHANGED: _TASK,
-}
-"""Notifications that may be larger for good reasons, and the members that are read of them."""
-LARGEST_CAPABILITIES = 1 << 18
-"""Most bytes of the capabilities that a server may declare."""
-LONGEST_INSTRUCTIONS = 65_536
-LONGEST_TITLE = 1_000
-"""Most characters that are kept of a server's instructions and title; fewer of them are shown."""
-
-
-def params_with_target(call: Call, target: str) -> dict[str, object]:
-    """Return the parameters of a call with the backend's own name for the target."""
-    if call.action in names.TARGET_KEY:
-        return {**call.params, names.TARGET_KEY[call.action]: target}
-    if call.action is Action.LIST_TASKS:
-        return {**call.params}
-    key = "name" if call.action is Action.COMPLETE_PROMPT else "uri"
-    reference = {**payload.fields(call.params["ref"]), key: target}
-    return {**call.params, "ref": reference}
-
-
-def outcome(server: str, answer: Raw | ErrorObject) -> Outcome:
-    """Read an answer, as far as both eras have the same rules."""
-    if isinstance(answer, ErrorObject):
-        error = asking.admitted_error(server, answer)
-        return PeerError(error) if isinstance(error, ErrorObject) else error
-    if memoryview(answer)[0] != ord("{"):
-        # "The `result` MAY follow any JSON object structure": clients drop anything else, and wait.
-        return PeerError(ErrorObject(messages.INTERNAL_ERROR, "its result is not an object"))
-    return Result(answer)
-
-
-def read_notification(server: str, method: str, params: Raw | UnsetType) -> Fields | None:
-    """Decode the parameters of a notification; `None` if they are malformed or too large for its method."""
-    if params is not UNSET and len(memoryview(params)) > LARGEST_NOTIFICATION:
-        if method in _READ_OF_LARGE:
-            return payload.members(params, *_READ_OF_LARGE[method]) or None
-        log.warning(
-            "! %s: %s of more than %d bytes is ignored", server, list_limits.shown(method), LARGEST_NOTIFICATION
-        )
-        return None
-    try:
-        return payload.fields(params)
-    except ValueError:
-        log.info("! %s: %s with malformed params", server, method)
-        return None
-
-
-def publish_task_change(server: str, change: Fields, tell: Callable[[News], None]) -> None:
-    """Publish a change of a server's task, with its questions as they may be asked."""
-    try:
-        admitted = asking.admitted_in(server, change)
-    except ValueError as exc:
-        log.warning("! %s: its question to the user is refused: %s", server, exc)
-    else:
-        tell(TaskChanged(server, admitted))
-
-
-def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerCapabilities:
-    """Read the capabilities in an opening result; malformed members are ignored."""
-    declared = result.get("capabilities")
-    is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
-    if is_too_large:
-        log.warning("! a server's capabilities of more than %d bytes are ignored", LARGEST_CAPABILITIES)
-    capabilities = {} if is_too_large else payload.object_or_empty(declared)
-    nested = {name: payload.object_or_empty(raw) for name, raw in capabilities.items()}
-    info = result.get("serverInfo")
-    if info is None:
-        info = payload.members(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
-    about = payload.members(info, "title", "name")
-    return ServerCapabilities(
-        revision=revision,
-        era=era,
-        # A server that declares no lists at all is asked for all of them: simple servers forget to declare.
-        kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset(Kind),
-        logging="logging" in capabilities,
-        completions="completions" in capabilities,
-        subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),
-        instructions=(payload.string(result.get("instructions")) or "")[:LONGEST_INSTRUCTIONS],
-        title=(payload.string(about.get("title")) or payload.string(about.get("name")) or "")[:LONGEST_TITLE],
-        extensions=nested.get("extensions", {}),
-        tasks=capabilities.get("tasks", UNSET),
-        has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
-        notifies=frozenset(
-            kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
-        ),
-    )
 
 
 async def read_pages(kind: Kind, ask: Callable[[str, Fields], Awaitable[Raw]]) -> ServerList:
@@ -250,10 +148,3 @@ def _freshness(result: Fields) -> Freshness:
     public = payload.string(result.get(names.CACHE_SCOPE)) == "public"
     # "If `ttlMs` is negative, clients SHOULD ignore it and treat it as `0`."
     return Freshness(max(0, ttl) if isinstance(ttl, int) else 0, public)
-
-
-def likely_call(calls: dict[Call, None], message: Fields) -> Call | None:
-    """Return the call that a log message most likely belongs to: the newest that wants it, else the newest."""
-    newest_first = list(reversed(calls.keys()))
-    wanting = (call for call in newest_first if is_wanted(message, call.caller.log_level))
-    return next(wanting, newest_first[0] if newest_first else None)

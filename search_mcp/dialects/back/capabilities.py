@@ -1,0 +1,48 @@
+"""Reading of the capabilities that a server declares when it is opened."""
+
+import logging
+
+from search_mcp.dialects import names
+from search_mcp.model.names import Era, Kind
+from search_mcp.model.servers import ServerCapabilities
+from search_mcp.wire import payload
+from search_mcp.wire.structs import UNSET, Fields, Raw
+
+log = logging.getLogger(__name__)
+
+LARGEST_CAPABILITIES = 1 << 18
+"""Most bytes of the capabilities that a server may declare."""
+LONGEST_INSTRUCTIONS = 65_536
+LONGEST_TITLE = 1_000
+"""Most characters that are kept of a server's instructions and title; fewer of them are shown."""
+
+
+def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerCapabilities:
+    """Read the capabilities in an opening result; malformed members are ignored."""
+    declared = result.get("capabilities")
+    is_too_large = declared is not None and len(memoryview(declared)) > LARGEST_CAPABILITIES
+    if is_too_large:
+        log.warning("! a server's capabilities of more than %d bytes are ignored", LARGEST_CAPABILITIES)
+    capabilities = {} if is_too_large else payload.object_or_empty(declared)
+    nested = {name: payload.object_or_empty(raw) for name, raw in capabilities.items()}
+    info = result.get("serverInfo")
+    if info is None:
+        info = payload.members(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
+    about = payload.members(info, "title", "name")
+    return ServerCapabilities(
+        revision=revision,
+        era=era,
+        # A server that declares no lists at all is asked for all of them: simple servers forget to declare.
+        kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset(Kind),
+        logging="logging" in capabilities,
+        completions="completions" in capabilities,
+        subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),
+        instructions=(payload.string(result.get("instructions")) or "")[:LONGEST_INSTRUCTIONS],
+        title=(payload.string(about.get("title")) or payload.string(about.get("name")) or "")[:LONGEST_TITLE],
+        extensions=nested.get("extensions", {}),
+        tasks=capabilities.get("tasks", UNSET),
+        has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
+        notifies=frozenset(
+            kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
+        ),
+    )
