@@ -15,7 +15,7 @@ from typing import Protocol, TypeVar
 log = logging.getLogger(__name__)
 
 LAST_SECONDS = 0.3
-"""How long the end waits for queued operations: a client may kill us half a second after it closed our stdin."""
+"""Time that the end waits for queued operations: a client may kill us half a second after it closed our stdin."""
 MOST_WAITING = 10_000
 """Operations that may wait for a file system that does not answer; later ones are dropped."""
 

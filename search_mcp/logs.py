@@ -17,7 +17,7 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 WAITING_LINES = 10_000
 """Lines that may wait while stderr is not read."""
 LAST_LINES_SECONDS = 0.5
-"""How long the end waits for the last lines to be written."""
+"""Time that the end waits until the last lines are written."""
 
 _CONTROLS = r"[\x00-\x08\x0a-\x1f\x7f]"
 

@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 VERSION = 5
 """Version of the file format, the model's structs in it included; it is part of every file's name."""
 VERDICT_SECONDS = 86_400.0
-"""How long a backend counts as not speaking the client's era; after that it is probed again."""
+"""Time that a backend counts as not speaking the client's era; after that it is probed again."""
 RENEWAL_SECONDS = 7 * 86_400.0
 """Age at which a record no longer spares a start: servers that are started by `npx` or `uvx` change under it."""
 FAILURE_SECONDS = 600.0
-"""How long no client's first list waits for a server that could not be started: ten minutes."""
+"""Time in which no client's first list waits for a server that could not be started: ten minutes."""
 KEPT_SECONDS = 180 * 86_400.0
 """Age at which an unused file is deleted."""
 

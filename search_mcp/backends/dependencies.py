@@ -17,12 +17,12 @@ from search_mcp.config.schema import MAX_MESSAGE_BYTES
 from search_mcp.wire.structs import Struct, field
 
 PROBE_SECONDS = 3.0
-"""How long `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
+"""Time that `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
 
 
 RECENT_SECONDS = 0.02
-"""How long after a call the reading of floods is deferred; a busy client calls again within this time."""
+"""Time after a call in which the reading of floods is deferred; a busy client calls again within this time."""
 
 
 class LastCall:

@@ -1,4 +1,4 @@
-"""When a server has been idle for long enough to be stopped."""
+"""Detection of a server that has been idle for long enough to be stopped."""
 
 from collections.abc import Callable
 

@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LIST_SECONDS = 60.0
-"""How long reading a list may take; after that it counts as unavailable."""
+"""Time limit for reading a list; after that it counts as unavailable."""
 CHANGES_IN_A_ROW = 5
 CHANGE_SECONDS = 0.5
 """Changes of a list within this time of each other that are read at once; later ones are read at this interval."""
 FRESH_SECONDS = 1.0
-"""How long a list counts as fresh when a client reads it."""
+"""Time that a list counts as fresh when a client reads it."""
 COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
 """The lists that are compared with accepted definitions. Resources change by nature."""
 RECORD_SECONDS = 1.0
-"""How long the end of a connection waits until its lists are recorded."""
+"""Time that the end of a connection waits until its lists are recorded."""
 
 
 class KnownLists:
@@ -71,7 +71,7 @@ class KnownLists:
         self._taken: dict[Kind, int] = {}  # number of published entries of each list
         self._missing = set(Kind)  # the lists that were neither read nor cached
         self.failure: Failure | None = None
-        """How its last start failed, in this process or an earlier one."""
+        """The failure of its last start, in this process or an earlier one."""
         self._key: Key | None = None
         self._label = ""  # the kind of client that it lists for
         self._said: ServerCapabilities | None = None  # capabilities as the server declared them

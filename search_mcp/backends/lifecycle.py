@@ -65,7 +65,7 @@ class Backoff(Struct, frozen=True):
     attempts: int = 5
     """Consecutive failures after which it is given up, until a call needs it."""
     settled_seconds: float = 60.0
-    """How long a backend must be ready before failures are counted anew."""
+    """Time that a backend must be ready before failures are counted anew."""
 
     def delay(self, failures: int, jitter: float) -> float | None:
         """Return seconds until the next start, or `None` to give up; `jitter` is random, from 0 to 1.

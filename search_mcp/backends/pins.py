@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
 
 PATIENCE_SECONDS = 5.0
-"""How long another process may hold the lock before recording fails; it needs milliseconds unless it is stopped."""
+"""Time that another process may hold the lock before recording fails; it needs milliseconds unless it is stopped."""
 
 
 class TrustStore:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 IDLE_STOP_SECONDS = 300.0
-"""How long a lazy backend may be idle before it is stopped, unless its entry says otherwise."""
+"""Time that a lazy backend may be idle before it is stopped, unless its entry sets another."""
 
 
 class EndedError(Exception):
@@ -504,7 +504,7 @@ _COMPARED = {
     Action.GET_PROMPT: Kind.PROMPTS,
     Action.COMPLETE_PROMPT: Kind.PROMPTS,
 }
-"""What a pinned server is given only after this list of its was compared with what was accepted."""
+"""By action, the list of a pinned server that must be compared with the accepted definitions before the action."""
 _UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
 _SUBSCRIBING = frozenset(_UNDOES.values())
 

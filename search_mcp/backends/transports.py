@@ -1,4 +1,4 @@
-"""Which transport reaches a server."""
+"""The choice of the transport that reaches a server."""
 
 from search_mcp.backends.channel import Transport
 from search_mcp.backends.dependencies import Dependencies

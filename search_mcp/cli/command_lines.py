@@ -1,7 +1,7 @@
-"""How the command of a server is written for a person.
+"""The command of a server as it is shown to a person.
 
-Decides what is hidden. Where the user decides about a command, its whole text is shown, and only tokens in the places
-of secrets are starred. Elsewhere every value that the configuration marks as a secret is starred.
+Decides which parts are hidden. Where the user decides about a command, its whole text is shown, and only tokens in
+the places of secrets are starred. Elsewhere every value that the configuration marks as a secret is starred.
 """
 
 import shlex

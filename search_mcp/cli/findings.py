@@ -71,7 +71,7 @@ class Finding:
 
     @property
     def reason(self) -> str | None:
-        """Why the server failed or is held."""
+        """The reason why the server failed or is held."""
         if self.status.state is State.STARTING:
             return 'it did not answer in time; raise its "startTimeoutSeconds"'
         return self.status.reason if self.status.state in (State.FAILED, State.HELD) else None

@@ -1,4 +1,4 @@
-"""How this search-mcp was installed, and the command that adds optional packages to it. Pure, except for `add`.
+"""The installation of this search-mcp, and the command that adds optional packages to it. Pure, except for `add`.
 
 No command installs search-mcp itself by its name: a package index may have another project under that name.
 """

@@ -68,7 +68,7 @@ class Listing:
     age_seconds: float | None
     nearest: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
-    """How each tool was ranked."""
+    """The explanation of each tool's rank."""
     fits: bool = True
     """Whether the first tool clearly fits the request."""
 

@@ -1,4 +1,4 @@
-"""Which servers of a configuration file are held, because the user has not accepted their programs.
+"""Selection of the servers of a configuration file that are held until the user accepts their programs.
 
 The rules, at the start and for every edit while `serve` runs:
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class Origin(enum.Enum):
-    """How a configuration file came to be used."""
+    """The reason why a configuration file is used."""
 
     OWN = "the file in the user's own configuration folder, whichever way it was named"
     NAMED = "another file that was named, or that of our own checkout"

@@ -1,4 +1,4 @@
-"""Which parts of an entry make it the same server, for each purpose.
+"""The parts of an entry that make it the same server, for each purpose.
 
     purpose           question                              what counts
     is_started_alike  does an edit need no new start?       all that the process is given, protocol, problem

@@ -91,7 +91,7 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     secrets: frozenset[str] = frozenset()
     """Texts that messages must not show; see `redactor`."""
     program: bytes = b""
-    """How it is started or reached, as JSON with placeholders; this is what a user trusts."""
+    """The program or address, as JSON with placeholders; this is the text that a user trusts."""
     held: str | None = None
     """The reason why it must not be started before the user accepts its program."""
     file: str = ""

@@ -1,1 +1,1 @@
-"""How clients reach us: standard input and output."""
+"""The connection to a client: standard input and output."""

@@ -40,11 +40,11 @@ from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 log = logging.getLogger(__name__)
 
 LAST_ANSWERS_SECONDS = 5.0
-"""How long requests sent right before the end of stdin may still be answered, as in a shell pipeline."""
+"""Time to answer requests that were sent right before the end of stdin, as in a shell pipeline."""
 SILENCE_SECONDS = 1.0
-"""How long to wait for a client's first message before the backends' tasks start without it."""
+"""Time to wait for a client's first message before the backends' tasks start without it."""
 LAST_BYTES_SECONDS = 1.0
-"""How long a client may take to read the last bytes."""
+"""Time for a client to read the last bytes."""
 HURRIED_BYTES_SECONDS = 0.2
 """The same after a signal."""
 TERMINATION_SECONDS = 0.5

@@ -14,7 +14,7 @@ from search_mcp.wire.structs import Fields
 
 
 class ClientState:
-    """What the client was shown, subscribed to and waits for, and the ids it knows."""
+    """The state of one client: the lists it was shown, its subscriptions, its waiting calls and the ids it knows."""
 
     def __init__(
         self,

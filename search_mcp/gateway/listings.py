@@ -21,12 +21,12 @@ from search_mcp.wire.structs import EMPTY, Raw
 INSTRUCTIONS_LENGTH = 3500
 """Characters; Claude Code cuts instructions at about 4,096."""
 COALESCE_SECONDS = 0.05
-"""How long changes are gathered before a client is told: a server that starts changes several lists."""
+"""Delay that gathers changes before a client is notified: a server that starts changes several lists."""
 
 FEW_TOOLS = 500
 """Tools that are listed in one step: about ten milliseconds."""
 SLICE_SECONDS = 0.005
-"""How long a longer list is prepared before other messages are handled."""
+"""Time that a longer list is prepared before other messages are handled."""
 
 _HOW_TO: Mapping[str, str] = {
     "light": "Listed tools show only the names of their required parameters, in parentheses: "

@@ -64,7 +64,7 @@ class OwnTools:
         self._facts, self._statuses = facts, statuses
         self._description_length = description_length
         self.configuration_error: str | None = None
-        """Why the last edit of the configuration is not in effect, if it is not."""
+        """The reason why the last edit of the configuration is not in effect; `None` if it is."""
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,

@@ -39,7 +39,7 @@ class Servers:
         self.settings = Settings()
         self.facts: Mapping[str, ServerFacts] = {}
         self.configuration_error: str | None = None
-        """Why the last edit of the configuration is not in effect, if it is not."""
+        """The reason why the last edit of the configuration is not in effect; `None` if it is."""
 
     def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
         """Apply a configuration, with one backend for every server that may run."""
@@ -74,7 +74,7 @@ class Servers:
         return Status(server, State.DISABLED, "it is disabled in the configuration")
 
     def limit_seconds(self, server: str) -> float | None:
-        """How long a call to a server may wait before the server is ready."""
+        """Return the time that a call may wait until its server is ready, in seconds."""
         config = self.configs[server]
         limits = [each for each in (config.call_timeout_seconds, config.max_call_seconds) if each is not None]
         return min(limits, default=None)

@@ -44,7 +44,7 @@ DEFAULT_LOG_LEVEL = "info"
 
 
 class SharedEngine(Protocol):
-    """What a session asks of its engine."""
+    """The parts of the engine that a session uses."""
 
     @property
     def servers(self) -> Servers: ...
@@ -85,7 +85,7 @@ class Session:
     ) -> None:
         self.tell_front = tell_front
         self.opening: Opening | None = None
-        """How the client opened, once it did."""
+        """The opening of the client; `None` before it."""
         self._engine, self._servers, self.later = engine, engine.servers, later
         self.state = ClientState(
             Presentation(self._servers.spellings, self._servers.settings, profile),

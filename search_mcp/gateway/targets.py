@@ -19,7 +19,7 @@ from search_mcp.wire.structs import Struct
 
 
 class Use(Struct, frozen=True):
-    """What is done with the calls of one kind of name."""
+    """The handling of calls of one kind of name."""
 
     kind: Kind
     submit: Callable[[Call], Cancel]

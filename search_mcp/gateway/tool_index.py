@@ -14,9 +14,9 @@ from search_mcp.search import Document, Effect, Explanation, Index
 from search_mcp.wire.structs import Struct
 
 SLICE_SECONDS = 0.005
-"""How long tools are indexed before other messages are handled."""
+"""Time that tools are indexed before other messages are handled."""
 MOST_ROUNDS = 3
-"""How often a catalogue that changes while it is indexed is followed; then the index is searched as it is."""
+"""Limit of rounds for a catalogue that changes while it is indexed; then the index is searched as it is."""
 MOST_CHARACTERS = 2 << 20
 """Characters of one field that are read of all tools of a server; real servers have a tenth of that at most."""
 LONGEST_TEXT = 10_000

@@ -191,7 +191,7 @@ class WaitingCalls:
         self._servers, self._lists, self._later = servers, lists, later
 
     def patience(self) -> Patience:
-        """How long a call waits for the lists of several servers."""
+        """The time that a call waits for the lists of several servers."""
         setting = self._servers.settings.first_list_seconds
         seconds = PARTIAL_SECONDS if setting == "auto" else setting
         return Patience(seconds, seconds)

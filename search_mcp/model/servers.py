@@ -44,7 +44,7 @@ class ServerCapabilities(Struct, frozen=True):
 
 
 class Freshness(Struct, frozen=True):
-    """How long a list may be kept, in milliseconds, and whether it may be shared between users."""
+    """The time that a list may be cached, in milliseconds, and whether it may be shared between users."""
 
     ttl_ms: int = 0
     public: bool = False

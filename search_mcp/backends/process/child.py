@@ -19,20 +19,20 @@ from search_mcp.wire.write_buffer import WriteBuffer
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 1.0
-"""How long a child may take to exit once its stdin is closed. The SDKs' clients signal
+"""Time for a child to exit after its stdin is closed. The SDKs' clients signal
 us two seconds after they closed ours: by then it is over."""
 TERM_SECONDS = 1.0
-"""How long it may take after SIGTERM, before SIGKILL."""
+"""Time between SIGTERM and SIGKILL."""
 LAST_BYTES_SECONDS = 0.2
-"""How long the end of a child's output and its exit may lie apart."""
+"""Longest time between the end of a child's output and its exit."""
 REAP_SECONDS = 1.0
-"""How long the system may take to report a killed child."""
+"""Time for the system to report a killed child."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 SHORT_READ_BYTES = 1 << 10
 LONG_READ_BYTES = 1 << 16
 """Bytes of output that are read at a time: of short messages, and of a long one."""
 DEFER_SECONDS = 0.001
-"""How long the reading of a flooding child is deferred; handling one read takes a tenth of that."""
+"""Delay before a flooding child is read again; handling one read takes a tenth of that."""
 WRITE_LIMIT_BYTES = 64 << 20
 """Bytes that may wait for a child that does not read its stdin; beyond that, calls to it are refused. Answers to its
 own requests may be as much again; then it is killed."""

@@ -260,7 +260,7 @@ class _Round(Struct, eq=False):
     request: Request
     needed: InputRequired
     rounds: int
-    """How many rounds may follow, this one included."""
+    """The number of rounds that may follow, this one included."""
     responses: Fields = field(default_factory=dict)
     cancels: dict[str, Cancel] = field(default_factory=dict)
     unanswered: set[str] = field(default_factory=set)
