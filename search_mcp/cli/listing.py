@@ -100,7 +100,7 @@ def _explanation(why: Explanation) -> dict[str, Any]:
         "nameCoverage": why.name_coverage,
         "terms": [
             {
-                "term": part.term,
+                "term": part.word,
                 "score": part.score,
                 "factor": part.factor,
                 "weight": part.weight,

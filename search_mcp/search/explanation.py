@@ -22,6 +22,7 @@ class Contribution:
     """The part of a score that one term of the query adds."""
 
     term: str
+    word: str  # a whole word with this term, for a person
     factor: float  # certainty that the term is meant, times its rarity
     weight: float  # weight of the term in the tool, 0 to 1
     fields: tuple[str, ...]
@@ -31,7 +32,7 @@ class Contribution:
         return self.factor * self.weight
 
     def __str__(self) -> str:
-        return f"{self.score:8.3f}  {self.term} ({self.factor:.2f} * {self.weight:.2f}) in {', '.join(self.fields)}"
+        return f"{self.score:8.3f}  {self.word} ({self.factor:.2f} * {self.weight:.2f}) in {', '.join(self.fields)}"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Explanation:
     match: Match | None  # how the whole query names the tool, if it does
     name_coverage: float  # share of the tool's name that the query contains
     contributions: tuple[Contribution, ...]
-    missing: tuple[str, ...]  # terms of the query that the tool does not contain
+    missing: tuple[str, ...]  # words of the query that the tool does not contain
     reason: str = ""  # the words that found the tool and their places, in short
 
     @property

@@ -173,25 +173,20 @@ class Index:
         for term, hint in self._expansion.hints(parsed.implied, parsed.words).items():
             factors[term] = factors.get(term, 0.0) + hint
         held = {term: weight for term, weight in self._postings.weights(number).items() if term in factors}
-        parts = (Contribution(t, factors[t], weight, self._fields_with(number, t)) for t, weight in held.items())
+        whole = self._whole_words(query)
+        parts = (
+            Contribution(term, whole.get(term, term), factors[term], weight, self._fields_with(number, term))
+            for term, weight in held.items()
+        )
         explanation = Explanation(
             name=name,
             query=query,
             match=named.get(number),
             name_coverage=_coverage(self._tools[number].tool_terms, factors, self._postings.rarity),
             contributions=tuple(sorted(parts, key=lambda part: (-part.score, part.term))),
-            missing=tuple(sorted(factors.keys() - held.keys())),
+            missing=tuple(sorted({whole.get(term, term) for term in factors.keys() - held.keys()})),
         )
-        why = reason(explanation, self._tools[number].document, self._analyzer)
-        whole = self._whole_words(query)
-        return replace(
-            explanation,
-            reason=why,
-            contributions=tuple(
-                replace(each, term=whole.get(each.term, each.term)) for each in explanation.contributions
-            ),
-            missing=tuple(sorted({whole.get(term, term) for term in explanation.missing})),
-        )
+        return replace(explanation, reason=reason(explanation, self._tools[number].document, self._analyzer))
 
     def _whole_words(self, query: str) -> dict[str, str]:
         """Return a word for each stem: that of the query, else the shortest of all tools."""
