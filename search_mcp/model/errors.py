@@ -347,4 +347,6 @@ def short_reason(reason: str) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join("".join(each if each.isprintable() else " " for each in text).split()).rstrip(".")
+    if not text.isprintable():
+        text = "".join(each if each.isprintable() else " " for each in text)
+    return " ".join(text.split()).rstrip(".")
