@@ -67,7 +67,7 @@ def test_a_locked_record_of_definitions_holds_up_only_its_server(serve: Serve, t
             run.opens()
             late = run.sends("tools/call", name="pinned.echo", arguments={"words": "late"})
             assert run.calls("good.echo", words="x") == "x"
-            assert run.states() == {"good": "ready", "pinned": "ready"}
+            run.waits_until(lambda: run.states() == {"good": "ready", "pinned": "ready"})
         assert run.answer(late)["result"]["content"][0]["text"] == "late"
         run.close_stdin()
         assert run.ended() == 0
@@ -86,7 +86,7 @@ def test_a_cached_list_that_cannot_be_read_before_it_is_replaced_holds_up_nothin
     sign.unlink()
     with serve(slow, firstListSeconds=0.1) as run:
         run.opens()
-        assert run.states() == {"slow": "starting"}
+        run.waits_until(lambda: run.states() == {"slow": "starting"})
         _stick(record)
         sign.touch()
         assert run.calls("slow.echo", words="x") == "x"
