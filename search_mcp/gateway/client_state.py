@@ -1,16 +1,20 @@
 """The state of one client, on which the outcome of its calls and the news it gets depend."""
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from search_mcp.catalog.profiles import Audience
 from search_mcp.dialects.task_ids import renamed
 from search_mcp.gateway.listings import Presentation
-from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.subscriptions import Subscriptions
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.gateway.waiting import AwaitedLists
 from search_mcp.model.calls import Viewer
 from search_mcp.wire.structs import Fields
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.own_tools import OwnTools
 
 
 class ClientState:
@@ -20,15 +24,20 @@ class ClientState:
         self,
         presentation: Presentation,
         lists: AwaitedLists,
-        own_tools: OwnTools,
+        load_own_tools: "Callable[[], OwnTools]",
         others: Callable[[], "Iterable[ClientState]"],
     ) -> None:
-        self.presentation, self.lists, self.own_tools = presentation, lists, own_tools
+        self.presentation, self.lists, self._load_own_tools = presentation, lists, load_own_tools
         self.tasks, self.elicitations = TaskMap(), IdMap()
         self.subscriptions = Subscriptions()
         self.log_level: str | None = None
         """The level set for the whole connection, if one was set."""
         self._others = others
+
+    @cached_property
+    def own_tools(self) -> "OwnTools":
+        """Our own tools for this client; they are loaded when one is first called."""
+        return self._load_own_tools()
 
     def audience(self, viewer: Viewer) -> Audience:
         """Choose the profile and the limits of a list that this viewer is shown."""

@@ -179,8 +179,6 @@ class Engine:
     def note_broken_edit(self, error: str | None) -> None:
         """Have `list_servers` say why an edit of the configuration has no effect; `None` once it has."""
         self.servers.configuration_error = error
-        for session in self._sessions:
-            session.own_tools.configuration_error = error
 
     # Backends
 

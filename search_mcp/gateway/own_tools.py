@@ -54,27 +54,22 @@ class OwnTools:
     def __init__(
         self,
         spellings: Spellings,
-        facts: Mapping[str, ServerFacts],
+        facts: Callable[[], Mapping[str, ServerFacts]],
         statuses: Callable[[], Iterable[Status]],
-        description_length: int,
+        description_length: Callable[[], int],
+        configuration_error: Callable[[], str | None] = lambda: None,
         finder: Callable[[], Finder] | None = None,
     ) -> None:
-        self._load_finder = finder or (lambda: load_finder(self._catalog, lambda: self._facts, self._statuses))
+        """Make the tools; `configuration_error` gives the reason why the last edit of the file is not in effect."""
+        self._load_finder = finder or (lambda: load_finder(self._catalog, facts, statuses))
         self._spellings, self._catalog = spellings, spellings.catalog
         self._facts, self._statuses = facts, statuses
-        self._description_length = description_length
-        self.configuration_error: str | None = None
-        """The reason why the last edit of the configuration is not in effect; `None` if it is."""
+        self._description_length, self._configuration_error = description_length, configuration_error
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,
             LIST_SERVERS: self._list_servers,
         }
-
-    def configure(self, facts: Mapping[str, ServerFacts], description_length: int) -> None:
-        """Apply another configuration."""
-        self._facts = facts
-        self._description_length = description_length
 
     @cached_property
     def _index(self) -> Finder:
@@ -118,7 +113,7 @@ class OwnTools:
         found = [item for each in found if (item := shown.spelled(each.name)) is not None]
         if not found:
             return self._nothing_found(query, server, servers, missing, shown)
-        tools = found_tools(found, shown, detail, self._description_length)
+        tools = found_tools(found, shown, detail, self._description_length())
         kept, left_out = within_answer(tools, len(found))
         lines = [result.text(position) for position, result in enumerate(kept, 1)]
         body: dict[str, Any] = {"results": [result.data() for result in kept]}
@@ -174,8 +169,9 @@ class OwnTools:
         return on_one_line(payload.encode(body)), body
 
     def _list_servers(self, _arguments: Mapping[str, Any], _shown: ShownNames, _audience: Audience) -> _Answer:
-        lines, servers = ServerReport(self._catalog, self._facts).write(self._statuses())
-        if self.configuration_error is None:
+        lines, servers = ServerReport(self._catalog, self._facts()).write(self._statuses())
+        error = self._configuration_error()
+        if error is None:
             return "\n".join(lines), {"servers": servers}
-        broken = f"The last edit of the configuration has no effect: {self.configuration_error}"
-        return "\n".join([broken, *lines]), {"servers": servers, "configurationError": self.configuration_error}
+        broken = f"The last edit of the configuration has no effect: {error}"
+        return "\n".join([broken, *lines]), {"servers": servers, "configurationError": error}

@@ -7,7 +7,8 @@ and elicitations. A client that is alone gets everything that a server sends, as
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.profiles import Audience, Profile, first_list_patience
 from search_mcp.catalog.shown_names import ShownNames
@@ -16,7 +17,6 @@ from search_mcp.dialects.asking import elicitation_id, renamed
 from search_mcp.dialects.params import is_wanted
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.listings import COALESCE_SECONDS, Presentation, instructions
-from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.router import Router
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import AwaitedLists, SlicedWork
@@ -36,6 +36,9 @@ from search_mcp.model.servers import (
 from search_mcp.wire import structs
 from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.inflight import Cancel
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.own_tools import OwnTools
 
 log = logging.getLogger(__name__)
 
@@ -90,32 +93,31 @@ class Session:
         self.state = ClientState(
             Presentation(self._servers.spellings, self._servers.settings, profile),
             AwaitedLists(self._servers.may_come, self._servers.has_entries, later),
-            self._own_tools(),
+            self._load_own_tools,
             lambda: (other.state for other in engine.others(self)),
         )
         self._router = Router(self._servers, self.state, later)
         self._is_change_due = self._is_closed = False
 
-    def _own_tools(self) -> OwnTools:
+    def _load_own_tools(self) -> "OwnTools":
         servers = self._servers
-        own_tools = OwnTools(
+        own_tools: OwnTools = import_module("search_mcp.gateway.own_tools").OwnTools(
             servers.spellings,
-            servers.facts,
+            lambda: servers.facts,
             servers.statuses,
-            servers.settings.description_length,
+            lambda: servers.settings.description_length,
+            lambda: servers.configuration_error,
             lambda: servers.finder,
         )
-        own_tools.configuration_error = servers.configuration_error
         return own_tools
 
     @property
-    def own_tools(self) -> OwnTools:
+    def own_tools(self) -> "OwnTools":
         return self.state.own_tools
 
     def configure(self) -> None:
         """Apply the configuration that the servers have now."""
         self.state.presentation.configure(self._servers.settings)
-        self.state.own_tools.configure(self._servers.facts, self._servers.settings.description_length)
 
     def close(self) -> None:
         """End the session; close its front first, which cancels the client's calls.

@@ -54,10 +54,17 @@ class Bench:
         self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
         self.facts = {name: ServerFacts("", ()) for name in servers}
         self.statuses = [Status(name, State.READY) for name in servers]
+        self.configuration_error: str | None = None
         for name, entries in servers.items():
             if entries is not None:
                 self.catalog.put(name, Kind.TOOLS, ServerList(tuple(entries)))
-        self.own = OwnTools(Spellings(self.catalog), self.facts, lambda: self.statuses, 120)
+        self.own = OwnTools(
+            Spellings(self.catalog),
+            lambda: self.facts,
+            lambda: self.statuses,
+            lambda: 120,
+            lambda: self.configuration_error,
+        )
 
     def answer(self, tool: str, arguments: Mapping[str, object], audience: Audience = HERE) -> dict[str, Any]:
         """The whole result, which the official types must accept."""
@@ -542,13 +549,13 @@ def test_what_all_servers_say_of_themselves_is_bounded() -> None:
 
 
 def test_a_broken_edit_of_the_configuration_is_told_until_it_is_mended(bench: Bench) -> None:
-    bench.own.configuration_error = "mcp-servers.json:3: it is not JSON; add a comma"
+    bench.configuration_error = "mcp-servers.json:3: it is not JSON; add a comma"
     text, data = bench.ask("list_servers", {})
     assert text.splitlines()[0] == (
         "The last edit of the configuration has no effect: mcp-servers.json:3: it is not JSON; add a comma"
     )
     assert data["configurationError"] == "mcp-servers.json:3: it is not JSON; add a comma"
-    bench.own.configuration_error = None
+    bench.configuration_error = None
     assert "configurationError" not in bench.ask("list_servers", {})[1]
 
 

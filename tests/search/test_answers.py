@@ -38,7 +38,8 @@ class Search:
     def __init__(self, servers: Mapping[str, Iterable[Entry]]) -> None:
         self.catalog = Catalog([ServerConfig(name=name, command="x") for name in servers])
         self.statuses = [Status(name, State.READY) for name in servers]
-        self.own = OwnTools(Spellings(self.catalog), self.facts(servers), lambda: self.statuses, 120)
+        self.known = self.facts(servers)
+        self.own = OwnTools(Spellings(self.catalog), lambda: self.known, lambda: self.statuses, lambda: 120)
         for server, entries in servers.items():
             self.put(server, entries)
 
@@ -318,7 +319,7 @@ def test_a_server_that_leaves_is_not_found() -> None:
 def test_a_new_configuration_indexes_only_the_servers_that_changed() -> None:
     search = Search({"a": [entry("bake")], "b": [entry("cook")], "c": [entry("fry")]})
     search.steps()
-    search.own.configure({**search.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}, 120)
+    search.known = {**search.facts("ac"), "b": ServerFacts("A zebra's kitchen", ())}
     assert search.own.advance() is False  # one server, in one step
     assert search.names("zebra") == ["b.cook"]
 
