@@ -254,12 +254,13 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Return the environment, with every per-user folder below `home`."""
+    """Return the environment, with every per-user folder below `home`, and in which bytecode is kept as usual."""
     folders = {
         name: home / name.lower() for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
     }
     windows = {"APPDATA": home, "LOCALAPPDATA": home, "WIN_PD_OVERRIDE_LOCAL_APPDATA": home}
-    return {**os.environ, **{name: str(path) for name, path in ({"HOME": home} | folders | windows).items()}}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, **{name: str(path) for name, path in ({"HOME": home} | folders | windows).items()}}
 
 
 # The subjects
