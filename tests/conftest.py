@@ -55,9 +55,9 @@ PARAMETERS = {
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return one process more than there are cores, since tests wait a lot; none for a single file, for a debugger."""
+    """Return two processes more than there are cores, since tests wait; none for a single file, for a debugger."""
     alone = len(config.args) == 1 and ".py" in config.args[0]
-    return 0 if alone else (os.cpu_count() or 1) + 1
+    return 0 if alone else (os.cpu_count() or 1) + 2
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

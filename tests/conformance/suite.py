@@ -75,9 +75,16 @@ def run(server: list[str], revision: str, folder: Path, environment: Mapping[str
             env=dict(environment),
             check=False,  # it fails if a scenario does
         )
-    checks = tuple(check for path in sorted(results.glob("*/checks.json")) for check in _checks(path))
-    assert checks, f"the suite wrote down nothing:\n{suite.stdout}{suite.stderr}\n{errors.read_text()}"
-    return Report(revision, checks, folder / "lines.txt", errors.read_text(encoding="utf-8", errors="replace"))
+    report = read(revision, folder)
+    assert report.checks, f"the suite wrote down nothing:\n{suite.stdout}{suite.stderr}\n{errors.read_text()}"
+    return report
+
+
+def read(revision: str, folder: Path) -> Report:
+    """Read what a run left in its folder."""
+    checks = tuple(check for path in sorted(folder.glob("results/*/checks.json")) for check in _checks(path))
+    stderr = (folder / "stderr.txt").read_text(encoding="utf-8", errors="replace")
+    return Report(revision, checks, folder / "lines.txt", stderr)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ under its own names and in the full listing. Then once more with that backend he
 """
 
 import json
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 from fork_server import ForkServer
-from real import processes
+from real import packages, processes
 from real.conftest import Aggregator
 from real.peers import Run
 
@@ -64,27 +65,37 @@ def runs(
     fork_server: ForkServer | None,
     server_fork_server: ForkServer | None,
 ) -> Runs:
-    """Run the suite three times; it starts a process for each session, forked where that is possible."""
+    """Run the suite against search-mcp twice; it starts a process for each session, forked where that is possible.
+
+    Its run against the reference alone says the same until one of the two changes, so its results are kept.
+    """
     reference = forked(server_fork_server, [sys.executable, REFERENCE])
     entry = {"command": reference[0], "args": reference[1:], "prefix": ""}
     other_era = {LEGACY: MODERN, MODERN: LEGACY}[request.param]
     servers = [
-        reference,
         forked(fork_server, aggregator({"reference": entry}, listing="full")),
         forked(fork_server, aggregator({"reference": {**entry, "protocol": other_era}}, listing="full")),
     ]
 
-    def run(server: list[str]) -> Report:
+    def run(server: list[str]) -> tuple[Report, Path]:
         for _ in range(MOST_RUNS):
             place = new_run()
             report = suite.run(server, request.param, place.folder, place.environment)
             assert not processes.wait_until_gone(place.folder.name)
             if not report.ran_out_of_time:
                 break
-        return report
+        return report, place.folder
 
+    def keep(folder: Path) -> None:
+        report, results = run(reference)
+        assert not report.ran_out_of_time
+        shutil.copytree(results, folder, dirs_exist_ok=True)
+
+    sources = [Path(REFERENCE), *(Path(suite.__file__).with_name(name) for name in ("suite.py", "bridge.py"))]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return Runs(*pool.map(run, servers))
+        direct = pool.submit(packages.conformance_results, request.param, sources, keep)
+        through, other = (report for report, _ in pool.map(run, servers))
+        return Runs(suite.read(request.param, direct.result()), through, other)
 
 
 def forked(server: ForkServer | None, command: list[str]) -> list[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from real import packages
 
 from distribution.conftest import SCRIPTS, Distributions, Shell
 from search_mcp import __version__
@@ -61,19 +60,6 @@ def test_pip_installs_it(distributions: Distributions, shell: Shell) -> None:
     _works(scripts / "search-mcp", shell)
     typed = "import pathlib, search_mcp; print(pathlib.Path(search_mcp.__file__).with_name('py.typed').is_file())"
     assert shell.run(scripts / "python", "-c", typed) == "True\n"
-
-
-def test_pipx_installs_it(distributions: Distributions, shell: Shell) -> None:
-    folders = {"PIPX_HOME": str(shell.home / "pipx"), "PIPX_BIN_DIR": str(shell.home / "bin")}
-    options = ["--quiet", "--python", sys.executable]
-    shell.run(packages.installers(), "-m", "pipx", "install", *options, distributions.wheel, variables=folders)
-    _works(shell.home / "bin" / "search-mcp", shell)
-
-
-def test_uv_installs_it(distributions: Distributions, shell: Shell) -> None:
-    folders = {"UV_TOOL_DIR": str(shell.home / "tools"), "UV_TOOL_BIN_DIR": str(shell.home / "bin")}
-    shell.run("uv", "tool", "install", "--quiet", distributions.wheel, variables=folders)
-    _works(shell.home / "bin" / "search-mcp", shell)
 
 
 def test_uvx_runs_it(distributions: Distributions, shell: Shell) -> None:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -81,6 +81,13 @@ def inspector() -> list[str]:
 def conformance() -> list[str]:
     """Give the command line of the official conformance suite."""
     return _on_newer_node("conformance", CONFORMANCE, "@modelcontextprotocol/conformance", "conformance")
+
+
+def conformance_results(revision: str, sources: Iterable[Path], run: Callable[[Path], None]) -> Path:
+    """Keep the results of the suite's run against a server of these sources; the folder that holds them."""
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    key = (revision, digest, *CONFORMANCE, PYTHON_2, f"python{sys.version_info[0]}{sys.version_info[1]}")
+    return _installed("conformance-results", key, run)
 
 
 def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: str) -> list[str]:
