@@ -87,6 +87,7 @@ class KnownLists:
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
+        self._announced: set[Kind] = set()  # lists that the server said changed, until they are published
         self._read_only: frozenset[str] = frozenset()
         self._read_only_of: ServerList | None = None  # the list that it was made of
         self._read_at: dict[Kind, float] = {}  # on this connection
@@ -246,8 +247,10 @@ class KnownLists:
         else:
             await self._note(kind, self._heard.pop(kind))
 
-    def mark_stale(self, kind: Kind) -> None:
-        """Have a list read again."""
+    def mark_stale(self, kind: Kind, *, is_announced: bool) -> None:
+        """Have a list read again; clients are told of a change that the server announced, whatever the list is then."""
+        if is_announced:
+            self._announced.add(kind)
         self._stale[kind].set()
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
@@ -255,7 +258,7 @@ class KnownLists:
         if kind not in self._read_at or kind in dialect.capabilities.notifies:
             return
         if self._dependencies.clock() - self._read_at[kind] > FRESH_SECONDS:
-            self.mark_stale(kind)
+            self.mark_stale(kind, is_announced=False)
 
     def hear(self, news: News) -> None:
         """Publish news of the dialect; a list once it is compared with the accepted definitions."""
@@ -317,13 +320,20 @@ class KnownLists:
         """Publish a list within the limits, and every other list of which the limits admit more or less now."""
         if server_list is None:
             self._lists.pop(kind, None)
-            self._publish(ListChanged(self._config.name, kind, None))
+            self._publish(ListChanged(self._config.name, kind, None, self._take_announced(kind)))
         else:
             self._lists[kind] = server_list
         for each, taken in list_limits.cut(self._lists).items():
             before, self._taken[each] = self._taken.get(each), len(taken.entries)
             if each is kind or before not in (None, len(taken.entries)):
-                self._publish(ListChanged(self._config.name, each, taken))
+                self._publish(ListChanged(self._config.name, each, taken, self._take_announced(each)))
+
+    def _take_announced(self, kind: Kind) -> bool:
+        """Return whether the server announced a change of a list, until the list as it was then is published."""
+        is_announced = kind in self._announced
+        if not self._stale[kind].is_set():
+            self._announced.discard(kind)
+        return is_announced
 
     # Trust
 

@@ -78,6 +78,7 @@ class Supervisor:
         self._wanted = asyncio.Event()  # a client needs it
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
         self._log_level: str | None = None
+        self._is_roots_news = False  # the client's roots changed while it was starting
         self._paused = False
         self._ending: str | None = None  # the reason, if an edit stops it
 
@@ -293,6 +294,8 @@ class Supervisor:
         """Announce that the client's roots changed."""
         if self._dialect is not None:
             self._dialect.roots_changed()
+        elif self._state is State.STARTING:
+            self._is_roots_news = True
 
     def pause_reading(self) -> None:
         """Read nothing for now: the client does not read."""
@@ -333,7 +336,7 @@ class Supervisor:
                 if self._state is State.STOPPING:
                     await anyio.sleep_forever()  # it was terminated; our own end follows
                 self._advance(Event.START)
-                self._ready_at = None
+                self._ready_at, self._is_roots_news = None, False
                 is_hopeless = self._config.problem is not None
                 reason: str | None = None
                 try:
@@ -452,6 +455,8 @@ class Supervisor:
             self.name, connection.peer, server_capabilities, opening, self._known.hear, self._known.mark_stale, lost
         )
         connection.open(dialect)
+        if self._is_roots_news:
+            dialect.roots_changed()
         self._reason = None
         self._ready_at = self._dependencies.clock()
         self._advance(Event.OPENED)

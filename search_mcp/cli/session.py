@@ -193,7 +193,7 @@ class Session:
         def submit(reply: Callable[[Outcome], None]) -> Cancel:
             params = {"arguments": payload.encode(arguments)}
             return self._client.submit(
-                Call(Action.CALL_TOOL, name, params, {}, _PERSON, reply, report),
+                Call(Action.CALL_TOOL, name, params, None, _PERSON, reply, report),
             )
 
         return await _answer(submit)

@@ -76,6 +76,14 @@ class CatalogChanged(Struct, frozen=True):
     kinds: frozenset[Kind]
 
 
+class OnStaleList(Protocol):
+    """Has a list of a backend read again."""
+
+    def __call__(self, kind: Kind, *, is_announced: bool) -> None:
+        """`is_announced`: the backend said that the list changed; clients hear it even if the list reads as before."""
+        ...
+
+
 class BackDialect(Protocol):
     """An open backend of one era."""
 

@@ -7,11 +7,11 @@ from search_mcp.wire import payload
 from search_mcp.wire.errors import invalid_params
 from search_mcp.wire.inflight import Answer, Reason
 from search_mcp.wire.peer import Peer
-from search_mcp.wire.structs import Fields, Params, Raw, UnsetType
+from search_mcp.wire.structs import Fields, Params, Raw, RequestId, UnsetType
 
 
-def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
-    """Decode the `params` of a message by one level, and the `_meta` in them.
+def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields | None]:
+    """Decode the `params` of a message by one level, and the `_meta` in them, which is `None` if there is none.
 
     Raises:
         ProtocolError: either is not an object.
@@ -22,7 +22,7 @@ def read_params(params: Raw | UnsetType) -> tuple[Fields, Fields]:
         raise invalid_params("Invalid params: params must be an object") from None
     meta = opened.pop(names.META, None)
     if meta is None:
-        return opened, {}
+        return opened, None
     try:
         return opened, payload.fields(meta)
     except ValueError:
@@ -34,9 +34,21 @@ def extensions(capabilities: Fields) -> Fields:
     return payload.object_or_empty(capabilities.get("extensions"))
 
 
-def with_meta(body: Fields, meta: Fields) -> Fields:
-    """Set `_meta`, in its place if there is one; an empty one is removed."""
-    if meta:
+def without_own_keys(meta: Fields | None, *own: str) -> Fields | None:
+    """Remove the keys that each side of a connection sets for itself; `None` if there was nothing else."""
+    if not meta:
+        return meta
+    return payload.without(meta, *own) or None
+
+
+def progress_token(meta: Fields | None) -> RequestId | None:
+    """Return the token under which the sender of a request wants progress, if it does."""
+    return payload.request_id((meta or {}).get(names.PROGRESS_TOKEN))
+
+
+def with_meta(body: Fields, meta: Fields | None) -> Fields:
+    """Set `_meta`, in its place if there is one, or remove it."""
+    if meta is not None:
         return {**body, names.META: payload.encode(meta)}
     return payload.without(body, names.META) if names.META in body else body
 
@@ -45,16 +57,16 @@ def send_request(
     peer: Peer,
     method: str,
     params: Mapping[str, object],
-    meta: Mapping[str, object],
+    meta: Mapping[str, object] | None,
     settle: Callable[[Answer], None],
     report: Callable[[Fields], None] | None,
 ) -> int:
     """Send a request with its `_meta` and return its id; with `report`, ask for progress under a token of its own."""
     if report is None:
-        return peer.request(method, {**params, names.META: meta} if meta else params, settle)
+        return peer.request(method, {**params, names.META: meta} if meta is not None else params, settle)
 
     def params_with_token(token: int) -> Params:
-        return {**params, names.META: {**meta, names.PROGRESS_TOKEN: token}}
+        return {**params, names.META: {**(meta or {}), names.PROGRESS_TOKEN: token}}
 
     return peer.request_with_progress(method, params_with_token, settle, report)
 

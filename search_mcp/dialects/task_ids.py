@@ -51,7 +51,7 @@ def _renamed_at(place: Sequence[str], fields: Fields, rename: Rename) -> Fields:
 def translate_question(question: Question, rename: Rename) -> Question:
     """Replace the server's task id in a question by the client's, and the client's in its answer and progress."""
     translation = _Translation(question, rename)
-    meta = _renamed_at((names.RELATED_TASK,), question.meta, translation.forth)
+    meta = question.meta and _renamed_at((names.RELATED_TASK,), question.meta, translation.forth)
     if meta is question.meta:
         return question
     report = None if question.report is None else translation.report

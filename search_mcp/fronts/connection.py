@@ -30,7 +30,7 @@ class Front:
 
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)
-        era = detect.era_of_request(request.method, meta, opened=self._legacy.opened)
+        era = detect.era_of_request(request.method, meta or {}, opened=self._legacy.opened)
         self._dialects[era].on_request(request, params, meta)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:

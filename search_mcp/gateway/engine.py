@@ -163,7 +163,7 @@ class Engine:
         """Record a backend's news, and pass it to the sessions it is meant for."""
         if isinstance(news, ListChanged):
             for session in self._sessions:
-                session.state.lists.on_news(news.server, news.kind)
+                session.on_list(news)
             self.servers.catalog.put(news.server, news.kind, news.page)
         if isinstance(news, ListChanged | StateChanged):
             self._on_change()

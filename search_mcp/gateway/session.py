@@ -97,6 +97,7 @@ class Session:
             lambda: (other.state for other in engine.others(self)),
         )
         self._router = Router(self._servers, self.state, later)
+        self._announced: set[Kind] = set()  # lists that a server said changed, until the client is told
         self._is_change_due = self._is_closed = False
 
     def _load_own_tools(self) -> "OwnTools":
@@ -128,7 +129,7 @@ class Session:
         self.state.lists.forget_all()
         for subscription in self.state.subscriptions.drain():
             if subscription.server in self._servers.backends:
-                call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, {}, subscription.caller, reply=_ignore)
+                call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, reply=_ignore)
                 self._unsubscribe(subscription.server, call)
         self._engine.leave(self)
 
@@ -221,15 +222,21 @@ class Session:
 
     # Notifications of servers
 
+    def on_list(self, news: ListChanged) -> None:
+        """Note that a server's list is known, and whether the server itself said that it changed."""
+        self.state.lists.on_news(news.server, news.kind)
+        if news.is_announced:
+            self._announced.add(news.kind)
+
     def on_change(self) -> None:
-        """Release what waited for lists, and tell the client soon of lists that look different."""
+        """Release what waited for lists, and tell the client soon of lists that changed."""
         self.state.lists.release_settled()
         if not self._is_change_due:
             self._is_change_due = True
             self.later(COALESCE_SECONDS, self._tell_of_changes)
 
     def _tell_of_changes(self) -> None:
-        """Tell the client of the lists that differ from those it was shown last."""
+        """Tell the client of the lists that a server said changed, or that differ from those it was shown last."""
         self._is_change_due = False
         if self._is_closed:
             return
@@ -237,7 +244,8 @@ class Session:
             self._is_change_due = True
             self.later(0, self._tell_of_changes)
             return
-        changed = self.state.presentation.changed()
+        changed = self.state.presentation.changed() | self._announced
+        self._announced.clear()
         if changed:
             self.tell_front(CatalogChanged(changed))
 

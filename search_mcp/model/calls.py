@@ -76,7 +76,8 @@ class Question(Struct, frozen=True):
     server: str
     ask: Ask
     params: Fields
-    meta: Fields
+    meta: Fields | None
+    """Its `_meta` without the keys that each side sets for itself; `None` if it has none."""
     answer: Callable[[Result | WireError], None]
     report: Callable[[Fields], None] | None = None
     """Reports the client's progress to the server, if it asked for that."""
@@ -127,7 +128,8 @@ class Call(Struct, frozen=True, eq=False):
     target: str
     """The name or URI, as the client wrote it."""
     params: Fields
-    meta: Fields
+    meta: Fields | None
+    """Its `_meta` without the keys that each side sets for itself; `None` if it has none."""
     caller: Caller
     reply: Callable[[Outcome], None]
     report: Callable[[Fields], None] | None = None

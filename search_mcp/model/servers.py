@@ -128,6 +128,8 @@ class ListChanged(Struct, frozen=True):
     server: str
     kind: Kind
     page: ServerList | None
+    is_announced: bool = False
+    """Whether the server said that the list changed, which may be in ways that search-mcp cannot see."""
 
 
 class ResourceUpdated(Struct, frozen=True):

@@ -7,6 +7,7 @@ from conversations.eras import (
     legacy_client,
     legacy_legacy,
     modern_client,
+    modern_legacy,
     modern_modern,
 )
 from conversations.pair import Pair
@@ -74,6 +75,37 @@ def test_unknown_params_and_meta_pass_and_reserved_keys_do_not(pair: Pair) -> No
     assert "progressToken" not in served.said.meta
     served.returns(text("x"))
     pair.front.gets(text("x"))
+
+
+@legacy_legacy
+@pytest.mark.parametrize("meta", ["", ',"_meta":{}', ',"_meta":{"a.b/c":{}}'])
+def test_an_empty_meta_of_a_request_arrives_and_a_missing_one_stays_missing(pair: Pair, meta: str) -> None:
+    """In the other pairings every request has a `_meta` with the keys that each side sets."""
+    pair.front.opens()
+    params = f'{{"name":"%s","arguments":{{}}{meta}}}'
+    line = f'{{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{params % "alpha.echo"}}}'
+    pair.front.says_line(line.encode())
+    served = pair.alpha.is_called("echo")
+    assert _params(served.said.line) == (params % "echo").encode()
+    served.returns(text("x"))
+    assert pair.front.next().id == "x"
+
+
+@modern_legacy
+def test_a_meta_of_nothing_but_reserved_keys_does_not_reach_a_legacy_backend(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    assert "_meta" not in served.said.params
+    served.returns(text("x"))
+    pair.front.gets(text("x"))
+
+
+def test_an_empty_meta_of_a_result_arrives(pair: Pair) -> None:
+    pair.front.opens()
+    pair.front.calls("alpha.echo")
+    pair.alpha.returns(b'{"content":[{"type":"text","text":"x","_meta":{}}],"_meta":{}}')
+    pair.front.gets(b'{"content":[{"type":"text","text":"x","_meta":{}}],"_meta":{}}')
 
 
 @pytest.mark.parametrize("spelling", ["alpha.greet", "alpha__greet", "alpha_greet"])

@@ -56,26 +56,55 @@ def test_many_changes_of_many_backends_are_one(pair: Pair) -> None:
     pair.front.hears_nothing()
 
 
-def test_a_change_that_changes_nothing_shown_is_not_told_of(pair: Pair) -> None:
+@pytest.mark.parametrize("what", ["tools", "prompts", "resources"])
+def test_a_change_that_a_server_announces_is_passed_on_though_its_list_reads_as_before(pair: Pair, what: str) -> None:
+    """Once for a burst: it may mean something that the list does not show."""
+    pair.alpha.prompts, pair.alpha.resources = [{"name": "a"}], [{"uri": "x://1", "name": "x"}]
     pair.front.opens()
     listens(pair)
-    pair.alpha.changes("tools")
-    pair.after(TOLD)
-    pair.alpha.tools = [{**GREET, "description": "Greet somebody. In other words."}, ECHO]  # not in the brief
-    pair.alpha.changes("tools")
-    pair.after(TOLD)
+    for _ in range(3):
+        pair.alpha.changes(what)
     pair.front.hears_nothing()
-    assert pair.alpha.methods().count("tools/list") == 3
+    pair.after(TOLD)
+    pair.front.hears(f"notifications/{what}/list_changed")
+    pair.front.hears_nothing()
+    pair.alpha.changes(what)
+    pair.after(TOLD)
+    pair.front.hears(f"notifications/{what}/list_changed")
 
 
-def test_in_search_mode_no_backends_tools_are_shown_so_nothing_changes(pair: Pair) -> None:
+def test_in_search_mode_a_change_that_a_server_announces_is_passed_on_too(pair: Pair) -> None:
     pair.settings = {"listing": "search"}
     pair.front.opens()
     listens(pair)
     pair.alpha.tools = []
     pair.alpha.changes("tools")
     pair.after(TOLD)
+    pair.front.hears("notifications/tools/list_changed")
+
+
+def test_an_announced_change_is_passed_on_after_the_list_was_read_again(pair: Pair) -> None:
+    """So that a client that lists at once gets the new list."""
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.on("tools/list", leaves_to_the_test)
+    pair.alpha.changes("tools")
+    pair.after(TOLD)
     pair.front.hears_nothing()
+    pair.alpha.receives("tools/list").returns({"tools": [GREET]})
+    pair.after(TOLD)
+    pair.front.hears("notifications/tools/list_changed")
+    assert names(pair.front.asks("tools/list").result()["tools"])[0] == "alpha.greet"
+
+
+def test_an_announced_change_is_passed_on_though_the_list_cannot_be_read(pair: Pair) -> None:
+    pair.alpha.prompts = [{"name": "a"}]
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.on("prompts/list", refuses(-32603, "not now"))
+    pair.alpha.changes("prompts")
+    pair.after(TOLD)
+    pair.front.hears("notifications/prompts/list_changed")
 
 
 def test_a_change_during_the_reading_of_the_list_is_not_lost(pair: Pair) -> None:
@@ -156,13 +185,13 @@ def test_prompts_and_resources_change_alike(pair: Pair) -> None:
 
 
 @legacy_client
-def test_what_a_client_never_listed_it_is_not_told_of(pair: Pair) -> None:
+def test_an_announced_change_of_what_a_client_never_listed_is_passed_on_too(pair: Pair) -> None:
     pair.alpha.prompts = [{"name": "a"}]
     pair.front.opens()
     pair.alpha.prompts = [{"name": "b"}]
     pair.alpha.changes("prompts")
     pair.after(TOLD)
-    pair.front.hears_nothing()
+    pair.front.hears("notifications/prompts/list_changed")
 
 
 # subscriptions/listen

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import Back, leaves_to_the_test
+from conversations.back import Back, exits, leaves_to_the_test
 from conversations.eras import (
     legacy_backend,
     legacy_client,
@@ -32,6 +32,21 @@ def test_a_backend_asks_during_a_call(pair: Pair, question: Json, response: Json
     pair.front.calls("alpha.greet", name="?")
     pair.alpha.asks(who=question)
     pair.front.is_asked(question).answers(response)
+    pair.alpha.gets(who=response)
+    pair.alpha.returns(text("hello Ada"))
+    pair.front.gets(text("hello Ada"))
+
+
+@pytest.mark.parametrize("meta", [{}, {"a.b/c": {}}])
+@pytest.mark.parametrize(("question", "response"), QUESTIONS)
+def test_the_meta_of_a_question_arrives_also_when_it_is_empty(
+    pair: Pair, question: Json, response: Json, meta: Json
+) -> None:
+    pair.front.opens(**CAN_ALL)
+    pair.front.calls("alpha.greet", name="?")
+    asked = {**question, "params": {**question.get("params", {}), "_meta": meta}}
+    pair.alpha.asks(who=asked)
+    pair.front.is_asked(asked).answers(response)
     pair.alpha.gets(who=response)
     pair.alpha.returns(text("hello Ada"))
     pair.front.gets(text("hello Ada"))
@@ -291,6 +306,32 @@ def test_new_roots_reach_legacy_backends(pair: Pair) -> None:
         pair.alpha.hears_nothing()
     else:
         pair.alpha.hears("notifications/roots/list_changed")
+
+
+@legacy_legacy
+def test_new_roots_reach_a_legacy_backend_that_was_starting(pair: Pair) -> None:
+    pair.alpha.on_opening(leaves_to_the_test)
+    pair.front.capabilities = CAN_ALL
+    pair.front.initializes()
+    for _ in range(2):
+        pair.front.notifies("notifications/roots/list_changed")
+    assert pair.alpha.methods() == ["initialize"]
+    pair.alpha.opens()
+    heard = [method for method in pair.alpha.methods() if method.startswith("notifications/")]
+    assert heard == ["notifications/initialized", "notifications/roots/list_changed"]
+    pair.alpha.hears("notifications/roots/list_changed")
+
+
+@legacy_legacy
+def test_a_backend_that_starts_again_asks_for_the_roots_itself(pair: Pair) -> None:
+    pair.alpha.on_opening(exits)
+    pair.front.capabilities = CAN_ALL
+    pair.front.initializes()
+    pair.front.notifies("notifications/roots/list_changed")
+    pair.alpha.opens_as_usual()
+    pair.after(30)
+    assert pair.alpha.methods()[-1] != "initialize"
+    assert "notifications/roots/list_changed" not in pair.alpha.methods()
 
 
 # modern + modern: input_required passes through

@@ -84,20 +84,29 @@ def test_each_is_shown_its_own_spelling_and_may_call_by_any(two: Two) -> None:
     assert len(two.alpha.lives) == 1
 
 
-def test_each_hears_of_a_list_that_changed_for_it(two: Two) -> None:
-    """The second sees descriptions in full: only for it does the end of one make a difference."""
+def test_each_hears_of_a_list_that_its_server_announces_as_changed(two: Two) -> None:
+    """Both, though only the second sees descriptions in full."""
     first, second = two.open(BY_NAME["claude-code"])
     for front in (first, second):
         _listens(front)
+        front.asks("tools/list").result()
     two.alpha.tools = [tool("echo", "Say it again. And again.")]
     two.alpha.changes("tools")
     two.pair.after(1)
     for front in (first, second):
         front.hears("notifications/tools/list_changed")
+
+
+def test_each_hears_of_a_list_that_differs_for_it_after_a_restart(two: Two) -> None:
+    """The second sees descriptions in full: only for it does the end of one make a difference."""
+    two.alpha.tools = [tool("echo", "Say it again. And again.")]
+    first, second = two.open(BY_NAME["claude-code"])
+    for front in (first, second):
+        _listens(front)
         front.asks("tools/list").result()
     two.alpha.tools = [tool("echo", "Say it again. And again, but louder.")]
-    two.alpha.changes("tools")
-    two.pair.after(1)
+    two.alpha.exits(1)
+    two.pair.after(10)
     second.hears("notifications/tools/list_changed")
     first.hears_nothing()
 

@@ -1,20 +1,20 @@
-"""What of the suite cannot pass through search-mcp, and why: its contract is to be one server in front of several."""
+"""Tests of the suite that fail through search-mcp, each with the sentence of its contract that decides it."""
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 
 EXCEPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
-    # why: {test: revisions}
-    "each hop has ids and progress tokens of its own, and the test takes those of the server for the client's": {
+    # sentence: {test: revisions}
+    "each hop mints its own request ids and progress tokens and maps them back": {
         "test_cancellation_stops_in_flight_handler": (LEGACY,),
         "test_progress_token_visible_to_handler": (LEGACY,),
         "test_session_serves_requests_after_cancellation": (LEGACY,),
         "test_the_subscription_id_is_the_listen_request_id_the_server_saw": (MODERN,),
     },
-    "progress on what is not in flight, or not any more, concerns nobody": {
+    "Progress travels to the one client request it concerns and stops when that ends": {
         "test_client_progress_notification_reaches_server_handler": (LEGACY,),
         "test_progress_sent_after_the_response_is_not_delivered_to_the_callback": (LEGACY,),
     },
-    "a list is one page: every server's cursors are followed, and none are given": {
+    "one page, deterministic order; follows every backend's cursors; a cursor we never gave is -32602": {
         "test_next_cursor_round_trips_through_the_client": (LEGACY, MODERN),
         "test_paginating_until_next_cursor_is_absent_yields_every_page": (LEGACY, MODERN),
         "test_prompts_list_supports_cursor_pagination": (LEGACY, MODERN),
@@ -22,47 +22,43 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "test_resources_list_supports_cursor_pagination": (LEGACY, MODERN),
         "test_the_client_follows_opaque_cursors_through_pages_of_varying_sizes": (LEGACY, MODERN),
     },
-    "a server's list is read when it starts and when it says that it changed, not whenever a client lists": {
+    # Lists are read when a server starts and when it announces a change.
+    "Answers `initialize` and `tools/list` at once": {
         "test_adding_and_removing_tools_does_not_notify_connected_clients": (LEGACY, MODERN),
         "test_every_request_on_a_modern_session_carries_the_three_key_meta_envelope": (MODERN,),
     },
-    "a client is told of a list that looks different now; the test's server says so of one that is as it was": {
-        "test_listen_surfaces_the_ack_and_iterates_typed_events": (MODERN,),
-        "test_prompt_list_changed_notification": (LEGACY,),
-        "test_resource_list_changed_notification": (LEGACY,),
-        "test_tool_list_changed_notification": (LEGACY,),
-    },
-    "a client's subscription is to all servers, and does not end with what one of them does to its own": {
+    # A client's subscription is to all servers.
+    "one dead, slow, flooding or hostile backend costs nobody else anything": {
         "test_a_graceful_server_close_ends_iteration_after_buffered_events": (MODERN,),
         "test_a_stream_dropped_after_the_ack_raises_subscription_lost": (MODERN,),
         "test_concurrent_listen_streams_each_receive_their_own_ack": (MODERN,),
     },
-    "`initialize` is answered before a server that was never seen is up, and so with every capability it may have": {
+    "before anything is known (first start, no cache) all kinds, since an empty list harms nobody": {
         "test_complete_without_handler_is_method_not_found": (LEGACY,),
         "test_completion_capability_is_advertised_only_when_a_handler_is_registered": (LEGACY,),
         "test_context_logging_helpers_send_log_notifications": (LEGACY,),
         "test_initialize_capabilities_reflect_registered_handlers": (LEGACY,),
         "test_initialize_minimal_server_advertises_no_capabilities": (LEGACY,),
     },
-    "instructions are search-mcp's own, with a line of the server's": {
+    "`instructions`: ours, short: what the names mean, how to search, one line a server": {
         "test_initialize_returns_instructions": (LEGACY,),
     },
-    "what a client did not declare is refused here and with -32601, as the specification has it for roots": {
+    "a client that did not declare the capability: refuse the request at once with a clear error": {
         "test_create_message_without_callback_is_error": (LEGACY,),
         "test_elicit_form_without_callback_is_error": (LEGACY,),
         "test_list_roots_without_callback_is_error": (LEGACY,),
     },
-    "what no server declares is refused here, in other words": {
+    "Capabilities we offer are those the catalogue can honour: other requests are refused here": {
         "test_set_logging_level_is_rejected_and_messages_are_never_filtered": (LEGACY,),
         "test_subscribe_resource_delivers_uri_to_handler": (LEGACY,),
         "test_subscribe_without_a_subscribe_handler_is_method_not_found": (LEGACY,),
         "test_unsubscribe_resource_delivers_uri_to_handler": (LEGACY,),
     },
-    "a name that no server lists is answered here, with suggestions": {
+    "no such tool: -32602 with the nearest callable names in the message; no such prompt: -32602, with suggestions": {
         "test_call_tool_unknown_name_returns_error_result": (LEGACY, MODERN),
         "test_get_unknown_prompt_is_error": (LEGACY,),
     },
-    "the asking server's name stands in front of a question": {
+    "an elicitation's message begins with the server's name": {
         "test_a_tool_handler_chains_form_elicitations_feeding_each_answer_forward": (LEGACY,),
         "test_context_elicit_returns_typed_result": (LEGACY,),
         "test_decorated_tool_raising_url_elicitation_required_surfaces_as_error_32042": (LEGACY,),
@@ -70,16 +66,16 @@ EXCEPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "test_elicit_url_delivers_url_and_returns_accept_without_content": (LEGACY,),
         "test_url_elicitation_required_error_carries_pending_elicitations": (LEGACY,),
     },
-    "a sampling's includeContext becomes none: to the client, the asking server is all servers here": {
+    "sampling's `includeContext` becomes `none`": {
         "test_create_message_params_reach_callback": (LEGACY,),
     },
-    "the end of an elicitation is told only of one that the server began": {
+    "News about a URI or a URL elicitation are relayed only from their owner": {
         "test_elicitation_complete_for_an_unknown_id_is_received_without_error": (LEGACY,),
     },
-    'the test\'s server breaks a rule that holds for us: "MUST NOT emit these codes: -32002"': {
+    "no such resource: -32002 to a legacy client, -32602 to a modern one": {
         "test_read_resource_unknown_uri_is_protocol_error": (MODERN,),
     },
-    "names consist of A-Za-z0-9_.- only, which is all that clients take": {
+    "Characters outside A-Za-z0-9_.- in either part become _": {
         "test_registering_a_tool_with_a_spec_invalid_name_warns_but_does_not_reject": (LEGACY, MODERN),
     },
 }

@@ -32,7 +32,7 @@ class ForwardedCall(Struct, eq=False):
     message_id: int = 0
     """The id of the request, which is also its progress token; 0 if it was never sent."""
 
-    def send(self, params: Mapping[str, object], meta: Mapping[str, object]) -> None:
+    def send(self, params: Mapping[str, object], meta: Mapping[str, object] | None) -> None:
         """Send the request."""
         method = names.METHOD[self.call.action]
         self.message_id = send_request(self.peer, method, params, meta, self.settle, self.call.report)

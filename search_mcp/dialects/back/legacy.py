@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from search_mcp.dialects import asking, names
+from search_mcp.dialects import OnStaleList, asking, names
 from search_mcp.dialects.back.capabilities import read_server_capabilities
 from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_with_target
 from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
-from search_mcp.dialects.params import on_cancelled, read_params
+from search_mcp.dialects.params import on_cancelled, progress_token, read_params, without_own_keys
 from search_mcp.dialects.task_ids import task_made
 from search_mcp.model.calls import BoundedDict, Call, Caller, Outcome, Question, Result
 from search_mcp.model.names import Action, Ask, Era, Kind
@@ -105,7 +105,7 @@ class BackLegacy:
         server_capabilities: ServerCapabilities,
         opening: Opening,
         tell: Callable[[News], None],
-        stale: Callable[[Kind], None],
+        stale: OnStaleList,
         lost: Callable[[], WireError],
     ) -> None:
         self.capabilities = server_capabilities
@@ -231,7 +231,7 @@ class BackLegacy:
         except ValueError as exc:
             raise invalid_params(f"Invalid params: {exc}") from exc
         params, meta = read_params(request.params)
-        token = payload.request_id(meta.pop(names.PROGRESS_TOKEN, None))
+        token = progress_token(meta)
         maker = self._tasks.get(payload.string(params.get("taskId")) or "")
         if asks_of_task and maker is None:
             raise invalid_params("Invalid params: no such task was made for this server")
@@ -242,7 +242,7 @@ class BackLegacy:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
         relayed = _RelayedQuestion(self, self._peer, request, params, token, call, caller)
         self.start_asking(call)
-        withdraw = caller.ask(relayed.question(self._server, ask, meta), call)
+        withdraw = caller.ask(relayed.question(self._server, ask, without_own_keys(meta, names.PROGRESS_TOKEN)), call)
         request.cancel = partial(relayed.cancel, withdraw)
 
     def _admitted(self, ask: Ask, params: Fields) -> Fields:
@@ -281,7 +281,7 @@ class BackLegacy:
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         if method in names.LIST_CHANGED:
             for kind in names.LIST_CHANGED[method]:
-                self._stale(kind)
+                self._stale(kind, is_announced=True)
             return
         fields = read_notification(self._server, method, params)
         if fields is None:
@@ -319,7 +319,7 @@ class _RelayedQuestion(Struct, eq=False):
     caller: Caller
     """The client that is asked."""
 
-    def question(self, server: str, ask: Ask, meta: Fields) -> Question:
+    def question(self, server: str, ask: Ask, meta: Fields | None) -> Question:
         """Write the request as a question to the client."""
         report = self.report if self.token is not None else None
         follow = self.follow if "task" in self.params else None

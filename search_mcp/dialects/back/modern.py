@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import anyio
 
-from search_mcp.dialects import asking, detect, names
+from search_mcp.dialects import OnStaleList, asking, detect, names
 from search_mcp.dialects.back.capabilities import read_server_capabilities
 from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_with_target
 from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
-from search_mcp.dialects.params import cancellation, with_meta
+from search_mcp.dialects.params import cancellation, with_meta, without_own_keys
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
@@ -78,7 +78,7 @@ class BackModern:
         server_capabilities: ServerCapabilities,
         opening: Opening,
         tell: Callable[[News], None],
-        stale: Callable[[Kind], None],
+        stale: OnStaleList,
         lost: Callable[[], WireError],
     ) -> None:
         self.capabilities = server_capabilities
@@ -125,7 +125,7 @@ class BackModern:
             level = names.LOG_LEVELS[0]
         if level is not None:  # also to servers that log without declaring it: many do
             meta[names.LOG_LEVEL_KEY] = level
-        return {**call.meta, **meta}
+        return {**(call.meta or {}), **meta}
 
     def read_answer(self, _forwarded: ForwardedCall, answer: Answer) -> Outcome:
         """Read the answer to a call."""
@@ -149,9 +149,7 @@ class BackModern:
         body = payload.object_or_empty(answer) if isinstance(answer, Raw) else {}
         # "clients MUST treat an absent `resultType` as `"complete"`"
         result_type = payload.string(body.pop(names.RESULT_TYPE, None)) or names.COMPLETE_TYPE
-        meta = payload.object_or_empty(body.get(names.META))
-        if meta.pop(names.SERVER_INFO_KEY, None) is not None:
-            body = with_meta(body, meta)
+        body = _relayed(body, names.SERVER_INFO_KEY)
         if result_type != names.INPUT_REQUIRED:
             return Result(asking.admitted_in(self._server, body), result_type)
         raw = body.pop(names.INPUT_REQUESTS, None)
@@ -222,7 +220,7 @@ class BackModern:
         log.info("= %s: the server ended the subscription; opening it again in %g s", self._server, self._pause)
         self._ended = True
         for kind in self.capabilities.notifies or self.capabilities.kinds:
-            self._stale(kind)  # reading a list opens the stream again first
+            self._stale(kind, is_announced=False)  # reading a list opens the stream again first
 
     async def _hear_again(self) -> None:
         """Open the stream again if the backend ended it, after a delay that doubles each time."""
@@ -245,9 +243,7 @@ class BackModern:
         fields = read_notification(self._server, method, params)
         if fields is None:
             return
-        meta = payload.object_or_empty(fields.get(names.META))
-        if meta.pop(names.SUBSCRIPTION_KEY, None) is not None:
-            fields = with_meta(fields, meta)
+        fields = _relayed(fields, names.SUBSCRIPTION_KEY)
         match method:
             case names.PROGRESS:
                 self._peer.report(payload.request_id(fields.get(names.PROGRESS_TOKEN)), fields)
@@ -261,9 +257,15 @@ class BackModern:
                 self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:
                 for kind in names.LIST_CHANGED[method]:
-                    self._stale(kind)
+                    self._stale(kind, is_announced=True)
             case _:
                 log.debug("= %s: notification %s ignored", self._server, method)
+
+
+def _relayed(body: Fields, own: str) -> Fields:
+    """Remove a key that the server sets for itself from the `_meta` of a message."""
+    meta = payload.object_or_empty(body.get(names.META))
+    return with_meta(body, without_own_keys(meta, own)) if own in meta else body
 
 
 def _meta(revision: str, capabilities: Fields, info: Raw | None) -> dict[str, object]:

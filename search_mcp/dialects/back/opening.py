@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import anyio
 
-from search_mcp.dialects import BackDialect, names
+from search_mcp.dialects import BackDialect, OnStaleList, names
 from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, initialize
 from search_mcp.dialects.back.modern import BackModern, discover
-from search_mcp.model.names import Era, Kind
+from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
 from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.peer import Peer
@@ -78,7 +78,7 @@ def back_dialect(
     server_capabilities: ServerCapabilities,
     opening: Opening,
     tell: Callable[[News], None],
-    stale: Callable[[Kind], None],
+    stale: OnStaleList,
     lost: Callable[[], WireError],
 ) -> BackDialect:
     """Make the dialect of the negotiated era."""

@@ -11,9 +11,17 @@ from functools import partial
 from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
-from search_mcp.dialects.front.progress import ProgressReport, TaskProgressReport, progress_token
+from search_mcp.dialects.front.progress import ProgressReport, TaskProgressReport
 from search_mcp.dialects.front.requests import read_target, refuse_cursor
-from search_mcp.dialects.params import cancellation, extensions, on_cancelled, read_params, send_request
+from search_mcp.dialects.params import (
+    cancellation,
+    extensions,
+    on_cancelled,
+    progress_token,
+    read_params,
+    send_request,
+    without_own_keys,
+)
 from search_mcp.dialects.task_ids import task_made, translate_question
 from search_mcp.model.calls import BoundedDict, Call, InputRequired, Inputs, Outcome, Question, Result, Viewer
 from search_mcp.model.errors import MisbehavedError, ResourceNotFound
@@ -58,7 +66,7 @@ class FrontLegacy:
 
     # From the client
 
-    def on_request(self, request: Request, params: Fields, meta: Fields) -> None:
+    def on_request(self, request: Request, params: Fields, meta: Fields | None) -> None:
         if request.method in names.LISTS:
             self._list(request, names.LISTS[request.method], params)
         elif request.method in self._requests:
@@ -133,7 +141,12 @@ class FrontLegacy:
         request.cancel = self._gateway.merged_list(kind, self.viewer, reply)
 
     def _call(
-        self, request: Request, params: Fields, meta: Fields, inputs: Inputs | None = None, rounds: int = MAX_ROUNDS
+        self,
+        request: Request,
+        params: Fields,
+        meta: Fields | None,
+        inputs: Inputs | None = None,
+        rounds: int = MAX_ROUNDS,
     ) -> None:
         action, target = read_target(request.method, params)
         token = progress_token(meta)
@@ -142,7 +155,7 @@ class FrontLegacy:
             action=action,
             target=target,
             params=params,
-            meta=payload.without(meta, *names.REQUEST_KEYS) if meta else meta,
+            meta=without_own_keys(meta, *names.REQUEST_KEYS),
             caller=self,
             reply=partial(self._on_outcome, request, rounds),
             report=report(self._peer, request, token) if token is not None else None,

@@ -12,10 +12,10 @@ from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, detect
 from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
 from search_mcp.dialects.front.parked import Exchange, ParkedCalls
-from search_mcp.dialects.front.progress import ProgressReport, progress_token
+from search_mcp.dialects.front.progress import ProgressReport
 from search_mcp.dialects.front.requests import read_target, refuse_cursor
 from search_mcp.dialects.front.subscription import Subscription, read_filter
-from search_mcp.dialects.params import extensions, is_wanted, with_meta
+from search_mcp.dialects.params import extensions, is_wanted, progress_token, with_meta, without_own_keys
 from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Action, Era, Kind
@@ -76,8 +76,8 @@ class FrontModern:
 
     # From the client
 
-    def on_request(self, request: Request, params: Fields, meta: Fields) -> None:
-        envelope = detect.read_envelope(meta)
+    def on_request(self, request: Request, params: Fields, meta: Fields | None) -> None:
+        envelope = detect.read_envelope(meta or {})
         opening = Opening(Era.MODERN, envelope.revision, envelope.capabilities, envelope.info)
         if request.method == names.DISCOVER:
             # Some clients start a second process for this request only, so no backend is started for it.
@@ -115,7 +115,7 @@ class FrontModern:
         hears_news = any(kind in each.filter.kinds for each in self._subscriptions.values())
         request.cancel = self._gateway.merged_list(kind, viewer, reply, hears_news=hears_news)
 
-    def _call(self, request: Request, params: Fields, meta: Fields, envelope: detect.Envelope) -> None:
+    def _call(self, request: Request, params: Fields, meta: Fields | None, envelope: detect.Envelope) -> None:
         action, target = read_target(request.method, params)
         state = params.pop(names.REQUEST_STATE, None)
         responses = params.pop(names.INPUT_RESPONSES, None)
@@ -129,7 +129,7 @@ class FrontModern:
             action=action,
             target=target,
             params=params,
-            meta=payload.without(meta, *names.REQUEST_KEYS),
+            meta=without_own_keys(meta, *names.REQUEST_KEYS),
             caller=self._sender(envelope, exchange.park),
             reply=lambda outcome: exchange.settle(_admitted(outcome, envelope.capabilities)),
             report=exchange.report if token is not None else None,
@@ -235,13 +235,13 @@ class FrontModern:
             if self._followed[action, target] == 0:
                 del self._followed[action, target]
                 self._gateway.submit(
-                    Call(_END[action], target, {}, {}, subscription.caller, reply=lambda _outcome: None)
+                    Call(_END[action], target, {}, None, subscription.caller, reply=lambda _outcome: None)
                 )
 
     def _follow(self, action: Action, target: str, caller: Caller) -> None:
         """Subscribe at the server; the client has its acknowledgement already."""
         reply = partial(self._follow_later, action, target, caller)
-        self._gateway.submit(Call(action, target, {}, {}, caller, reply=reply))
+        self._gateway.submit(Call(action, target, {}, None, caller, reply=reply))
 
     def _follow_later(self, action: Action, target: str, caller: Caller, outcome: Outcome) -> None:
         """Subscribe again later if the server does not run."""

@@ -1,14 +1,9 @@
 """Progress of the client's requests, under the client's own tokens."""
 
 from search_mcp.dialects import names
-from search_mcp.wire import payload
 from search_mcp.wire.inflight import Request
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import Fields, RequestId
-
-
-def progress_token(meta: Fields) -> RequestId | None:
-    return payload.request_id(meta[names.PROGRESS_TOKEN]) if names.PROGRESS_TOKEN in meta else None
 
 
 class ProgressReport:
