@@ -30,6 +30,7 @@ class MergedCapabilities(Struct, frozen=True):
     completions: bool
     subscribe: bool
     extensions: dict[str, Raw]
+    """By identifier, the settings of the first server in the order of the configuration."""
     tasks: tuple[Raw, ...]
     """The backends' capabilities for the experimental tasks of 2025-11-25."""
 

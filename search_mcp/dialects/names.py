@@ -32,6 +32,12 @@ UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 APPS_EXTENSION: Final = "io.modelcontextprotocol/ui"
+OFFERED_EXTENSIONS: Final = (APPS_EXTENSION, TASKS_EXTENSION)
+"""The extensions of servers that are offered to clients: those whose requests and results can be routed.
+
+"If one party supports an extension but the other does not, the supporting party MUST [...] revert to core protocol
+behavior": a client that is not offered an extension does not call its methods, which would be unknown here.
+"""
 ENDED_TASKS: Final = frozenset({"completed", "failed", "cancelled"})
 TASK_STATUS: Final = "notifications/tasks/status"  # the experimental tasks of 2025-11-25
 TASK_CHANGED: Final = "notifications/tasks"  # the extension

@@ -87,12 +87,15 @@ class Servers:
         found = [status.capabilities for status in statuses]
         known = [each for each in found if each is not None]
         hopeful = any(status.capabilities is None and status.state not in ENDED_STATES for status in statuses)
+        extensions: dict[str, Raw] = {}
+        for each in known:
+            extensions = each.extensions | extensions  # the first server that declares one decides its settings
         return MergedCapabilities(
             kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(each.kinds for each in known))),
             logging=hopeful or any(each.logging for each in known),
             completions=hopeful or any(each.completions for each in known),
             subscribe=hopeful or any(each.subscribe for each in known),
-            extensions={name: raw for each in known for name, raw in each.extensions.items()},
+            extensions=extensions,
             tasks=tuple(each.tasks for each in known if isinstance(each.tasks, Raw)),
         )
 

@@ -29,6 +29,8 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
     if info is None:
         info = payload.members(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
     about = payload.members(info, "title", "name")
+    # "extensions?: { [key: string]: JSONObject }": one other value may make a client refuse all capabilities.
+    extensions = {name: raw for name, raw in nested.get("extensions", {}).items() if memoryview(raw)[0] == ord("{")}
     return ServerCapabilities(
         revision=revision,
         era=era,
@@ -39,9 +41,9 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
         subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),
         instructions=(payload.string(result.get("instructions")) or "")[:LONGEST_INSTRUCTIONS],
         title=(payload.string(about.get("title")) or payload.string(about.get("name")) or "")[:LONGEST_TITLE],
-        extensions=nested.get("extensions", {}),
+        extensions=extensions,
         tasks=capabilities.get("tasks", UNSET),
-        has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in nested.get("extensions", {}),
+        has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in extensions,
         notifies=frozenset(
             kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
         ),

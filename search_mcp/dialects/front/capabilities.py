@@ -25,8 +25,9 @@ def capabilities(offered: MergedCapabilities) -> dict[str, object]:
         body["logging"] = {}
     if offered.tasks:
         body["tasks"] = _united([payload.value(each) for each in offered.tasks])
-    if offered.extensions:
-        body["extensions"] = offered.extensions
+    extensions = {name: offered.extensions[name] for name in names.OFFERED_EXTENSIONS if name in offered.extensions}
+    if extensions:
+        body["extensions"] = extensions
     return body
 
 
