@@ -434,4 +434,4 @@ def rules() -> Any:
 
 def _for_another_client(server_capabilities: ServerCapabilities) -> ServerCapabilities:
     """Leave out of cached capabilities those that a server may give one client and not another."""
-    return replace(server_capabilities, extensions={}, tasks=UNSET, has_tasks=False)
+    return replace(server_capabilities, extensions=None, tasks=UNSET, has_tasks=False)

@@ -31,6 +31,8 @@ class MergedCapabilities(Struct, frozen=True):
     subscribe: bool
     extensions: dict[str, Raw]
     """By identifier, the settings of the first server in the order of the configuration."""
+    may_have_more_extensions: bool
+    """Whether the extensions of a server are unknown."""
     tasks: tuple[Raw, ...]
     """The backends' capabilities for the experimental tasks of 2025-11-25."""
 

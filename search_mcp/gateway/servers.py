@@ -86,16 +86,18 @@ class Servers:
         statuses = [backend.status for backend in self.backends.values()]
         found = [status.capabilities for status in statuses]
         known = [each for each in found if each is not None]
-        hopeful = any(status.capabilities is None and status.state not in ENDED_STATES for status in statuses)
+        awaited = [status.capabilities for status in statuses if status.state not in ENDED_STATES]
+        hopeful = None in awaited
         extensions: dict[str, Raw] = {}
         for each in known:
-            extensions = each.extensions | extensions  # the first server that declares one decides its settings
+            extensions = (each.extensions or {}) | extensions  # the first server that declares one decides its settings
         return MergedCapabilities(
             kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(each.kinds for each in known))),
             logging=hopeful or any(each.logging for each in known),
             completions=hopeful or any(each.completions for each in known),
             subscribe=hopeful or any(each.subscribe for each in known),
             extensions=extensions,
+            may_have_more_extensions=any(each is None or each.extensions is None for each in awaited),
             tasks=tuple(each.tasks for each in known if isinstance(each.tasks, Raw)),
         )
 

@@ -30,7 +30,8 @@ class ServerCapabilities(Struct, frozen=True):
     subscribe: bool = False
     instructions: str = ""
     title: str = ""
-    extensions: Fields = field(default_factory=dict)
+    extensions: Fields | None = field(default_factory=dict)
+    """Its extensions by identifier; `None` if it declared them to another kind of client only."""
     tasks: Raw | UnsetType = UNSET
     """Its declared capability for the experimental tasks of 2025-11-25."""
     has_tasks: bool = False

@@ -72,3 +72,49 @@ def test_an_extension_whose_settings_are_no_object_is_not_offered(pair: Pair, tm
     knows_of(pair, tmp_path, alpha={UI: True, TASKS: None}, beta={UI: {"of": "beta"}})
     pair.front.opens()
     assert offered(pair) == {UI: {"of": "beta"}}
+
+
+# While a server is unknown
+
+DECLARED: Json = {UI: {"mimeTypes": ["text/html;profile=mcp-app"]}, TASKS: {}, OTHER: {}}
+
+
+def test_what_the_client_declared_is_offered_while_a_server_is_unknown(pair: Pair) -> None:
+    """A legacy client asks once in a session, and the server may have it."""
+    pair.front.opens(extensions=DECLARED)
+    assert offered(pair) == {UI: {}, TASKS: {}}
+    asks_again(pair)
+    assert offered(pair) is None
+
+
+def test_a_client_that_declared_nothing_is_offered_nothing_that_no_server_has(pair: Pair) -> None:
+    pair.front.opens()
+    assert offered(pair) is None
+
+
+def test_it_is_offered_while_a_server_is_remembered_from_another_kind_of_client(pair: Pair, tmp_path: Path) -> None:
+    """Servers may declare other extensions to other clients."""
+    knows_of(pair, tmp_path, alpha={UI: {"of": "alpha"}, TASKS: {}})
+    pair.front.opens(extensions={UI: {}})
+    assert offered(pair) == {UI: {}}
+    asks_again(pair)
+    assert offered(pair) == {UI: {"of": "alpha"}, TASKS: {}}
+    pair.comes_back()
+    pair.front.opens(extensions={UI: {}})
+    assert offered(pair) == {UI: {"of": "alpha"}, TASKS: {}}
+
+
+def test_the_settings_of_a_known_server_go_before_those_of_an_unknown_one(pair: Pair, tmp_path: Path) -> None:
+    knows_of(pair, tmp_path, alpha={UI: {"of": "alpha"}})
+    pair.front.opens(extensions={UI: {}})
+    pair.comes_back()
+    pair.with_server("beta")
+    pair.front.opens(extensions={UI: {}})
+    assert offered(pair) == {UI: {"of": "alpha"}}
+
+
+def test_of_a_server_that_cannot_start_nothing_is_expected(pair: Pair) -> None:
+    pair.alpha.config = {"problem": "environment variable X is not set; set it"}
+    pair.front.opens(extensions=DECLARED)
+    asks_again(pair)
+    assert offered(pair) is None

@@ -2,18 +2,19 @@
 
 from search_mcp import __version__
 from search_mcp.dialects import MergedCapabilities, names
+from search_mcp.dialects.params import extensions as declared_extensions
 from search_mcp.model.names import Ask, Kind
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, method_not_found
-from search_mcp.wire.structs import Fields
+from search_mcp.wire.structs import EMPTY, Fields
 
 DEEPEST_CAPABILITY = 4
 """Levels of nesting that are read of a capability, as in `tasks.requests.tools.call`."""
 SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
 
 
-def capabilities(offered: MergedCapabilities) -> dict[str, object]:
-    """Write the capabilities of all backends together as those of one server."""
+def capabilities(offered: MergedCapabilities, of_client: Fields) -> dict[str, object]:
+    """Write the capabilities of all backends together as those of one server, for a client with these capabilities."""
     body: dict[str, object] = {"tools": {"listChanged": True}}
     if Kind.PROMPTS in offered.kinds:
         body["prompts"] = {"listChanged": True}
@@ -25,10 +26,26 @@ def capabilities(offered: MergedCapabilities) -> dict[str, object]:
         body["logging"] = {}
     if offered.tasks:
         body["tasks"] = _united([payload.value(each) for each in offered.tasks])
-    extensions = {name: offered.extensions[name] for name in names.OFFERED_EXTENSIONS if name in offered.extensions}
-    if extensions:
+    if extensions := _extensions(offered, declared_extensions(of_client)):
         body["extensions"] = extensions
     return body
+
+
+def _extensions(offered: MergedCapabilities, of_client: Fields) -> Fields:
+    """Return the extensions that a client with these extensions is offered, with their settings.
+
+    While a server is unknown, an extension that the client declared is offered, as every kind of list is: a legacy
+    client asks once in a session. If no server has the extension, that changes nothing: "The server is the sole
+    decider" whether a call becomes a task, and a tool has an app only if its definition names one. An extension that
+    the client did not declare is not offered before a server has it.
+    """
+    extensions: Fields = {}
+    for name in names.OFFERED_EXTENSIONS:
+        if name in offered.extensions:
+            extensions[name] = offered.extensions[name]
+        elif offered.may_have_more_extensions and name in of_client:
+            extensions[name] = EMPTY
+    return extensions
 
 
 def _united(capabilities: list[object], depth: int = DEEPEST_CAPABILITY) -> dict[str, object]:

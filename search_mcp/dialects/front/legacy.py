@@ -113,7 +113,7 @@ class FrontLegacy:
         self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))
         answer = {
             "protocolVersion": revision,
-            "capabilities": capabilities(self._gateway.capabilities()),
+            "capabilities": capabilities(self._gateway.capabilities(), self.capabilities),
             "serverInfo": SERVER_INFO,
             "instructions": self._gateway.instructions(self.viewer),
         }

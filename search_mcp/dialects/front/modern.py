@@ -82,7 +82,7 @@ class FrontModern:
         if request.method == names.DISCOVER:
             # Some clients start a second process for this request only, so no backend is started for it.
             self._gateway.recall(opening)
-            self._discover(request, _viewer(envelope))
+            self._discover(request, envelope)
             return
         self._gateway.open(opening)
         if request.method in names.LISTS:
@@ -94,11 +94,11 @@ class FrontModern:
         else:
             self._call(request, params, meta, envelope)
 
-    def _discover(self, request: Request, viewer: Viewer) -> None:
+    def _discover(self, request: Request, envelope: detect.Envelope) -> None:
         body: dict[str, object] = {
             "supportedVersions": names.MODERN,
-            "capabilities": capabilities(self._gateway.capabilities()),
-            "instructions": self._gateway.instructions(viewer),
+            "capabilities": capabilities(self._gateway.capabilities(), envelope.capabilities),
+            "instructions": self._gateway.instructions(_viewer(envelope)),
         }
         fields = {key: payload.encode(value) for key, value in body.items()}
         self._answer(request, fields, Freshness(DISCOVER_TTL_MS))
