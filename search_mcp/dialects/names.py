@@ -86,6 +86,7 @@ ELICITATION_ID: Final = "elicitationId"  # of URL mode, in 2025-11-25 only
 LISTEN_TASKS: Final = "taskIds"
 
 TOOLS_CALL: Final = "tools/call"
+STRUCTURED: Final = "structuredContent"
 COMPLETE: Final = "completion/complete"
 TASKS_LIST: Final = "tasks/list"
 METHOD: Final = {

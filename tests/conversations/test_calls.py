@@ -6,6 +6,7 @@ from conversations.back import exits, refuses
 from conversations.eras import (
     legacy_client,
     legacy_legacy,
+    legacy_modern,
     modern_client,
     modern_legacy,
     modern_modern,
@@ -40,6 +41,31 @@ def test_a_result_that_is_no_object_any_more_where_structure_may_be_anything(pai
         result = b'{"content":[],"structuredContent":%b}' % anything
         pair.alpha.returns(result)
         pair.front.gets(result)
+
+
+@legacy_modern
+@pytest.mark.parametrize("anything", [b"[1, 2]", b"null", b'"x \\u2603"', b"1.0", b"false"])
+def test_structure_that_is_no_object_reaches_a_legacy_client_as_text(pair: Pair, anything: bytes) -> None:
+    """Such a client refuses the whole result: "structuredContent?: { [key: string]: unknown }"."""
+    pair.front.opens()
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    as_text = {"type": "text", "text": anything.decode()}
+    spoken = {"type": "text", "text": "two numbers"}
+    for given, shown in (([], [as_text]), ([image], [image, as_text]), ([image, spoken], [image, spoken])):
+        pair.front.calls("alpha.echo")
+        rest = b'"isError":false,"unknown":1.0'
+        pair.alpha.returns(b'{"content":%b,"structuredContent":%b,%b}' % (encode(given), anything, rest))
+        pair.front.gets(b'{"content":%b,%b}' % (encode(shown), rest))
+
+
+@legacy_modern
+def test_a_member_of_that_name_in_another_result_passes(pair: Pair) -> None:
+    pair.alpha.prompts = [{"name": "hello"}]
+    pair.front.opens()
+    pair.front.asks("prompts/get", {"name": "alpha.hello"})
+    result = b'{"messages":[],"structuredContent":[1, 2]}'
+    pair.alpha.returns(result)
+    pair.front.gets(result)
 
 
 @legacy_client

@@ -165,7 +165,7 @@ class FrontLegacy:
 
     def _on_outcome(self, request: Request, rounds: int, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
-            self._peer.answer(request, _legacy_body(outcome))
+            self._peer.answer(request, _legacy_body(request.method, outcome))
         elif isinstance(outcome, WireError):
             self._peer.refuse(request, _legacy_error(outcome))
         elif rounds == 0:
@@ -332,10 +332,31 @@ class _Round(Struct, eq=False):
             self.peer.refuse(self.request, error)
 
 
-def _legacy_body(result: Result) -> Raw:
+def _legacy_body(method: str, result: Result) -> Raw:
     if isinstance(result.body, Raw):
         return result.body
-    return payload.encode(payload.without(result.body, *_MODERN_KEYS))
+    body = payload.without(result.body, *_MODERN_KEYS)
+    structured = body.get(names.STRUCTURED) if method == names.TOOLS_CALL else None
+    if structured is not None and memoryview(structured)[0] != ord("{"):
+        body = _without_structured(body, structured)
+    return payload.encode(body)
+
+
+def _without_structured(body: Fields, structured: Raw) -> Fields:
+    """Remove structured content that is no object from a tool's result; it becomes text if there is no text.
+
+    "structuredContent?: { [key: string]: unknown }" before 2026-07-28: a client that checks results refuses any other.
+    "a tool that returns structured content SHOULD also return the serialized JSON in a TextContent block".
+    """
+    body = payload.without(body, names.STRUCTURED)
+    try:
+        content = payload.items(body.get("content", Raw(b"[]")))
+    except ValueError:
+        return body
+    if not any(payload.string(payload.members(block, "type").get("type")) == "text" for block in content):
+        text = payload.encode({"type": "text", "text": bytes(structured).decode("utf-8", "replace")})
+        body["content"] = payload.encode([*content, text])
+    return body
 
 
 def _legacy_error(error: WireError) -> WireError:
