@@ -182,6 +182,7 @@ class KnownLists:
     def meet(self, server_capabilities: ServerCapabilities) -> None:
         """Record the capabilities of a new connection."""
         self.era, self._said = server_capabilities.era, server_capabilities
+        self._offered = server_capabilities.kinds
         self.capabilities = self._shown_at_first(self._said)
         self._read_at.clear()
         self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
@@ -191,11 +192,10 @@ class KnownLists:
 
     async def keep(self, dialect: BackDialect) -> None:
         """Read every list, and again whenever the backend announces a change, until the connection ends."""
-        self._offered = offered = dialect.capabilities.kinds
-        self._missing &= offered
+        self._missing &= self._offered
         async with anyio.create_task_group() as tasks:
             for kind in Kind:
-                if kind in offered:
+                if kind in self._offered:
                     tasks.start_soon(self._keep_list, dialect, kind)
                 else:
                     tasks.start_soon(self._note_none, kind)
@@ -206,8 +206,8 @@ class KnownLists:
         if kind is Kind.TOOLS:
             await self._note(kind, ServerList(()))
         else:
+            self._compared[kind] = self._readings[kind]
             self._put(kind, ServerList(()))  # prompts are compared together with the tools
-        self._compared[kind] = self._readings[kind]
         self.on_compared()
 
     async def _keep_list(self, dialect: BackDialect, kind: Kind) -> None:
@@ -219,7 +219,6 @@ class KnownLists:
                 await self._read_list(dialect, kind)
             except ConnectionEndedError:
                 return  # it is read on the next connection
-            self._compared[kind] = self._readings[kind]
             self._missing.discard(kind)
             self._read_at[kind] = self._dependencies.clock()
             if self.is_complete:
@@ -249,6 +248,8 @@ class KnownLists:
 
     def mark_stale(self, kind: Kind, *, is_announced: bool) -> None:
         """Have a list read again; clients are told of a change that the server announced, whatever the list is then."""
+        if kind not in self._offered:
+            return  # it is never read
         if is_announced:
             self._announced.add(kind)
         self._stale[kind].set()
@@ -275,6 +276,7 @@ class KnownLists:
             server_list = replace(server_list, entries=known.entries)  # mostly as it was cached: kept once
         trust = self._dependencies.trust
         if trust is None or kind not in COMPARED:
+            self._compared[kind] = self._readings[kind]
             self._put(kind, server_list)
             return
         looks = -1
@@ -282,6 +284,7 @@ class KnownLists:
             looks, pinned = self._looks, self._is_pinned
             listed = self._listed(kind, server_list)
             verdict = await self._dependencies.run_blocking(partial(self._judged, trust, listed, keeps=pinned))
+        self._compared[kind] = self._readings[kind]
         self._put_judged(kind, server_list, listed, verdict)
         if verdict.is_news and not pinned:  # no call depends on it
             await self._record(trust, kind, server_list, listed)
@@ -409,8 +412,18 @@ class KnownLists:
 
     def is_compared(self, kind: Kind) -> bool:
         """Return whether the list was read on this connection and no change was announced since."""
-        due = self._readings[kind] + self._stale[kind].is_set()
-        return self._compared[kind] >= max(1, due)
+        return self._compared[kind] >= max(1, self._due(kind))
+
+    def _due(self, kind: Kind) -> int:
+        """Return the number of the reading that includes every change announced until now."""
+        return self._readings[kind] + self._stale[kind].is_set()
+
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        """Return what tells whether a change that the server announced is still to be read; `None` if there is none."""
+        if kind not in self._announced:
+            return None
+        due = self._due(kind)  # not a later one: the server may announce a change at every reading
+        return lambda: self._compared[kind] < due
 
     def refusal(self, kind: Kind, key: str, name: str) -> WireError | None:
         """Return why a pinned server is not given a call; `None` if the definition is accepted."""

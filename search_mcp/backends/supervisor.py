@@ -284,6 +284,13 @@ class Supervisor:
         if self._dialect is not None:
             self._known.look_again(self._dialect, kind)
 
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        """Return what tells whether a change that it announced is still to be read; `None` if there is none."""
+        dialect, is_due = self._dialect, self._known.due_change(kind)
+        if dialect is None or is_due is None:
+            return None
+        return lambda: self._dialect is dialect and is_due()
+
     def set_log_level(self, level: str) -> None:
         """Set the level now, and at every start."""
         self._log_level = level

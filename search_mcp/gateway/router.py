@@ -84,6 +84,9 @@ class Router:
                 return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
             server = self._only_candidate(call.action)
         if server is None:
+            waiting = self._waiting.wait_for_changes(call, _RESOURCES, self._servers.enabled, self.submit)
+            if waiting is not None:
+                return waiting
             raise ResourceNotFound(call.target, nearest(call.target, self._servers.resources.known()))
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
             return self._subscribe(call, server)

@@ -137,6 +137,10 @@ class Servers:
         """Return whether a list is not known and may still be."""
         return not self.catalog.is_known(server, kind) and self.status(server).state not in ENDED_STATES
 
+    def due_change(self, server: str, kind: Kind) -> Callable[[], bool] | None:
+        """Return what tells whether an announced change of a list is still to be read; `None` if there is none."""
+        return self.backends[server].due_change(kind) if server in self.backends else None
+
     def has_entries(self, kinds: frozenset[Kind]) -> bool:
         """Return whether any server's list of these kinds has something in it."""
         return any(self.catalog.has_entries(kind) for kind in kinds)

@@ -65,6 +65,10 @@ class Targets:
             if (cancel := self._use_at_owner(call, server, own, use)) is not None:
                 return cancel
         kinds = frozenset({use.kind})
+        servers = [server for server, _ in owners] or self._servers.enabled
+        waiting = self._waiting.wait_for_changes(call, kinds, servers, use.submit)
+        if waiting is not None:
+            return waiting
         if not owners and not self._client.lists.are_settled(kinds, self._servers.enabled):
             return self._waiting.wait(call, kinds, self._servers.enabled, use.submit)
         return self._use_bare(call, use, has_owner=bool(owners))

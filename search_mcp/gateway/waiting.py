@@ -13,6 +13,7 @@ from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Kind
+from search_mcp.wire import structs
 from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
 from search_mcp.wire.structs import Struct
@@ -26,6 +27,8 @@ class _Waiting(Struct, eq=False):
     act: Callable[[], None]
     patience: Patience | None
     """`None` waits without limit, also for lists that others gave up on."""
+    is_awaited: Callable[[str, Kind], bool]
+    """Tells of one server's list whether it is waited for."""
     accepts_part: bool = False
     """Whether a part of the lists is enough by now."""
     stop_timer: Callable[[], None] = lambda: None
@@ -50,13 +53,21 @@ class AwaitedLists:
 
     def are_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
         """Return whether every one of these lists is known, not to be had, or not worth waiting for."""
-        return not self._missing(kinds, servers) - self._overdue
+        return not _missing(kinds, servers, self._may_come) - self._overdue
 
     def when_settled(
-        self, kinds: frozenset[Kind], servers: Sequence[str], act: Callable[[], None], patience: Patience | None
+        self,
+        kinds: frozenset[Kind],
+        servers: Sequence[str],
+        act: Callable[[], None],
+        patience: Patience | None,
+        is_awaited: Callable[[str, Kind], bool] | None = None,
     ) -> Cancel:
-        """Act once these lists are settled, or patience ends; at once if they are."""
-        waiting = _Waiting(kinds, servers, act, patience)
+        """Act once these lists are settled, or patience ends; at once if they are.
+
+        With `is_awaited`, act once none of these lists is awaited any more.
+        """
+        waiting = _Waiting(kinds, servers, act, patience, is_awaited or self._may_come)
         if self._is_done(waiting):
             act()
             return cancel_nothing
@@ -87,11 +98,8 @@ class AwaitedLists:
         for waiting in [each for each in self._waiting if self._is_done(each)]:
             self._release(waiting)
 
-    def _missing(self, kinds: frozenset[Kind], servers: Sequence[str]) -> set[tuple[str, Kind]]:
-        return {(server, kind) for server in servers for kind in kinds if self._may_come(server, kind)}
-
     def _is_done(self, waiting: _Waiting) -> bool:
-        missing = self._missing(waiting.kinds, waiting.servers)
+        missing = _missing(waiting.kinds, waiting.servers, waiting.is_awaited)
         if waiting.accepts_part and self._has_entries(waiting.kinds):
             return True
         return not (missing if waiting.patience is None else missing - self._overdue)
@@ -114,13 +122,19 @@ class AwaitedLists:
     def _release(self, waiting: _Waiting) -> None:
         if waiting.patience is not None:
             # Lists of every kind are overdue: Gemini CLI asks for prompts, tools and resources one after another.
-            late = {server for server, _ in self._missing(waiting.kinds, waiting.servers)}
-            self._overdue |= self._missing(frozenset(Kind), sorted(late))
+            late = {server for server, _ in _missing(waiting.kinds, waiting.servers, self._may_come)}
+            self._overdue |= _missing(frozenset(Kind), sorted(late), self._may_come)
         self._forget(waiting)
         try:
             waiting.act()
         except Exception:  # this runs in a timer or among a backend's news, which must go on
             log.exception("! bug in what waited for lists")
+
+
+def _missing(
+    kinds: frozenset[Kind], servers: Sequence[str], is_awaited: Callable[[str, Kind], bool]
+) -> set[tuple[str, Kind]]:
+    return {(server, kind) for server in servers for kind in kinds if is_awaited(server, kind)}
 
 
 class _Stage(enum.Enum):
@@ -197,9 +211,17 @@ class WaitingCalls:
         return Patience(seconds, seconds)
 
     def wait(
-        self, call: Call, kinds: frozenset[Kind], servers: Sequence[str], submit: Callable[[Call], Cancel]
+        self,
+        call: Call,
+        kinds: frozenset[Kind],
+        servers: Sequence[str],
+        submit: Callable[[Call], Cancel],
+        is_awaited: Callable[[str, Kind], bool] | None = None,
     ) -> Cancel:
-        """Submit a call once these lists are known; for those of one server wait as long as a call of it may take."""
+        """Submit a call once these lists are known; for those of one server wait as long as a call of it may take.
+
+        With `is_awaited`, submit it once none of these lists is awaited any more.
+        """
         is_one = len(servers) == 1
 
         def too_late() -> WireError:
@@ -207,10 +229,34 @@ class WaitingCalls:
             return NotRunning(status.server, status.state, status.reason or "it did not list what it has in time")
 
         def when_settled(act: Callable[[], None]) -> Cancel:
-            return self._lists.when_settled(kinds, servers, act, None if is_one else self.patience())
+            return self._lists.when_settled(kinds, servers, act, None if is_one else self.patience(), is_awaited)
 
         limit = self._servers.limit_seconds(servers[0]) if is_one else None
         return WaitingCall(call, submit, too_late).wait(when_settled, self._later, limit)
+
+    def wait_for_changes(
+        self, call: Call, kinds: frozenset[Kind], servers: Sequence[str], submit: Callable[[Call], Cancel]
+    ) -> Cancel | None:
+        """Submit a call again once the changes that these servers announced are read; `None` if there are none.
+
+        A server announces a new tool before the result of the call that added it, and a model uses the tool at once.
+        A call waits so once, and for no change that is announced later: a server may announce changes for ever.
+        """
+        if call.has_waited:
+            return None
+        due = {
+            (server, kind): is_due
+            for server in servers
+            for kind in kinds
+            if (is_due := self._servers.due_change(server, kind)) is not None
+        }
+        if not due:
+            return None
+
+        def is_awaited(server: str, kind: Kind) -> bool:
+            return (server, kind) in due and due[server, kind]()
+
+        return self.wait(structs.replace(call, has_waited=True), kinds, servers, submit, is_awaited)
 
 
 class SlicedWork:

@@ -138,5 +138,7 @@ class Call(Struct, frozen=True, eq=False):
     """Called with true when the server starts to wait for the client during the call, with false when it stops."""
     by_name: bool = False
     """Whether a model named the tool as an argument of `call_tool`; then tools for apps only are excluded."""
+    has_waited: bool = False
+    """Whether it waited for a changed list to be read, which it does only once."""
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""

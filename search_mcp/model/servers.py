@@ -1,5 +1,6 @@
 """Servers: capabilities, lists, state and notifications, and the interface of a backend."""
 
+from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from search_mcp.model.calls import Call, Caller
@@ -114,6 +115,10 @@ class Backend(Protocol):
 
     def look_again(self, kind: Kind) -> None:
         """Read a list again, because a client asks for it, if its changes are not announced."""
+        ...
+
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        """Return what tells whether a change that the server announced is still to be read; `None` if there is none."""
         ...
 
     def set_log_level(self, level: str) -> None: ...

@@ -1,5 +1,6 @@
 """Whose a task is, what the client calls it, and what one list of all servers' tasks holds."""
 
+from collections.abc import Callable
 from json import dumps, loads
 from typing import Any
 
@@ -99,6 +100,8 @@ class Endless:
         self.cursors: list[object] = []
 
     def look_again(self, kind: Kind) -> None: ...
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        return None
 
     def submit(self, call: Call, target: str) -> Cancel:
         self.waiting.append(call)

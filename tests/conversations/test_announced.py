@@ -1,0 +1,171 @@
+"""A list that its server said changed: what it holds now can be used at once, and it is told of once it was read."""
+
+import pytest
+
+from conversations.back import Back, leaves_to_the_test
+from conversations.pair import Pair
+from conversations.words import ECHO, Json, text, tool
+
+NEW = tool("new", "Does more.")
+HELLO: Json = {"name": "hello"}
+
+
+def announces(back: Back, what: str, method: str) -> None:
+    """Have a server say that a list changed, and leave the reading of it to the test."""
+    back.on(method, leaves_to_the_test)
+    back.changes(what)
+
+
+@pytest.mark.parametrize("name", ["alpha.new", "alpha__new", "new"])
+def test_a_tool_that_a_call_added_is_called_before_its_list_was_read_again(pair: Pair, name: str) -> None:
+    """The model was told of it in the result of that call; a direct connection would have the tool."""
+    pair.with_server("beta")
+    pair.front.opens()
+    adding = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    announces(pair.alpha, "tools", "tools/list")
+    reading = pair.alpha.receives("tools/list")
+    served.returns(text("There is a tool called new now."))
+    adding.gets(text("There is a tool called new now."))
+    call = pair.front.calls(name)
+    pair.alpha.hears_nothing()
+    pair.front.hears_nothing()
+    reading.returns({"tools": [ECHO, NEW]})
+    pair.alpha.is_called("new").returns(text("x"))
+    call.gets(text("x"))
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+@pytest.mark.parametrize("name", ["alpha.other", "other"])
+def test_a_tool_that_the_changed_list_does_not_hold_is_refused(pair: Pair, name: str) -> None:
+    pair.with_server("beta")
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    reading = pair.alpha.receives("tools/list")
+    call = pair.front.calls(name)
+    pair.front.hears_nothing()
+    reading.returns({"tools": [ECHO, NEW]})
+    call.fails(-32602, f"Tool not found: {name}")
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_call_to_another_server_does_not_wait(pair: Pair) -> None:
+    pair.with_server("beta")
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    reading = pair.alpha.receives("tools/list")
+    pair.front.calls("beta.new").fails(-32602, "Tool not found: beta.new")
+    known = pair.front.calls("alpha.echo")  # nor does a tool that was listed before
+    pair.alpha.is_called("echo").returns(text("x"))
+    known.gets(text("x"))
+    reading.returns({"tools": [ECHO]})
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_change_that_is_announced_while_a_list_is_read_is_waited_for(pair: Pair) -> None:
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    first = pair.alpha.receives("tools/list")
+    pair.alpha.changes("tools")
+    call = pair.front.calls("alpha.new")
+    first.returns({"tools": [ECHO]})
+    pair.front.hears_nothing()
+    pair.alpha.receives("tools/list").returns({"tools": [ECHO, NEW]})
+    pair.alpha.is_called("new").returns(text("x"))
+    call.gets(text("x"))
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_server_that_announces_changes_for_ever_does_not_hold_a_call_for_ever(pair: Pair) -> None:
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    pair.alpha.changes("tools")
+    call = pair.front.calls("alpha.new")
+    for _ in range(2):  # the reading that goes on, and the one that was due when the call came
+        pair.front.hears_nothing()
+        reading = pair.alpha.receives("tools/list")
+        pair.alpha.changes("tools")
+        reading.returns({"tools": [ECHO]})
+    call.fails(-32602, "Tool not found: alpha.new")
+    pair.alpha.receives("tools/list").is_over()
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_call_waits_no_longer_than_the_reading_of_the_list_may_take(pair: Pair) -> None:
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    reading = pair.alpha.receives("tools/list")
+    call = pair.front.calls("alpha.new")
+    pair.after(59)
+    pair.front.hears_nothing()
+    pair.after(2)
+    reading.is_over()
+    pair.alpha.is_called("new").returns(text("x"))  # as of any server whose list cannot be had
+    pair.front.inbox = [said for said in pair.front.inbox if said.method is None]
+    call.gets(text("x"))
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_call_that_waits_for_a_changed_list_can_be_cancelled(pair: Pair) -> None:
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    reading = pair.alpha.receives("tools/list")
+    pair.front.calls("alpha.new").cancels()
+    reading.returns({"tools": [ECHO, NEW]})
+    pair.alpha.hears_nothing()
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_call_does_not_wait_for_a_server_that_ended(pair: Pair) -> None:
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    pair.alpha.receives("tools/list").is_over()
+    call = pair.front.calls("alpha.new")
+    pair.front.hears_nothing()
+    pair.alpha.exits(1)
+    call.fails(-32000, "MCP server 'alpha' is not running")
+
+
+def test_a_list_that_a_server_does_not_have_is_not_waited_for(pair: Pair) -> None:
+    """It is never read, whatever is said of it."""
+    pair.front.opens()
+    pair.alpha.notifies("notifications/prompts/list_changed")
+    pair.front.asks("prompts/get", {"name": "alpha.hello"}).fails(-32602)
+    pair.after(1)
+    pair.front.hears_nothing()
+
+
+def test_a_prompt_that_a_server_announced_is_got_at_once(pair: Pair) -> None:
+    pair.alpha.prompts = [HELLO]
+    pair.front.opens()
+    announces(pair.alpha, "prompts", "prompts/list")
+    reading = pair.alpha.receives("prompts/list")
+    call = pair.front.asks("prompts/get", {"name": "alpha.new"})
+    pair.front.hears_nothing()
+    reading.returns({"prompts": [HELLO, {"name": "new"}]})
+    pair.alpha.receives("prompts/get", name="new").returns({"messages": []})
+    call.gets({"messages": []})
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+def test_a_resource_that_a_server_announced_is_read_at_once(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.resources, beta.resources = [{"uri": "x://1", "name": "1"}], [{"uri": "y://1", "name": "1"}]
+    pair.front.opens()
+    announces(pair.alpha, "resources", "resources/list")
+    reading = pair.alpha.receives("resources/list")
+    call = pair.front.asks("resources/read", {"uri": "new://1"})
+    pair.front.hears_nothing()
+    reading.returns({"resources": [{"uri": "new://1", "name": "1"}]})
+    pair.alpha.receives("resources/read", uri="new://1").returns({"contents": []})
+    call.gets({"contents": []})
+    pair.after(1)
+    pair.front.inbox.clear()
