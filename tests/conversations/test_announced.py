@@ -1,10 +1,13 @@
 """A list that its server said changed: what it holds now can be used at once, and it is told of once it was read."""
 
+from pathlib import Path
+
 import pytest
 
 from conversations.back import Back, leaves_to_the_test
+from conversations.eras import legacy_client
 from conversations.pair import Pair
-from conversations.words import ECHO, Json, text, tool
+from conversations.words import ECHO, OWN_TOOLS, Json, names, text, tool
 
 NEW = tool("new", "Does more.")
 HELLO: Json = {"name": "hello"}
@@ -169,3 +172,50 @@ def test_a_resource_that_a_server_announced_is_read_at_once(pair: Pair) -> None:
     call.gets({"contents": []})
     pair.after(1)
     pair.front.inbox.clear()
+
+
+# Telling the client
+
+
+@pytest.mark.parametrize("tools", [[ECHO, NEW], [ECHO]], ids=["with another list", "with the same list"])
+def test_a_client_is_told_once_the_list_was_read_and_gets_it_at_once(pair: Pair, tools: list[Json]) -> None:
+    """Told before, it would list the old tools and hear nothing more."""
+    pair.alpha.tools = [ECHO]
+    pair.front.opens()
+    if pair.front.is_modern:
+        pair.front.asks("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        pair.front.hears("notifications/subscriptions/acknowledged")
+    announces(pair.alpha, "tools", "tools/list")
+    reading = pair.alpha.receives("tools/list")
+    pair.after(10)
+    pair.front.hears_nothing()
+    reading.returns({"tools": tools})
+    pair.after(1)
+    pair.front.hears("notifications/tools/list_changed")
+    shown = names(pair.front.asks("tools/list").result()["tools"])
+    assert shown == [*(f"alpha.{each['name']}" for each in tools), *OWN_TOOLS]
+    pair.after(10)
+    pair.front.hears_nothing()
+
+
+@legacy_client
+@pytest.mark.parametrize("lists_them", [False, True], ids=["not listed", "listed"])
+def test_a_legacy_client_is_not_told_of_a_list_whose_capability_was_not_declared(
+    pair: Pair, tmp_path: Path, lists_them: bool
+) -> None:
+    """The server has prompts now that it had not when it was remembered."""
+    pair.was_here_before(tmp_path)
+    pair.alpha.prompts, pair.alpha.resources = [HELLO], [{"uri": "x://1", "name": "1"}]
+    pair.front.opens()
+    assert set(pair.front.opening["capabilities"]) == {"tools"}
+    if lists_them:
+        for method in ("prompts/list", "resources/list", "resources/templates/list"):
+            pair.front.asks(method).result()
+    pair.alpha.prompts, pair.alpha.resources = [], []
+    pair.alpha.changes("prompts")
+    pair.alpha.changes("resources")
+    pair.after(1)
+    pair.front.hears_nothing()
+    pair.alpha.changes("tools")
+    pair.after(1)
+    pair.front.hears("notifications/tools/list_changed")

@@ -52,6 +52,7 @@ class FrontLegacy:
         self.session: object = gateway
         self.viewer = Viewer(None, object_output_only=True)
         self.opened = False  # `initialize` was answered
+        self._declared: frozenset[Kind] = frozenset()  # lists whose capability `initialize` declared
         self.log_level: str | None = None  # for all calls; `None` until the client sets one
         # By task of the client: the function that tells the server of a change.
         self._tasks: BoundedDict[str, Callable[[Fields], None]] = BoundedDict(REMEMBERED_TASKS)
@@ -111,9 +112,11 @@ class FrontLegacy:
         self.opened = True
         speaks = names.LEGACY[0] if revision == names.NOTES else revision
         self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))
+        offered = self._gateway.capabilities()
+        self._declared = offered.kinds
         answer = {
             "protocolVersion": revision,
-            "capabilities": capabilities(self._gateway.capabilities(), self.capabilities),
+            "capabilities": capabilities(offered, self.capabilities),
             "serverInfo": SERVER_INFO,
             "instructions": self._gateway.instructions(self.viewer),
         }
@@ -219,7 +222,9 @@ class FrontLegacy:
             return
         match news:
             case CatalogChanged(kinds):
-                for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds}):
+                # "When the list [...] changes, servers that declared the `listChanged` capability SHOULD send a
+                # notification": others must not. A server may have lists now that were not remembered of it.
+                for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self._declared}):
                     self._peer.notify(method, None)
             case LogMessage(params=params):
                 self._peer.notify(names.MESSAGE, params)
