@@ -6,7 +6,7 @@ URI in a result; the only server with the scheme; a matching template without a 
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from search_mcp.catalog.catalog import Catalog
@@ -15,7 +15,7 @@ from search_mcp.model.calls import BoundedDict
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.wire.payload import members, string, typed
-from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType
+from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
 
 SEEN_URIS = 4_000
 """Most URIs that are remembered of one server's results, at most 16 MiB; the oldest are dropped."""
@@ -95,29 +95,38 @@ class ResourceMap:
         first = {seen[uri]: server for server, seen in self._seen.items() if uri in seen and self._catalog.has(server)}
         return first[min(first)] if first else None
 
-    def note(self, server: str, result: Raw | Fields) -> None:
-        """Record the URIs that a server's tool result links to or embeds.
+    def note(self, server: str, result: Raw | Fields) -> bool:
+        """Record the URIs that a server's tool result links to or embeds; return whether `contested` names it now.
 
         A URI that another server mentioned before keeps that owner, and is recorded in `contested`.
         """
         content = result.get("content") if isinstance(result, dict) else result
-        if content is None or not _MENTION.search(content):
-            return
-        if not isinstance(result, dict):
-            content = members(result, "content").get("content", content)  # only this member
-        # A brace before an escaped quote is part of a string, such as embedded JSON.
-        text = bytes(content)
-        if text.count(b"{") - text.count(b'{\\"') > MOST_BLOCKS:
-            return
-        for uri in _mentioned(content):
-            self._see(uri, server)
+        if content is None or not _MENTION.search(content):  # as in most results
+            return False
+        content = _searched(result, "content")
+        return content is not None and self._see_all(filter(None, map(_uri_of, _blocks(content))), server)
 
-    def note_app(self, server: str, result: Raw | Fields) -> None:
-        """Record the URI of the app that shows a server's tool result, if the result names it."""
+    def note_prompt(self, server: str, result: Raw | Fields) -> bool:
+        """Record the URIs that the messages of a server's prompt link to or embed; otherwise as `note`."""
+        messages = _searched(result, "messages")
+        return messages is not None and self._see_all(filter(None, map(_uri_of, _blocks_of(messages))), server)
+
+    def note_task(self, server: str, result: Raw | Fields) -> bool:
+        """Record the URIs in a task's result, which is all of `result` or its member `result`; otherwise as `note`."""
+        of_task = _searched(result, "result")
+        return self.note(server, result if of_task is None else of_task)
+
+    def note_app(self, server: str, result: Raw | Fields) -> bool:
+        """Record the URI of the app that shows a server's tool result, if the result names it; otherwise as `note`."""
         if not isinstance(result, dict):
             result = members(result, "_meta") if _APP_MENTION.search(result) else {}
-        for uri in app_uris(result):
+        return self._see_all(app_uris(result), server)
+
+    def _see_all(self, uris: Iterable[str], server: str) -> bool:
+        was_contested = server in self.contested
+        for uri in uris:
             self._see(uri, server)
+        return server in self.contested and not was_contested
 
     def _see(self, uri: str, server: str) -> None:
         if len(uri) > LONGEST_URI:
@@ -153,22 +162,49 @@ class _Block(Struct, gc=False):
     resource: Raw | UnsetType = UNSET
 
 
-def _mentioned(content: Raw) -> Iterator[str]:
-    """Return the URIs of the resources that a result's blocks link to or embed."""
+class _Message(Struct, gc=False):
+    """The member of a prompt's message that may name a resource."""
+
+    content: _Block = field(default_factory=_Block)
+
+
+def _searched(result: Raw | Fields, name: str) -> Raw | None:
+    """Return a member of a result if it may mention a resource; `None` if it does not, or is too large to search."""
+    if not isinstance(result, dict):
+        result = members(result, name) if _MENTION.search(result) else {}
+    member = result.get(name)
+    if member is None or not _MENTION.search(member):
+        return None
+    # A brace before an escaped quote is part of a string, such as embedded JSON.
+    text = bytes(member)
+    return member if text.count(b"{") - text.count(b'{\\"') <= MOST_BLOCKS else None
+
+
+def _blocks(content: Raw) -> list[_Block]:
+    """Decode the content of a tool's result; empty if it is malformed."""
     try:
-        blocks = typed(content, list[_Block])
+        return typed(content, list[_Block])
     except ValueError:
-        return
-    for block in blocks:
-        kind = bytes(block.type) if block.type is not UNSET else b""
-        uri: Raw | None = None
-        if kind == b'"resource_link"' and block.uri is not UNSET:
-            uri = block.uri
-        elif kind == b'"resource"' and block.resource is not UNSET:
-            uri = members(block.resource, "uri").get("uri")
-        text = string(uri)
-        if text is not None:
-            yield text
+        return []
+
+
+def _blocks_of(messages: Raw) -> list[_Block]:
+    """Decode the content of a prompt's messages; empty if they are malformed."""
+    try:
+        return [message.content for message in typed(messages, list[_Message])]
+    except ValueError:
+        return []
+
+
+def _uri_of(block: _Block) -> str | None:
+    """Return the URI of the resource that a block links to or embeds."""
+    kind = bytes(block.type) if block.type is not UNSET else b""
+    uri: Raw | None = None
+    if kind == b'"resource_link"' and block.uri is not UNSET:
+        uri = block.uri
+    elif kind == b'"resource"' and block.resource is not UNSET:
+        uri = members(block.resource, "uri").get("uri")
+    return string(uri)
 
 
 class UriTemplate:

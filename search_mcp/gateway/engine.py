@@ -29,10 +29,11 @@ from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
+from search_mcp.gateway.outcome_steps import log_contested
 from search_mcp.gateway.problems import ProblemLog
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
-from search_mcp.model.servers import ListChanged, News, Opening, StateChanged
+from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
@@ -165,6 +166,11 @@ class Engine:
             for session in self._sessions:
                 session.on_list(news)
             self.servers.catalog.put(news.server, news.kind, news.page)
+        # "The notification includes the full task object", with its result. In a notification of a task that no client
+        # follows, a server could mention URIs without having been called.
+        resources = self.servers.resources
+        if isinstance(news, TaskChanged) and news.is_followed and resources.note_task(news.server, news.params):
+            log_contested(resources, news.server)
         if isinstance(news, ListChanged | StateChanged):
             self._on_change()
         else:

@@ -8,6 +8,7 @@ from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps, Step
 from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import Call
+from search_mcp.model.names import Action
 from search_mcp.wire import structs
 from search_mcp.wire.inflight import Cancel
 
@@ -24,6 +25,11 @@ class Forwarding:
         secrets = self._servers.configs[server].secrets
         forwarded = Forwarded(server, steps or self._steps.of_call, call.reply, secrets)
         return self._servers.backends[server].submit(structs.replace(call, reply=forwarded.settle), target)
+
+    def forward_prompt_call(self, call: Call, item: Item) -> Cancel:
+        """Give a call that names a prompt to its server."""
+        steps = self._steps.of_prompt if call.action is Action.GET_PROMPT else None
+        return self.forward(item.server, call, item.key, steps)
 
     def forward_task_call(self, server: str, call: Call, task: str) -> Cancel:
         """Give a call about a task to its server."""

@@ -59,7 +59,8 @@ class OutcomeSteps:
     def __init__(self, resources: ResourceMap, tasks: TaskMap, elicitations: IdMap) -> None:
         self._resources, self._tasks, self._elicitations = resources, tasks, elicitations
         self.of_call: Sequence[Step] = (redact_error, self._rename_elicitations)
-        self.of_task_call: Sequence[Step] = (*self.of_call, self._translate_tasks)
+        self.of_prompt: Sequence[Step] = (self._note_uris_of_prompt, *self.of_call)
+        self.of_task_call: Sequence[Step] = (self._note_uris_of_task, *self.of_call, self._translate_tasks)
         self.of_tool_call: Sequence[Step] = (
             self._note_uris,
             *self.of_call,
@@ -74,16 +75,25 @@ class OutcomeSteps:
         )
 
     def _note_uris(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
-        """Record the URIs in a tool's result; warn once if a server mentions one that another mentioned before."""
+        """Record the URIs in a tool's result."""
         if isinstance(outcome, Result):
-            server, known = forwarded.server, len(self._resources.contested)
-            self._resources.note(server, outcome.body)
+            server, is_contested = forwarded.server, self._resources.note(forwarded.server, outcome.body)
             if forwarded.item is not None and forwarded.item.is_of_app:
-                self._resources.note_app(server, outcome.body)
-            if len(self._resources.contested) > known:
-                uri, first = self._resources.contested[server]
-                mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
-                log.warning("! %s: %s; that server is asked for it", server, mentioned)
+                is_contested |= self._resources.note_app(server, outcome.body)
+            if is_contested:
+                log_contested(self._resources, server)
+        return outcome
+
+    def _note_uris_of_prompt(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+        """Record the URIs in a prompt."""
+        if isinstance(outcome, Result) and self._resources.note_prompt(forwarded.server, outcome.body):
+            log_contested(self._resources, forwarded.server)
+        return outcome
+
+    def _note_uris_of_task(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
+        """Record the URIs in the result of a task."""
+        if isinstance(outcome, Result) and self._resources.note_task(forwarded.server, outcome.body):
+            log_contested(self._resources, forwarded.server)
         return outcome
 
     def _rename_elicitations(self, forwarded: Forwarded, outcome: Outcome) -> Outcome:
@@ -102,6 +112,13 @@ class OutcomeSteps:
         if isinstance(outcome, Result) and outcome.type != "complete":
             return self._tasks.translate_outcome(forwarded.server, outcome)
         return outcome
+
+
+def log_contested(resources: ResourceMap, server: str) -> None:
+    """Warn that a server mentioned a URI that another mentioned before; once for each server."""
+    uri, first = resources.contested[server]
+    mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
+    log.warning("! %s: %s; that server is asked for it", server, mentioned)
 
 
 def redact_error(forwarded: Forwarded, outcome: Outcome) -> Outcome:

@@ -6,7 +6,6 @@ methods, `_meta` and versions belong to the dialects.
 
 from collections.abc import Callable, Mapping
 
-from search_mcp.catalog.items import Item
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
@@ -35,7 +34,8 @@ class Router:
         self._tool_calls = ToolCalls(
             servers, client, self._forwarding, self._targets, self._waiting, later, self.submit
         )
-        self._prompts = Use(Kind.PROMPTS, self.submit, self._forward_item, self._forward_item, PromptNotFound)
+        forward_prompt = self._forwarding.forward_prompt_call
+        self._prompts = Use(Kind.PROMPTS, self.submit, forward_prompt, forward_prompt, PromptNotFound)
         self._routes: Mapping[Action, Callable[[Call], Cancel]] = {
             Action.CALL_TOOL: self._tool_calls.call,
             Action.GET_PROMPT: self._use_prompt,
@@ -68,10 +68,7 @@ class Router:
         item = self._targets.find(Kind.PROMPTS, call)
         if item is None:
             return self._targets.use_unlisted(call, self._prompts)
-        return self._forward_item(call, item)
-
-    def _forward_item(self, call: Call, item: Item) -> Cancel:
-        return self._forwarding.forward(item.server, call, item.key)
+        return self._forwarding.forward_prompt_call(call, item)
 
     # Resources
 

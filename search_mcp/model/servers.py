@@ -160,6 +160,8 @@ class ElicitationComplete(Struct, frozen=True):
 class TaskChanged(Struct, frozen=True):
     server: str
     params: Fields
+    is_followed: bool = False
+    """Whether a client asked to hear of this task."""
 
 
 class StateChanged(Struct, frozen=True):

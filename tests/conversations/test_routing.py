@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from conversations.back import Back
 from conversations.eras import legacy_legacy
 from conversations.pair import Pair
 from conversations.words import Json, text, tool
@@ -98,6 +99,28 @@ def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
         result = {"contents": [{"uri": uri, "text": "☃", "_meta": {"x.y/z": 1}}]}
         back.receives("resources/read", uri=uri).returns(result)
         pair.front.gets(result)
+
+
+def reads(pair: Pair, uri: str, back: Back) -> None:
+    """Have the client read a resource, and this server be asked for it."""
+    reading = pair.front.asks("resources/read", {"uri": uri})
+    back.receives("resources/read", uri=uri).returns({"contents": []})
+    reading.gets({"contents": []})
+
+
+def test_the_resources_that_a_prompt_links_to_are_those_of_its_server(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.resources, beta.resources = [{"uri": "a://1", "name": "a"}], [{"uri": "b://1", "name": "b"}]
+    beta.prompts = [HELLO]
+    pair.front.opens()
+    link: Json = {"type": "resource_link", "uri": "seen://p", "name": "p"}
+    embedded: Json = {"type": "resource", "resource": {"uri": "within://p", "text": "t"}}
+    result = {"messages": [{"role": "user", "content": each} for each in (link, embedded)]}
+    pair.front.asks("prompts/get", {"name": "beta.hello"})
+    beta.receives("prompts/get", name="hello").returns(result)
+    pair.front.gets(result)
+    for uri in ("seen://p", "within://p"):
+        reads(pair, uri, beta)
 
 
 def test_no_server_takes_a_uri_that_another_lists_or_covers(pair: Pair) -> None:

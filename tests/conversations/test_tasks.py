@@ -12,6 +12,7 @@ from conversations.words import SUBSCRIPTION, Json, accept, elicit, labelled, sa
 TASK: Json = {"taskId": "t-1", "status": "working", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}
 EXTENSION = "io.modelcontextprotocol/tasks"
 EXPERIMENTAL: Json = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+LINKED: Json = {"content": [{"type": "resource_link", "uri": "seen://t", "name": "t"}]}
 OF_THE_CLIENT: Json = {"list": {}, "cancel": {}, "requests": {"sampling": {"createMessage": {}}}}
 
 
@@ -35,6 +36,28 @@ def test_experimental_tasks_are_asked_of_the_server_that_made_them(pair: Pair) -
     assert pair.front.hears("notifications/tasks/status").params == TASK
     pair.front.asks("tasks/get", {"taskId": "t-2"}).fails(-32602, "Task not found: t-2")
     pair.alpha.hears_nothing()
+
+
+def reads(pair: Pair, uri: str, back: Back) -> None:
+    """Have the client read a resource, and this server be asked for it."""
+    reading = pair.front.asks("resources/read", {"uri": uri})
+    back.receives("resources/read", uri=uri).returns({"contents": []})
+    reading.gets({"contents": []})
+
+
+@legacy_legacy
+def test_the_resources_that_the_result_of_a_task_links_to_are_those_of_its_server(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.resources, beta.resources = [{"uri": "a://1", "name": "a"}], [{"uri": "b://1", "name": "b"}]
+    beta.more_capabilities = {"tasks": EXPERIMENTAL}
+    pair.front.opens()
+    call = pair.front.asks("tools/call", {"name": "beta.echo", "arguments": {}, "task": {"ttl": 60000}})
+    beta.is_called("echo").returns({"task": TASK})
+    call.gets({"task": TASK})
+    asked = pair.front.asks("tasks/result", {"taskId": "t-1"})
+    beta.receives("tasks/result", taskId="t-1").returns(LINKED)
+    asked.gets(LINKED)
+    reads(pair, "seen://t", beta)
 
 
 @legacy_legacy
@@ -350,6 +373,46 @@ def test_changes_of_a_task_are_told_to_the_subscriptions_that_follow_it(pair: Pa
     assert [each.get("taskIds") for each in beta.listening.values()] == [["t-1"]]
     second.cancels()
     assert [each.get("taskIds") for each in beta.listening.values()] == [None]
+
+
+@modern_modern
+@pytest.mark.parametrize("way", ["asked for", "told of"])
+def test_the_resources_that_an_extension_task_links_to_are_those_of_its_server(pair: Pair, way: str) -> None:
+    """The result stands in the task, in the answer to `tasks/get` and in a notification."""
+    beta = pair.with_server("beta")
+    for server in (pair.alpha, beta):
+        server.more_capabilities = {"extensions": {EXTENSION: {}}}
+    pair.alpha.resources, beta.resources = [{"uri": "a://1", "name": "a"}], [{"uri": "b://1", "name": "b"}]
+    pair.front.opens(extensions={EXTENSION: {}})
+    call = pair.front.calls("beta.echo")
+    beta.is_called("echo").returns({"resultType": "task", **TASK})
+    call.gets({"resultType": "task", **TASK})
+    done = {**TASK, "status": "completed", "result": LINKED}
+    if way == "asked for":
+        asked = pair.front.asks("tasks/get", {"taskId": "t-1"})
+        beta.receives("tasks/get", taskId="t-1").returns({"resultType": "complete", **done})
+        asked.gets({"resultType": "complete", **done})
+    else:
+        _follows(pair, "t-1")
+        (stream,) = beta.listening
+        beta.notifies("notifications/tasks", **done, _meta={SUBSCRIPTION: stream})
+        pair.front.hears("notifications/tasks", **done)
+    reads(pair, "seen://t", beta)
+
+
+@modern_modern
+def test_a_task_that_nobody_follows_takes_no_resource(pair: Pair) -> None:
+    """A server could claim URIs without having been called."""
+    beta = pair.with_server("beta")
+    for server in (pair.alpha, beta):
+        server.more_capabilities = {"extensions": {EXTENSION: {}}}
+    pair.alpha.resources, beta.resources = [{"uri": "a://1", "name": "a"}], [{"uri": "b://1", "name": "b"}]
+    pair.front.opens(extensions={EXTENSION: {}})
+    (stream,) = beta.listening
+    for _ in range(2):
+        done = {**TASK, "status": "completed", "result": LINKED}
+        beta.notifies("notifications/tasks", **done, _meta={SUBSCRIPTION: stream})
+    pair.front.asks("resources/read", {"uri": "seen://t"}).fails(-32602)
 
 
 @modern_modern

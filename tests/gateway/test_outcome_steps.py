@@ -40,7 +40,7 @@ def client() -> Client:
     return Client()
 
 
-KINDS = ["of_call", "of_task_call", "of_tool_call", "of_tool_call_as_task"]
+KINDS = ["of_call", "of_prompt", "of_task_call", "of_tool_call", "of_tool_call_as_task"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -56,9 +56,26 @@ def test_a_result_passes_as_it_is(client: Client, kind: str) -> None:
     assert client.gets(kind, result) is result
 
 
-@pytest.mark.parametrize(("kind", "is_noted"), [("of_call", False), ("of_tool_call", True)])
-def test_the_uris_in_a_tools_result_lead_to_its_server(client: Client, kind: str, is_noted: bool) -> None:
-    client.gets(kind, Result(payload.encode(MENTION)))
+@pytest.mark.parametrize(
+    ("kind", "body", "is_noted"),
+    [
+        ("of_call", MENTION, False),
+        ("of_tool_call", MENTION, True),
+        ("of_tool_call", {"result": MENTION}, False),
+        ("of_prompt", {"messages": [{"role": "user", "content": MENTION["content"][0]}]}, True),
+        ("of_prompt", {"messages": [{"role": "user"}]}, False),
+        ("of_prompt", {"messages": MENTION["content"][0]}, False),
+        ("of_task_call", MENTION, True),
+        ("of_task_call", {"taskId": "t", "status": "completed", "result": MENTION}, True),
+        ("of_task_call", {"taskId": "t", "result": [MENTION]}, False),
+    ],
+)
+@pytest.mark.parametrize("is_raw", [True, False], ids=["as bytes", "decoded"])
+def test_the_uris_in_a_result_lead_to_its_server(
+    client: Client, kind: str, body: dict[str, Any], is_noted: bool, is_raw: bool
+) -> None:
+    raw = payload.encode(body)
+    client.gets(kind, Result(raw if is_raw else payload.fields(raw)))
     assert client.resources.owner("x:y") == ("a" if is_noted else None)
 
 

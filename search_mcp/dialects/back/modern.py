@@ -252,7 +252,7 @@ class BackModern:
             case names.ACKNOWLEDGED:
                 self._acknowledged = True
             case names.TASK_CHANGED:
-                publish_task_change(self._server, fields, self._tell)
+                publish_task_change(self._server, fields, self._tell, self._tasks)
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:

@@ -1,7 +1,7 @@
 """Reading of a server's notifications, as far as both eras have the same rules."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from search_mcp.catalog import list_limits
 from search_mcp.dialects import asking, names
@@ -43,14 +43,16 @@ def read_notification(server: str, method: str, params: Raw | UnsetType) -> Fiel
         return None
 
 
-def publish_task_change(server: str, change: Fields, tell: Callable[[News], None]) -> None:
+def publish_task_change(
+    server: str, change: Fields, tell: Callable[[News], None], followed: Collection[str] = ()
+) -> None:
     """Publish a change of a server's task, with its questions as they may be asked."""
     try:
         admitted = asking.admitted_in(server, change)
     except ValueError as exc:
         log.warning("! %s: its question to the user is refused: %s", server, exc)
     else:
-        tell(TaskChanged(server, admitted))
+        tell(TaskChanged(server, admitted, payload.string(change.get("taskId")) in followed))
 
 
 def likely_call(calls: dict[Call, None], message: Fields) -> Call | None:
