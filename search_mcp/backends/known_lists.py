@@ -244,7 +244,7 @@ class KnownLists:
             log.warning("! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
             await self._note(kind, None)
         else:
-            await self._note(kind, self._heard.pop(kind))
+            await self._note(kind, replace(self._heard.pop(kind), read_at=self._dependencies.clock()))
 
     def mark_stale(self, kind: Kind, *, is_announced: bool) -> None:
         """Have a list read again; clients are told of a change that the server announced, whatever the list is then."""
@@ -255,11 +255,20 @@ class KnownLists:
         self._stale[kind].set()
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
-        """Read a list again that a client reads, if the backend does not announce its changes."""
-        if kind not in self._read_at or kind in dialect.capabilities.notifies:
+        """Read a list again that a client reads, if the backend does not announce its changes, or it is not fresh."""
+        if kind not in self._read_at:
             return
-        if self._dependencies.clock() - self._read_at[kind] > FRESH_SECONDS:
+        age_seconds = self._dependencies.clock() - self._read_at[kind]
+        if kind in dialect.capabilities.notifies and not self._has_expired(kind, age_seconds):
+            return
+        if age_seconds > FRESH_SECONDS:
             self.mark_stale(kind, is_announced=False)
+
+    def _has_expired(self, kind: Kind, age_seconds: float) -> bool:
+        """Return whether the time is over for which the server said that a list is fresh, if it named a time."""
+        # "Once the TTL expires, the response is stale and the client SHOULD re-fetch on next access."
+        server_list = self._lists.get(kind)
+        return server_list is not None and 0 < server_list.freshness.ttl_ms < age_seconds * 1000
 
     def hear(self, news: News) -> None:
         """Publish news of the dialect; a list once it is compared with the accepted definitions."""

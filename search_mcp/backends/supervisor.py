@@ -280,7 +280,7 @@ class Supervisor:
         return dialect.submit(call, target)
 
     def look_again(self, kind: Kind) -> None:
-        """Read a list again that a client reads, if the backend does not announce its changes."""
+        """Read a list again that a client reads, if the backend does not announce its changes, or it is not fresh."""
         if self._dialect is not None:
             self._known.look_again(self._dialect, kind)
 

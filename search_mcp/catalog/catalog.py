@@ -4,6 +4,7 @@
 for a client. Pure.
 """
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app
@@ -71,7 +72,7 @@ class Catalog:
     def _looks_alike(self, server: str, before: ServerList, page: ServerList) -> bool:
         is_pinned = server in self._servers and self._servers[server].pin_tools
         is_pending = before.is_pending if is_pinned else page.is_pending
-        return replace(before, freshness=page.freshness, is_pending=is_pending) == page
+        return replace(before, freshness=page.freshness, read_at=page.read_at, is_pending=is_pending) == page
 
     def is_known(self, server: str, kind: Kind) -> bool:
         """Return whether a server's list was read, or could not be read."""
@@ -157,12 +158,18 @@ class Catalog:
         """Return whether a server's list could not be read."""
         return self._pages.get((server, kind), _NOT_ASKED) is None
 
-    def freshness(self, kind: Kind) -> Freshness:
-        """Return the shortest freshness of all servers' lists of a kind."""
-        known = [page.freshness for (_, of), page in self._pages.items() if of is kind and page is not None]
-        if not known or any(page is None for (_, of), page in self._pages.items() if of is kind):
+    def freshness(self, kind: Kind, now: float) -> Freshness:
+        """Return the shortest freshness that is left to any server's list of a kind, by the clock that it was read by.
+
+        "the client SHOULD consider the result fresh for that many milliseconds after receiving the response": the time
+        since search-mcp received the list is over.
+        """
+        pages = [page for (_, of), page in self._pages.items() if of is kind]
+        known = [page for page in pages if page is not None]
+        if not known or len(known) < len(pages):
             return Freshness()
-        return Freshness(min(fresh.ttl_ms for fresh in known), all(fresh.public for fresh in known))
+        left_ms = min(page.freshness.ttl_ms - math.ceil((now - page.read_at) * 1000) for page in known)
+        return Freshness(max(0, left_ms), all(page.freshness.public for page in known))
 
     def tools(self) -> "NamedItems":
         return self.named(Kind.TOOLS)

@@ -96,7 +96,7 @@ class Engine:
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
         )
-        self.servers = Servers()
+        self.servers = Servers(self._dependencies.clock)
         self._problems = ProblemLog(self.servers, later)
         self._sessions: dict[Session, None] = {}
         self._opening: Opening | None = None

@@ -15,7 +15,7 @@ from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.gateway.finding import Finder, load_finder
 from search_mcp.model.names import Kind, State
-from search_mcp.model.servers import Backend, ServerCapabilities, ServerFacts, Status
+from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
 from search_mcp.wire.structs import Raw
 
 LINE_LENGTH = 160
@@ -27,7 +27,8 @@ ENDED_STATES = frozenset({State.BACKING_OFF, State.FAILED, State.DISABLED, State
 class Servers:
     """The servers of one configuration."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self.catalog = Catalog(())
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
@@ -151,6 +152,10 @@ class Servers:
             not self.catalog.is_known(server, kind) and self.status(server).state not in (State.FAILED, State.DISABLED)
             for server in self.enabled
         )
+
+    def freshness(self, kind: Kind) -> Freshness:
+        """Return how long the merged list of this kind may be cached from now on."""
+        return Freshness() if self.is_filling(kind) else self.catalog.freshness(kind, self._clock())
 
     def is_without_tools(self) -> bool:
         """Return whether a server that runs, or may start, has no list of tools here."""

@@ -24,7 +24,6 @@ from search_mcp.model.calls import Call, CallLater, Outcome, Viewer
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.servers import (
     ElicitationComplete,
-    Freshness,
     ListChanged,
     LogMessage,
     News,
@@ -217,8 +216,7 @@ class Session:
         if kind is Kind.TOOLS and self._servers.is_without_tools():
             self.state.presentation.note_partial()
         items = self.state.presentation.show(kind, viewer)
-        is_filling = self._servers.is_filling(kind)
-        return Listing(items, Freshness() if is_filling else self._servers.catalog.freshness(kind))
+        return Listing(items, self._servers.freshness(kind))
 
     # Notifications of servers
 

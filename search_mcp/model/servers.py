@@ -66,6 +66,8 @@ class ServerList(Struct, frozen=True):
     """The reason why it could not be compared with the definitions first seen, if so."""
     is_pending: bool = False
     """Whether it comes from the cache and has not been compared yet."""
+    read_at: float = 0.0
+    """The time at which it was read, in seconds of a monotonic clock."""
 
 
 class ServerFacts(Struct, frozen=True):
@@ -114,7 +116,7 @@ class Backend(Protocol):
         ...
 
     def look_again(self, kind: Kind) -> None:
-        """Read a list again, because a client asks for it, if its changes are not announced."""
+        """Read a list again, because a client asks for it, if its changes are not announced, or it is not fresh."""
         ...
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:

@@ -80,7 +80,14 @@ def test_a_list_is_as_fresh_as_its_stalest_part(given_: list[Freshness | None], 
     lists = [(server(str(at)), None if fresh is None else ServerList((), fresh)) for at, fresh in enumerate(given_)]
     merged = catalog(*lists)
     merged.put("0", Kind.PROMPTS, ServerList((), Freshness(1, False)))
-    assert merged.freshness(Kind.TOOLS) == then
+    assert merged.freshness(Kind.TOOLS, now=0) == then
+
+
+def test_a_list_is_less_fresh_the_longer_ago_it_was_read() -> None:
+    first, second = ServerList((), Freshness(5000, True), read_at=100.0), ServerList((), Freshness(4000, True))
+    merged = catalog((server("a"), first), (server("b"), replace(second, read_at=102.0)))
+    for now, ttl_ms in ((102.0, 3000), (103.5, 1500), (104.9999, 0), (105.0, 0), (1000.0, 0)):
+        assert merged.freshness(Kind.TOOLS, now) == Freshness(ttl_ms, True)
 
 
 def test_filters_are_for_tools_and_mean_the_backends_own_names() -> None:
@@ -215,7 +222,7 @@ def test_a_list_that_is_as_it_was_changes_nothing() -> None:
     before, version = merged.tools(), merged.version
     merged.put("s", Kind.TOOLS, replace(tools("a"), freshness=Freshness(5, True), is_pending=True))
     assert merged.tools() is before
-    assert (merged.version, merged.freshness(Kind.TOOLS)) == (version, Freshness(5, True))
+    assert (merged.version, merged.freshness(Kind.TOOLS, now=0)) == (version, Freshness(5, True))
 
 
 def test_a_list_has_entries_whatever_the_filters_do() -> None:

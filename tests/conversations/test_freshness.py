@@ -27,7 +27,35 @@ def test_a_list_that_is_still_filling_is_not_to_be_kept(pair: Pair) -> None:
     assert freshness(listing.result()) == NOTHING_TO_KEEP
     beta.next()
     beta.answer(beta.heard[-1].id, {"tools": []}, **TO_KEEP)
-    assert freshness(pair.front.asks("tools/list").result()) == TO_KEEP
+    assert freshness(pair.front.asks("tools/list").result()) == {**TO_KEEP, "ttlMs": 55_000}  # alpha's is 5 s old
+
+
+def _lists_what_may_be_kept(pair: Pair, *, notifies: bool) -> None:
+    """Have alpha list a tool for a minute, and announce changes of its list or not."""
+    pair.alpha.more_capabilities = {"tools": {"listChanged": True} if notifies else {}}
+    pair.alpha.on("tools/list", lambda back, said: back.answer(said.id, {"tools": [ECHO]}, **TO_KEEP))
+    pair.front.opens()
+
+
+@modern_modern
+@pytest.mark.parametrize("notifies", [True, False], ids=["changes announced", "changes not announced"])
+@pytest.mark.parametrize(("seconds", "ttl"), [(0, 60_000), (0.5, 59_500), (50, 10_000), (60, 0), (70, 0)])
+def test_the_time_since_a_list_was_read_counts(pair: Pair, seconds: float, ttl: int, *, notifies: bool) -> None:
+    """The client would keep it for longer than its server said."""
+    _lists_what_may_be_kept(pair, notifies=notifies)
+    pair.after(seconds)
+    assert freshness(pair.front.asks("tools/list").result()) == {**TO_KEEP, "ttlMs": ttl}
+
+
+@modern_modern
+@pytest.mark.parametrize("notifies", [True, False], ids=["changes announced", "changes not announced"])
+def test_a_list_that_is_not_fresh_is_read_again_when_a_client_lists(pair: Pair, *, notifies: bool) -> None:
+    _lists_what_may_be_kept(pair, notifies=notifies)
+    pair.after(70)
+    assert pair.alpha.methods().count("tools/list") == 1
+    for ttl in (0, 60_000):
+        assert freshness(pair.front.asks("tools/list").result()) == {**TO_KEEP, "ttlMs": ttl}
+    assert pair.alpha.methods().count("tools/list") == 2
 
 
 @modern_modern
