@@ -58,6 +58,10 @@ class Gateway(Protocol):
         """Return whether a backend may send updates of this resource."""
         ...
 
+    def when_listed(self, uri: str, act: Callable[[], None]) -> Callable[[], None]:
+        """Call a function once a backend lists this resource; the returned function cancels that."""
+        ...
+
     def task_id_for_client(self, server: str, task: str) -> str:
         """Return the client's id of a server's task."""
         ...

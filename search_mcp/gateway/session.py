@@ -96,6 +96,8 @@ class Session:
             lambda: (other.state for other in engine.others(self)),
         )
         self._router = Router(self._servers, self.state, later)
+        # By what cancels it: a resource that no server lists, and what is called once one does.
+        self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
         self._announced: set[Kind] = set()  # lists that a server said changed, until the client is told
         self._is_change_due = self._is_closed = False
 
@@ -126,6 +128,7 @@ class Session:
         """
         self._is_closed = True
         self.state.lists.forget_all()
+        self._unlisted.clear()
         for subscription in self.state.subscriptions.drain():
             if subscription.server in self._servers.backends:
                 call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, reply=_ignore)
@@ -169,6 +172,16 @@ class Session:
 
     def can_subscribe(self, uri: str) -> bool:
         return self._servers.can_subscribe(uri)
+
+    def when_listed(self, uri: str, act: Callable[[], None]) -> Callable[[], None]:
+        """Call a function once a server lists this resource; the returned function cancels that."""
+        key = object()
+        self._unlisted[key] = uri, act
+
+        def cancel() -> None:
+            self._unlisted.pop(key, None)
+
+        return cancel
 
     def task_id_for_client(self, server: str, task: str) -> str:
         return self.state.tasks.id_for_client(server, task)
@@ -246,6 +259,11 @@ class Session:
         self._announced.clear()
         if changed:
             self.tell_front(CatalogChanged(changed))
+        # Templates are not matched: a server may list thousands of them, and change them as often as it likes.
+        for key, (uri, act) in list(self._unlisted.items()):
+            if self._servers.catalog.owner(uri) is not None:
+                del self._unlisted[key]
+                act()
 
     def on_news(self, news: News) -> None:
         """Pass a server's notification on, if it is meant for this client."""

@@ -390,6 +390,71 @@ def test_only_what_can_be_told_of_is_acknowledged(pair: Pair) -> None:
     )
 
 
+LATER: Json = {"uri": "later://1", "name": "Later"}
+
+
+def _listens_to_what_no_server_has(pair: Pair) -> Asked:
+    """Have two servers with resources, and a subscription to another one, which is acknowledged."""
+    beta = pair.with_server("beta")
+    pair.alpha.resources, beta.resources = [NOTE], [{"uri": "beta://1", "name": "1"}]
+    for back in (pair.alpha, beta):
+        back.on("resources/subscribe", answers({}))
+        back.on("resources/unsubscribe", answers({}))
+    pair.front.opens()
+    uris = [LATER["uri"]]
+    listening = pair.front.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": uris}})
+    pair.front.hears("notifications/subscriptions/acknowledged", notifications={"resourceSubscriptions": uris})
+    pair.after(60)
+    assert LATER["uri"] not in (*pair.alpha.watched(), *beta.watched())
+    return listening
+
+
+def _is_listed(pair: Pair, server: str) -> None:
+    back = pair.backs[server]
+    back.resources = [*back.resources, LATER]
+    back.changes("resources")
+    pair.after(TOLD)
+
+
+@modern_client
+def test_a_resource_that_was_acknowledged_is_subscribed_to_once_a_server_lists_it(pair: Pair) -> None:
+    """ "reflects the subset the server agreed to honor"."""
+    listening = _listens_to_what_no_server_has(pair)
+    _is_listed(pair, "beta")
+    beta = pair.backs["beta"]
+    assert beta.watched() == [LATER["uri"]]
+    assert pair.alpha.watched() == []
+    beta.updates(LATER["uri"])
+    assert pair.front.hears("notifications/resources/updated", uri=LATER["uri"]).meta[SUBSCRIPTION] == listening.id
+    listening.cancels()
+    beta.updates(LATER["uri"])
+    pair.front.hears_nothing()
+
+
+@modern_client
+def test_a_resource_that_is_not_listened_to_any_more_is_not_subscribed_to_later(pair: Pair) -> None:
+    listening = _listens_to_what_no_server_has(pair)
+    second = listens(pair, resourceSubscriptions=[LATER["uri"]])
+    assert second is not None
+    listening.cancels()
+    second.cancels()
+    _is_listed(pair, "alpha")
+    assert pair.alpha.watched() == []
+
+
+@modern_client
+def test_a_server_that_lists_late_is_subscribed_to_when_it_does(pair: Pair) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.resources, beta.resources = [NOTE], [LATER]
+    beta.on("resources/subscribe", answers({}))
+    beta.starts_slowly(30)
+    pair.front.watches(LATER["uri"])
+    pair.after(20)
+    assert beta.watched() == []
+    pair.after(20)
+    assert beta.watched() == [LATER["uri"]]
+
+
 def test_resources_below_one_that_was_subscribed_to_are_told_of(pair: Pair) -> None:
     """ "This might be a sub-resource of the one that the client actually subscribed to." """
     pair.alpha.resources = [NOTE]

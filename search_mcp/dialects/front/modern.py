@@ -17,7 +17,7 @@ from search_mcp.dialects.front.requests import read_target, refuse_cursor
 from search_mcp.dialects.front.subscription import Subscription, read_filter
 from search_mcp.dialects.params import extensions, is_wanted, progress_token, with_meta, without_own_keys
 from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer
-from search_mcp.model.errors import NotRunning
+from search_mcp.model.errors import NotRunning, ResourceNotFound
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import Freshness, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload, structs
@@ -73,6 +73,8 @@ class FrontModern:
         self._open_questions = OpenQuestions(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
         self._followed: Counter[tuple[Action, str]] = Counter()  # number of subscriptions for each
+        # By resource that no server is known for: what stops waiting for one.
+        self._unlisted: dict[str, Callable[[], None]] = {}
 
     # From the client
 
@@ -234,6 +236,9 @@ class FrontModern:
             self._followed[action, target] -= 1
             if self._followed[action, target] == 0:
                 del self._followed[action, target]
+                if action is Action.SUBSCRIBE and target in self._unlisted:
+                    self._unlisted.pop(target)()
+                    continue
                 self._gateway.submit(
                     Call(_END[action], target, {}, None, subscription.caller, reply=lambda _outcome: None)
                 )
@@ -244,12 +249,18 @@ class FrontModern:
         self._gateway.submit(Call(action, target, {}, None, caller, reply=reply))
 
     def _follow_later(self, action: Action, target: str, caller: Caller, outcome: Outcome) -> None:
-        """Subscribe again later if the server does not run."""
+        """Subscribe again later if the server does not run, or none is known for the resource.
+
+        The acknowledgement "reflects the subset the server agreed to honor": a resource in it may be added later.
+        """
+        again = partial(self._follow_if_wanted, action, target, caller)
         if isinstance(outcome, NotRunning) and outcome.retry_after_seconds is not None:
-            pause = max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS)
-            self._gateway.later(pause, partial(self._follow_if_wanted, action, target, caller))
+            self._gateway.later(max(outcome.retry_after_seconds, LEAST_PAUSE_SECONDS), again)
+        elif isinstance(outcome, ResourceNotFound) and self._followed[action, target]:
+            self._unlisted[target] = self._gateway.when_listed(target, again)
 
     def _follow_if_wanted(self, action: Action, target: str, caller: Caller) -> None:
+        self._unlisted.pop(target, None)
         if self._followed[action, target]:
             self._follow(action, target, caller)
 
