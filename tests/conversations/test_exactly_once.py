@@ -59,8 +59,9 @@ class Walk:
 
     def reports(self) -> None:
         _, served = self.random.choice(self.open)
-        served.reports(0.5)
-        assert self.pair.front.hears("notifications/progress").params["progress"] == 0.5
+        self.count += 1  # "The `progress` value MUST increase with each notification"
+        served.reports(self.count)
+        assert self.pair.front.hears("notifications/progress").params["progress"] == self.count
 
     def asks(self) -> None:
         asked, served = self.open[0]

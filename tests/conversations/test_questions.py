@@ -118,6 +118,29 @@ def test_progress_goes_on_after_a_question(pair: Pair) -> None:
     call.gets(text("x"))
 
 
+@legacy_modern
+def test_progress_does_not_go_back_when_the_call_is_made_again(pair: Pair) -> None:
+    """ "The `progress` value MUST increase with each notification": the client sees one call, under one token."""
+    pair.front.opens(**CAN_ALL)
+    call = pair.front.calls("alpha.echo", token="t")
+    served = pair.alpha.is_called("echo")
+    reported: list[float] = [1, 2.5]
+    for progress in reported:
+        served.reports(progress)
+        pair.front.hears("notifications/progress", progressToken="t", progress=progress)
+    for least, most in ((2.5, 3), (3, 4)):
+        served.asks(who=elicit("Who?"))
+        call.is_asked(elicit("Who?")).answers(accept(name="Ada"))
+        served.gets(who=accept(name="Ada"))
+        for progress in (0, 1, least):
+            served.reports(progress, total=10)
+            pair.front.hears_nothing()
+        served.reports(most, total=10)
+        pair.front.hears("notifications/progress", progressToken="t", progress=most, total=10)
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
 # A client that cannot be asked
 
 

@@ -150,23 +150,25 @@ class FrontLegacy:
         meta: Fields | None,
         inputs: Inputs | None = None,
         rounds: int = MAX_ROUNDS,
+        report: ProgressReport | None = None,
     ) -> None:
         action, target = read_target(request.method, params)
         token = progress_token(meta)
-        report = TaskProgressReport if "task" in params else ProgressReport
+        if report is None and token is not None:
+            report = (TaskProgressReport if "task" in params else ProgressReport)(self._peer, request, token)
         call = Call(
             action=action,
             target=target,
             params=params,
             meta=without_own_keys(meta, *names.REQUEST_KEYS),
             caller=self,
-            reply=partial(self._on_outcome, request, rounds),
-            report=report(self._peer, request, token) if token is not None else None,
+            reply=partial(self._on_outcome, request, rounds, report),
+            report=report,
             inputs=inputs,
         )
         request.cancel = self._gateway.submit(call)
 
-    def _on_outcome(self, request: Request, rounds: int, outcome: Outcome) -> None:
+    def _on_outcome(self, request: Request, rounds: int, report: ProgressReport | None, outcome: Outcome) -> None:
         if isinstance(outcome, Result):
             self._peer.answer(request, _legacy_body(request.method, outcome))
         elif isinstance(outcome, WireError):
@@ -174,17 +176,19 @@ class FrontLegacy:
         elif rounds == 0:
             self._peer.refuse(request, MisbehavedError(f"it asked for input more than {MAX_ROUNDS} times"))
         elif self._peer.is_open(request):
-            self._resolve(request, rounds, outcome)
+            self._resolve(request, rounds, report, outcome)
 
-    def _resolve(self, request: Request, rounds: int, needed: InputRequired) -> None:
+    def _resolve(self, request: Request, rounds: int, report: ProgressReport | None, needed: InputRequired) -> None:
         """Ask the client for the input that a modern backend needs, then make the call again."""
-        round_of_questions = _Round(self, self._peer, request, needed, rounds)
+        round_of_questions = _Round(self, self._peer, request, needed, rounds, report)
         request.cancel = round_of_questions.cancel
         round_of_questions.put(self.capabilities)
 
-    def call_again(self, request: Request, inputs: Inputs, rounds: int) -> None:
+    def call_again(self, request: Request, inputs: Inputs, rounds: int, report: ProgressReport | None) -> None:
         """Make a call again with the input that its server asked for."""
-        self._call(request, *read_params(request.params), inputs, rounds)
+        if report is not None:
+            report.begin_again()
+        self._call(request, *read_params(request.params), inputs, rounds, report)
 
     # To the client
 
@@ -279,6 +283,8 @@ class _Round(Struct, eq=False):
     needed: InputRequired
     rounds: int
     """The number of rounds that may follow, this one included."""
+    report: ProgressReport | None
+    """The progress of all rounds, which the client gets under one token."""
     responses: Fields = field(default_factory=dict)
     cancels: dict[str, Cancel] = field(default_factory=dict)
     unanswered: set[str] = field(default_factory=set)
@@ -329,7 +335,7 @@ class _Round(Struct, eq=False):
     def _finish(self) -> None:
         self.is_over = True
         answers = payload.encode(self.responses) if self.needed.requests is not None else None
-        self.front.call_again(self.request, Inputs(answers, self.needed.request_state), self.rounds - 1)
+        self.front.call_again(self.request, Inputs(answers, self.needed.request_state), self.rounds - 1, self.report)
 
     def _give_up(self, error: WireError) -> None:
         if not self.is_over:
