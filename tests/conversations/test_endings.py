@@ -77,6 +77,26 @@ def test_a_backend_that_ends_between_calls_is_started_again_in_its_era(pair: Pai
     pair.front.gets(text("x"))
 
 
+def test_a_backend_is_shown_with_the_capabilities_and_instructions_of_its_next_life(pair: Pair) -> None:
+    pair.alpha.instructions = "Keeps notes."
+    pair.front.opens()
+    hello: Json = {"name": "hello"}
+    for prompts, instructions in (([hello], "Keeps notes, and greets."), ([], "Keeps other notes.")):
+        pair.alpha.prompts, pair.alpha.instructions = prompts, instructions
+        pair.alpha.exits(1)
+        pair.after(10)
+        pair.front.inbox.clear()
+        listed = pair.front.asks("prompts/list").result()["prompts"]
+        assert [each["name"] for each in listed] == ["alpha.hello" for _ in prompts]
+        (server,) = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
+        assert server["instructions"] == instructions
+        if pair.front.is_modern:
+            pair.front.opening = pair.front.asks("server/discover").result()
+        else:
+            pair.front.initializes()
+        assert ("prompts" in pair.front.opening["capabilities"]) is bool(prompts)
+
+
 def test_what_a_dead_backend_still_owes_is_not_taken_from_its_next_life(pair: Pair) -> None:
     pair.front.opens()
     call = pair.front.calls("alpha.echo")

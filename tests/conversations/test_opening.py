@@ -19,6 +19,7 @@ from conversations.words import (
     CAPABILITIES,
     CLIENT_INFO,
     LEGACY,
+    LOG_LEVEL,
     MODERN,
     NEWEST_LEGACY,
     OWN_TOOLS,
@@ -319,3 +320,18 @@ def test_a_modern_server_that_answers_initialize_is_asked_again_in_its_own_words
     pair.front.opens()
     assert pair.alpha.methods()[:2] == ["initialize", "server/discover"]
     assert names(pair.front.tools) == ALL
+
+
+@legacy_modern
+def test_the_log_level_of_a_modern_server_that_answers_initialize_goes_with_every_call(pair: Pair) -> None:
+    """Its revision has no `logging/setLevel`, and some servers end on it."""
+    pair.alpha.logs = True
+    pair.alpha.on("initialize", answers({"protocolVersion": MODERN, "capabilities": {"tools": {}, "logging": {}}}))
+    pair.front.opens()
+    pair.front.asks("logging/setLevel", {"level": "warning"}).gets({})
+    call = pair.front.calls("alpha.echo")
+    served = pair.alpha.is_called("echo")
+    assert served.said.meta[LOG_LEVEL] == "warning"
+    served.returns(text("x"))
+    call.gets(text("x"))
+    assert "logging/setLevel" not in pair.alpha.methods()

@@ -188,6 +188,24 @@ def test_the_capabilities_are_those_of_the_backends_once_they_are_known(pair: Pa
     assert set(pair.front.opening["capabilities"]) == {"tools"}
 
 
+def test_the_capabilities_are_those_of_all_servers_together(pair: Pair, tmp_path: Path) -> None:
+    """Also where each of them has one only."""
+    beta, gamma = pair.with_server("beta"), pair.with_server("gamma")
+    pair.alpha.prompts, beta.resources = [HELLO], [{"uri": "b://1", "name": "b"}]
+    gamma.logs = gamma.completes = True
+    pair.was_here_before(tmp_path)
+    pair.front.opens()
+    assert pair.front.opening["capabilities"] == {
+        "tools": {"listChanged": True},
+        "prompts": {"listChanged": True},
+        "resources": {"subscribe": True, "listChanged": True},
+        "completions": {},
+        "logging": {},
+    }
+    for method, key, name in (("prompts/list", "prompts", "alpha.hello"), ("resources/list", "resources", "b")):
+        assert [each["name"] for each in pair.front.asks(method).result()[key]] == [name]
+
+
 def test_a_result_may_mention_resources_in_any_shape(pair: Pair) -> None:
     """What is looked for in a result must not be stumbled over."""
     pair.front.opens()
