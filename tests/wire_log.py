@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from mcp_types import MissingRequiredClientCapabilityErrorData, UnsupportedProtocolVersionErrorData, methods
+from mcp_types import (
+    MissingRequiredClientCapabilityErrorData,
+    Resource,
+    UnsupportedProtocolVersionErrorData,
+    methods,
+)
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -20,6 +25,7 @@ Message = dict[str, Any]
 
 RESERVED = "io.modelcontextprotocol/"
 VERSION, CAPABILITIES = f"{RESERVED}protocolVersion", f"{RESERVED}clientCapabilities"
+SKILLS = f"{RESERVED}skills"
 LOG_LEVEL, SUBSCRIPTION = f"{RESERVED}logLevel", f"{RESERVED}subscriptionId"
 
 # Keys of 2026-07-28 that a legacy client must never see. The keys of 2025-11-25's tasks only look like them.
@@ -47,6 +53,8 @@ SUBSCRIPTION_FILTER = {
     "notifications/tasks": "taskIds",
     "notifications/tools/list_changed": "toolsListChanged",
 }
+SKILL_METHODS = {"skills/list", "skills/get", "resources/directory/read"}
+"""The extension for skills, which the official types leave out."""
 TASKS = {("notifications/tasks/status", "2025-11-25"), ("notifications/tasks", "2026-07-28")}
 """What is said of tasks unasked, which the official types leave out."""
 
@@ -227,15 +235,40 @@ class WireLog:
             # The official types leave tasks out: experimental in 2025-11-25, an extension from 2026-07-28 on.
             if revision not in ("2025-11-25", *MODERN_PROTOCOL_VERSIONS):
                 _refuse(f"{revision} has no tasks")
+        elif request.method in SKILL_METHODS:
+            self._judge_skills(request, result)
         elif (request.method, revision) not in methods.SERVER_RESULTS:
             _refuse(f"{revision} has no {request.method}, yet it got a result")
         else:
             methods.validate_server_result(request.method, revision, result)
+        if request.method in ("initialize", "server/discover"):
+            _judge_skills_capability(_object(result.get("capabilities")))
         if revision in MODERN_PROTOCOL_VERSIONS:
             _judge_modern_result(request, result)
         else:
             _refuse_modern_keys(result)
         return request
+
+    def _judge_skills(self, request: _Request, result: Message) -> None:
+        settings = _object(_object(self._server_capabilities).get("extensions")).get(SKILLS)
+        if request.claim is None and self._server_capabilities is not None and settings is None:
+            _refuse(f"{request.method} got a result, but the server did not declare {SKILLS}")
+        if request.method == "resources/directory/read":
+            for resource in result["resources"]:
+                Resource.model_validate(resource)
+            return
+        entries = result["skills"] if request.method == "skills/list" else [result["skill"]]
+        if request.method == "skills/get" and result["skill"].get("uri") != request.params.get("uri"):
+            _refuse("the skill is another than was asked for")
+        if not isinstance(entries, list) or not all(map(_is_skill, entries)):
+            _refuse("a skill has a uri, a frontmatter with name and description, and resources")
+        uris = [entry["uri"] for entry in entries]
+        if len(set(uris)) < len(uris):
+            _refuse("a skill is listed twice")
+        if request.claim is not None and not (
+            type(result.get("ttlMs")) is int and result.get("cacheScope") in ("public", "private")
+        ):
+            _refuse("`ttlMs` and `cacheScope` are REQUIRED")
 
     def _agree(self, request: _Request, result: Message) -> None:
         version = result.get("protocolVersion")
@@ -371,6 +404,42 @@ class Unjudged:
     def received(self, line: bytes) -> None: ...
     def waiting(self) -> list[object]:
         return []
+
+
+def judge_skill_request(method: str, params: Message | None, *, is_modern: bool) -> None:
+    """Judge a request of the extension for skills.
+
+    Raises:
+        AssertionError: a client must not say this.
+    """
+    given = params or {}
+    allowed = {"uri"} if method == "skills/get" else {"cursor"} if method == "skills/list" else {"uri", "cursor"}
+    if given.keys() - allowed - {"_meta"}:
+        _refuse(f"{method} takes {', '.join(sorted(allowed))} only")
+    if method != "skills/list" and not isinstance(given.get("uri"), str):
+        _refuse(f"{method} needs a uri")
+    if is_modern is not (VERSION in _object(given.get("_meta"))):
+        _refuse("a modern request, and no other, says its revision")
+
+
+def _is_skill(entry: object) -> bool:
+    fields = _object(entry)
+    frontmatter, resources = _object(fields.get("frontmatter")), fields.get("resources")
+    texts = fields.get("uri"), frontmatter.get("name"), frontmatter.get("description")
+    is_whole = resources == "dynamic" or (
+        isinstance(resources, list) and all(each.keys() >= {"uri", "digest", "size"} for each in resources)
+    )
+    return is_whole and all(isinstance(text, str) for text in texts)
+
+
+def _judge_skills_capability(capabilities: Message) -> None:
+    settings = _object(capabilities.get("extensions")).get(SKILLS)
+    if settings is None:
+        return
+    if settings not in ({}, {"directoryRead": True}):
+        _refuse(f"{SKILLS} has no settings but directoryRead")
+    if "resources" not in capabilities:
+        _refuse(f"a server that declares {SKILLS} declares resources, too")
 
 
 def _judge_modern_result(request: _Request, result: Message) -> None:

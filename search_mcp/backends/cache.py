@@ -24,7 +24,7 @@ from search_mcp.wire.structs import Raw, Struct, field
 
 log = logging.getLogger(__name__)
 
-VERSION = 5
+VERSION = 6
 """Version of the file format, the model's structs in it included; it is part of every file's name."""
 VERDICT_SECONDS = 86_400.0
 """Time that a backend counts as not speaking the client's era; after that it is probed again."""

@@ -249,7 +249,7 @@ class KnownLists:
     def mark_stale(self, kind: Kind, *, is_announced: bool) -> None:
         """Have a list read again; clients are told of a change that the server announced, whatever the list is then."""
         if kind not in self._offered:
-            return  # it is never read
+            return  # one notification is about several lists, of which the server may not have all
         if is_announced:
             self._announced.add(kind)
         self._stale[kind].set()

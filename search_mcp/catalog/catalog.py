@@ -7,10 +7,11 @@ for a client. Pure.
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app
+from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app, literal_beginning
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.prefixes import Prefixes
-from search_mcp.catalog.repair import LEFT_OUT, declares_read_only, repaired
+from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
+from search_mcp.catalog.skills import Claim, Skills
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld
 from search_mcp.model.names import Kind
@@ -33,6 +34,7 @@ class Catalog:
         self._repaired: dict[tuple[str, Kind], list[tuple[Entry, tuple[str, ...]]]] = {}
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
+        self._skills: Skills | None = None
         self.version = 0
         """Increases with every change, so that values derived from the catalog can be cached."""
 
@@ -56,6 +58,7 @@ class Catalog:
         self._repaired.clear()
         self._named.clear()
         self._merged.clear()
+        self._skills = None
         self.version += 1
 
     def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
@@ -67,6 +70,9 @@ class Catalog:
         self._repaired.pop((server, kind), None)
         self._named.pop(kind, None)
         self._merged.pop(kind, None)
+        if kind in _WITH_URIS:
+            self._skills = None
+            self._merged.pop(Kind.SKILLS, None)
         self.version += 1
 
     def _looks_alike(self, server: str, before: ServerList, page: ServerList) -> bool:
@@ -194,7 +200,9 @@ class Catalog:
         return True
 
     def by_uri(self, kind: Kind) -> Mapping[str, tuple[str, Entry]]:
-        """Return resources or templates by URI, each with its server; the first server wins."""
+        """Return resources, templates or skills by URI, each with its server; the first server wins."""
+        if kind is Kind.SKILLS and kind not in self._merged:
+            self._merged[kind] = {skill.uri: (skill.server, skill.entry) for skill in self.skills()}
         if kind not in self._merged:
             merged: dict[str, tuple[str, Entry]] = {}
             for server in self._servers:
@@ -203,26 +211,48 @@ class Catalog:
             self._merged[kind] = merged
         return self._merged[kind]
 
+    def skills(self) -> Skills:
+        """Return the skills of all servers that are shown."""
+        if self._skills is None:
+            listed = {
+                server: [entry for entry, remarks in self._entries(server, Kind.SKILLS) if not is_left_out(remarks)]
+                for server in self._servers
+            }
+            self._skills = Skills(listed, self._claims_of_directories)
+        return self._skills
+
+    def _claims_of_directories(self) -> Iterator[Claim]:
+        for server in self._servers:
+            yield from ((entry.key, server, False) for entry, _ in self._entries(server, Kind.RESOURCES))
+            for entry, _ in self._entries(server, Kind.TEMPLATES):
+                yield literal_beginning(entry.key), server, False
+
     def has(self, server: str) -> bool:
         """Return whether a server is configured and enabled."""
         return server in self._servers
 
     def owner(self, uri: str) -> str | None:
-        """Return the owner of a URI: the server of the tool whose app it is, else the first server that lists it."""
+        """Return the owner of a URI.
+
+        It is the server of the tool whose app it is, else of the skill in whose directory it is, else the first server
+        that lists it.
+        """
         # "Servers MAY omit UI-only resources from `resources/list`": another server's list must not take over an app.
         if is_app(uri) and uri in self.tools().apps:
             return self.tools().apps[uri]
+        if (of_skill := self.skills().owner(uri)) is not None:
+            return of_skill
         for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)):
             if uri in known:
                 return known[uri][0]
         return None
 
     def owners_of_scheme(self, scheme: str) -> Collection[str]:
-        """Return all servers that list a URI or a template with this scheme."""
+        """Return all servers that list a URI, a template or a skill with this scheme."""
         return {
             server
             for server, kind in self._pages
-            if kind in (Kind.RESOURCES, Kind.TEMPLATES)
+            if kind in _WITH_URIS
             for entry, _ in self._entries(server, kind)
             if entry.key.partition(":")[0] == scheme
         }
@@ -240,6 +270,8 @@ class Catalog:
                     yield server, f"{kind.value}: {entry.key}: {remark}"
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
+        for server, uri, rival in self.skills().left_out:
+            yield server, f"skills: {uri}: left out: URIs in its directory are of {rival!r}, which owns them"
         for (server, uri), what in self._claims().items():
             if (owner := self.owner(uri)) != server:
                 yield server, f"{what} is also a URI of {owner!r}, which owns it"
@@ -321,7 +353,7 @@ class Catalog:
                     continue
                 if kind is Kind.TOOLS and not is_allowed(config, entry.key):
                     continue
-                if LEFT_OUT in remarks:
+                if is_left_out(remarks):
                     continue
                 fields = entry.fields
                 if kind is Kind.TOOLS and config.read_only and not declares_read_only(fields):
@@ -334,6 +366,7 @@ class Catalog:
 
 _NOT_ASKED = ServerList(())
 _COMPARED = (Kind.TOOLS, Kind.PROMPTS)
+_WITH_URIS = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)
 MOST_NAMED = 10
 """Most names in one sentence."""
 

@@ -1,7 +1,7 @@
 """Limits for the lists of a server; entries beyond them are left out and reported.
 
-The limits are for all lists of a server together: tools first, then prompts, templates and resources, each in the
-server's order, so the result does not depend on the order in which the lists were read. Pure.
+The limits are for all lists of a server together: tools first, then prompts, skills, templates and resources, each in
+the server's order, so the result does not depend on the order in which the lists were read. Pure.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ LONGEST_URI = 8_192
 # protocol elements." (RFC 9110, section 4.1)
 MOST_REMARKS = 20
 """Most left-out definitions of one list with remarks of their own; the others are counted."""
-ORDER = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES, Kind.RESOURCES)
+ORDER = (Kind.TOOLS, Kind.PROMPTS, Kind.SKILLS, Kind.TEMPLATES, Kind.RESOURCES)
 """Order of importance. Resources are last: they can be read without being listed."""
 _LONGEST_SHOWN = 100
 
@@ -34,6 +34,7 @@ LONGEST_KEY: Mapping[Kind, int] = {
     Kind.PROMPTS: LONGEST_NAME,
     Kind.TEMPLATES: LONGEST_URI,
     Kind.RESOURCES: LONGEST_URI,
+    Kind.SKILLS: LONGEST_URI,
 }
 
 

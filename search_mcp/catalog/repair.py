@@ -3,10 +3,11 @@
 Members of the wrong type are removed or replaced; a definition that cannot be repaired is left out. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
+from search_mcp.catalog.skill_uris import LONGEST_PATH, directory_of
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.wire import payload, structs
@@ -16,6 +17,14 @@ OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalPropertie
 """A schema for any arguments. OpenAI refuses object schemas without `properties`, and models send only `{}` without
 `additionalProperties`."""
 LEFT_OUT: Final = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
+NO_SKILL_FILE: Final = "left out: its uri does not end with /SKILL.md below a named directory"
+# "The resource for the skill's required `SKILL.md` is therefore always addressable as `skill://<skill-path>/SKILL.md`."
+DEEP_SKILL: Final = f"left out: its uri has more than {LONGEST_PATH} slashes"
+NO_FRONTMATTER: Final = "left out: its frontmatter has no name and description, without which no client can show it"
+# "`name` and `description` are always present"
+NO_MANIFEST: Final = 'left out: its resources are neither "dynamic" nor a list of files with uri, digest and size'
+# "An entry with no `resources` at all, or with any value other than an array or `"dynamic"`, is invalid"
+_UNUSABLE: Final = frozenset({LEFT_OUT, NO_SKILL_FILE, DEEP_SKILL, NO_FRONTMATTER, NO_MANIFEST})
 MOST_NAMED = 10
 LONGEST_NAMED = 64
 """Most properties in a remark, and characters of each."""
@@ -61,7 +70,7 @@ def declares_read_only(fields: Fields) -> bool:
 def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
     """Repair a definition; the result is cached in the entry.
 
-    Returns the fields and a remark for each repair; `LEFT_OUT` among them if it cannot be repaired.
+    Returns the fields and a remark for each repair; `is_left_out` tells from the remarks if it cannot be repaired.
     """
     known: tuple[Fields, tuple[str, ...]] | None = entry.__dict__.get("repaired")
     if known is None:
@@ -69,7 +78,14 @@ def repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
     return known
 
 
+def is_left_out(remarks: Sequence[str]) -> bool:
+    """Return whether a definition with these remarks could not be repaired."""
+    return bool(remarks) and not _UNUSABLE.isdisjoint(remarks)
+
+
 def _repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
+    if kind is Kind.SKILLS:
+        return entry.fields, tuple(_faults_of_skill(entry))
     remarks: list[str] = []
     fields = _fitted(entry.fields, _SHAPES, "its ", remarks)
     for key, member in (("icons", "src"), ("arguments", "name")):
@@ -83,6 +99,34 @@ def _repaired(kind: Kind, entry: Entry) -> tuple[Fields, tuple[str, ...]]:
         fields = {**fields, "name": payload.encode(entry.key)}
         remarks.append("it has no name; its URI stands in")
     return fields, tuple(remarks)
+
+
+class _Frontmatter(Struct):
+    """The part of a skill's frontmatter that every skill has."""
+
+    name: str
+    description: str
+
+
+class _SkillFile(Struct):
+    """A file in the manifest of a skill."""
+
+    uri: str
+    digest: str
+    size: int | float
+
+
+def _faults_of_skill(entry: Entry) -> Iterator[str]:
+    """Yield the reasons for which clients would refuse a skill. Nothing of it is repaired: clients compare digests."""
+    if directory_of(entry.key) is None:
+        yield NO_SKILL_FILE
+    elif entry.key.count("/") > LONGEST_PATH:
+        yield DEEP_SKILL
+    if not payload.fits(entry.fields.get("frontmatter"), _Frontmatter):
+        yield NO_FRONTMATTER
+    files = entry.fields.get("resources")
+    if payload.string(files) != "dynamic" and not payload.fits(files, list[_SkillFile]):
+        yield NO_MANIFEST
 
 
 def _fitted(fields: Fields, shapes: Mapping[str, Shape], where: str, remarks: list[str]) -> Fields:

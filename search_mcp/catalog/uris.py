@@ -1,6 +1,7 @@
 """The owners of resource URIs, from the lists and results of servers.
 
-In this order: the URI of an app of a tool, or in a list; the matching template with the longest literal beginning; a
+In this order: the URI of an app of a tool; below the directory of a skill; in a list; below the directory of a skill
+that its server gave without listing it; the matching template with the longest literal beginning; a
 URI in a result; the only server with the scheme; a matching template without a literal scheme. Pure.
 """
 
@@ -11,6 +12,7 @@ from functools import lru_cache
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import app_uris, has_literal_scheme, literal_beginning
+from search_mcp.catalog.skill_uris import directory_of, enclosing
 from search_mcp.model.calls import BoundedDict
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
@@ -19,6 +21,9 @@ from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
 
 SEEN_URIS = 4_000
 """Most URIs that are remembered of one server's results, at most 16 MiB; the oldest are dropped."""
+
+UNLISTED_SKILLS = 1_000
+"""Most skills that are remembered which a client got without their being listed; the oldest are dropped."""
 
 COMPILED_TEMPLATES = 10_000
 """Most compiled templates that are cached; the oldest are dropped."""
@@ -49,6 +54,7 @@ class ResourceMap:
         self._catalog = catalog
         self._seen: dict[str, BoundedDict[str, int]] = {}  # by server: URIs, with the order of discovery
         self._mentions = 0
+        self._unlisted: BoundedDict[str, str] = BoundedDict(UNLISTED_SKILLS)  # by directory of a skill: its server
         self.contested: dict[str, tuple[str, str]] = {}
         """By server: the first URI in its results that another server had mentioned before, and that server."""
         self._templates: BoundedDict[str, UriTemplate] = BoundedDict(COMPILED_TEMPLATES)
@@ -66,6 +72,7 @@ class ResourceMap:
         templates = self._catalog.by_uri(Kind.TEMPLATES)
         return (
             self._catalog.owner,
+            self._of_unlisted_skill,
             lambda uri: self._covering(uri, filter(has_literal_scheme, self._longest_first(templates))),
             self._first_to_mention,
             self._only_server_with_scheme,
@@ -94,6 +101,24 @@ class ResourceMap:
         """Return the server whose results mentioned a URI first."""
         first = {seen[uri]: server for server, seen in self._seen.items() if uri in seen and self._catalog.has(server)}
         return first[min(first)] if first else None
+
+    def note_skill(self, server: str, uri: str) -> bool:
+        """Record that a server has a skill, so that the files of an unlisted one are read there.
+
+        Returns whether the server owns its directory; else the skill must not be given to a client.
+        """
+        directory = directory_of(uri)
+        if directory is None or not self._catalog.has(server):
+            return False
+        owner = self._catalog.owner(uri) or self._of_unlisted_skill(uri)
+        if owner is not None or self._catalog.skills().rival(server, directory) is not None:
+            return owner == server
+        self._unlisted[directory] = server
+        return True
+
+    def _of_unlisted_skill(self, uri: str) -> str | None:
+        found = (self._unlisted.get(each) for each in enclosing(uri)) if self._unlisted else ()
+        return next((server for server in found if server is not None and self._catalog.has(server)), None)
 
     def note(self, server: str, result: Raw | Fields) -> bool:
         """Record the URIs that a server's tool result links to or embeds; return whether `contested` names it now.
@@ -139,7 +164,8 @@ class ResourceMap:
 
     def known(self) -> list[str]:
         """Return all listed URIs and templates, for suggestions."""
-        return [*self._catalog.by_uri(Kind.RESOURCES), *self._catalog.by_uri(Kind.TEMPLATES)]
+        kinds = (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS)
+        return list(dict.fromkeys(uri for kind in kinds for uri in self._catalog.by_uri(kind)))
 
     def _template(self, text: str) -> "UriTemplate":
         if text not in self._templates:

@@ -35,6 +35,8 @@ class MergedCapabilities(Struct, frozen=True):
     """Whether the extensions of a server are unknown."""
     tasks: tuple[Raw, ...]
     """The backends' capabilities for the experimental tasks of 2025-11-25."""
+    reads_directories: bool = False
+    """Whether a backend is known to list the children of a directory of resources."""
 
 
 class Gateway(Protocol):

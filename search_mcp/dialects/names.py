@@ -32,8 +32,10 @@ UPDATED: Final = "notifications/resources/updated"
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 TASKS_EXTENSION: Final = "io.modelcontextprotocol/tasks"
 APPS_EXTENSION: Final = "io.modelcontextprotocol/ui"
+SKILLS_EXTENSION: Final = "io.modelcontextprotocol/skills"
+DIRECTORY_READ: Final = "directoryRead"  # the only setting of the extension for skills
 OFFERED_EXTENSIONS: Final = (APPS_EXTENSION, TASKS_EXTENSION)
-"""The extensions of servers that are offered to clients: those whose requests and results can be routed.
+"""The extensions of servers that are offered to clients, beside skills: those whose requests can be routed.
 
 "If one party supports an extension but the other does not, the supporting party MUST [...] revert to core protocol
 behavior": a client that is not offered an extension does not call its methods, which would be unknown here.
@@ -48,6 +50,7 @@ LISTS: Final = {
     "prompts/list": Kind.PROMPTS,
     "resources/list": Kind.RESOURCES,
     "resources/templates/list": Kind.TEMPLATES,
+    "skills/list": Kind.SKILLS,
 }
 LIST_METHOD: Final = {kind: method for method, kind in LISTS.items()}
 ITEMS_KEY: Final = {
@@ -55,12 +58,14 @@ ITEMS_KEY: Final = {
     Kind.PROMPTS: "prompts",
     Kind.RESOURCES: "resources",
     Kind.TEMPLATES: "resourceTemplates",
+    Kind.SKILLS: "skills",
 }
 ENTRY_KEY: Final = {
     Kind.TOOLS: "name",
     Kind.PROMPTS: "name",
     Kind.RESOURCES: "uri",
     Kind.TEMPLATES: "uriTemplate",
+    Kind.SKILLS: "uri",
 }
 CAPABILITY: Final = {
     Kind.TOOLS: "tools",
@@ -68,18 +73,20 @@ CAPABILITY: Final = {
     Kind.RESOURCES: "resources",
     Kind.TEMPLATES: "resources",
 }
-"""The capability for each kind; templates have no capability and no notification of their own."""
+"""The capability for each kind but skills, which are an extension; templates have no capability of their own."""
 LIST_CHANGED: Final = {
     "notifications/tools/list_changed": (Kind.TOOLS,),
     "notifications/prompts/list_changed": (Kind.PROMPTS,),
-    "notifications/resources/list_changed": (Kind.RESOURCES, Kind.TEMPLATES),
+    "notifications/resources/list_changed": (Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS),
 }
+"""The lists that each notification is about. Skills and templates have no notification of their own."""
 LIST_CHANGED_METHOD: Final = {kind: method for method, kinds in LIST_CHANGED.items() for kind in kinds}
 LISTEN_KEY: Final = {
     Kind.TOOLS: "toolsListChanged",
     Kind.PROMPTS: "promptsListChanged",
     Kind.RESOURCES: "resourcesListChanged",
     Kind.TEMPLATES: "resourcesListChanged",
+    Kind.SKILLS: "resourcesListChanged",
 }
 LISTEN_URIS: Final = "resourceSubscriptions"
 ELICITATION_ID: Final = "elicitationId"  # of URL mode, in 2025-11-25 only
@@ -93,6 +100,8 @@ METHOD: Final = {
     Action.CALL_TOOL: TOOLS_CALL,
     Action.GET_PROMPT: "prompts/get",
     Action.READ_RESOURCE: "resources/read",
+    Action.GET_SKILL: "skills/get",
+    Action.READ_DIRECTORY: "resources/directory/read",
     Action.COMPLETE_PROMPT: COMPLETE,
     Action.COMPLETE_RESOURCE: COMPLETE,
     Action.SUBSCRIBE: "resources/subscribe",
@@ -107,8 +116,10 @@ TARGETED: Final = {
     TOOLS_CALL: (Action.CALL_TOOL, "name"),
     "prompts/get": (Action.GET_PROMPT, "name"),
     "resources/read": (Action.READ_RESOURCE, "uri"),
+    "resources/directory/read": (Action.READ_DIRECTORY, "uri"),
     "resources/subscribe": (Action.SUBSCRIBE, "uri"),
     "resources/unsubscribe": (Action.UNSUBSCRIBE, "uri"),
+    "skills/get": (Action.GET_SKILL, "uri"),
     # The experimental tasks of 2025-11-25 (get, result, cancel), and the extension SEP-2663 (get, update, cancel)
     "tasks/get": (Action.GET_TASK, "taskId"),
     "tasks/result": (Action.GET_TASK_RESULT, "taskId"),

@@ -9,18 +9,26 @@ from collections.abc import Callable, Mapping
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
+from search_mcp.gateway.skills import SkillSearch
 from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.tasks import TaskLists
 from search_mcp.gateway.tool_calls import ToolCalls
 from search_mcp.gateway.waiting import WaitingCalls
 from search_mcp.model.calls import Call, CallLater, Result
-from search_mcp.model.errors import NotRunning, PromptNotFound, ResourceNotFound, TaskNotFound
+from search_mcp.model.errors import (
+    DirectoryNotFound,
+    NotRunning,
+    PromptNotFound,
+    ResourceNotFound,
+    SkillNotFound,
+    TaskNotFound,
+)
 from search_mcp.model.names import Action, Kind
 from search_mcp.model.similar import nearest
 from search_mcp.wire.errors import WireError, method_not_found
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 
-_RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES})
+_RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS})
 
 
 class Router:
@@ -41,6 +49,8 @@ class Router:
             Action.GET_PROMPT: self._use_prompt,
             Action.COMPLETE_PROMPT: self._use_prompt,
             Action.READ_RESOURCE: self._use_resource,
+            Action.READ_DIRECTORY: self._read_directory,
+            Action.GET_SKILL: self._get_skill,
             Action.COMPLETE_RESOURCE: self._use_resource,
             Action.SUBSCRIBE: self._use_resource,
             Action.UNSUBSCRIBE: self._use_resource,
@@ -105,6 +115,34 @@ class Router:
         elif self._client.is_subscribed_elsewhere(server, call.target):
             call.reply(Result({}))
             return cancel_nothing
+        return self._forwarding.forward(server, call, call.target)
+
+    # Skills
+
+    def _get_skill(self, call: Call) -> Cancel:
+        if Kind.SKILLS not in self._servers.capabilities().kinds:
+            raise method_not_found("no server has skills")
+        server = self._servers.catalog.skills().owner(call.target)
+        if server is not None and server in self._servers.backends:
+            return self._forwarding.forward(server, call, call.target)
+        if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
+            return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
+        near = nearest(call.target, self._servers.catalog.by_uri(Kind.SKILLS))
+        return SkillSearch(call, self._servers, self._forwarding, SkillNotFound(call.target, near)).begin()
+
+    def _read_directory(self, call: Call) -> Cancel:
+        server = self._servers.resources.owner(call.target)
+        if server not in self._servers.backends:
+            if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
+                return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
+            server = self._servers.only_server(lambda able: able.reads_directories)
+        if not self._servers.capabilities().reads_directories:
+            raise method_not_found("no server reads directories")
+        capabilities = self._servers.status(server).capabilities if server is not None else None
+        # "Clients MUST NOT call `resources/directory/read` against a server that has not declared
+        # `directoryRead: true`."
+        if server is None or capabilities is None or not capabilities.reads_directories:
+            raise DirectoryNotFound(call.target, nearest(call.target, self._servers.resources.known()))
         return self._forwarding.forward(server, call, call.target)
 
     # Tasks

@@ -100,6 +100,8 @@ class Servers:
             extensions=extensions,
             may_have_more_extensions=any(each is None or each.extensions is None for each in awaited),
             tasks=tuple(each.tasks for each in known if isinstance(each.tasks, Raw)),
+            # Not hopefully: "Clients MUST NOT call `resources/directory/read` against a server that has not declared"
+            reads_directories=any(each.reads_directories for each in known),
         )
 
     def only_server(self, can: Callable[[ServerCapabilities], bool]) -> str | None:
@@ -107,6 +109,11 @@ class Servers:
         found = {name: self.status(name).capabilities for name in self.enabled}
         able = [name for name, each in found.items() if each is None or can(each)]
         return able[0] if len(able) == 1 and found[able[0]] is not None else None
+
+    def with_skills(self) -> list[Backend]:
+        """Give the backends that are known to have skills, in the order of the configuration."""
+        found = ((backend, backend.status.capabilities) for backend in self.backends.values())
+        return [backend for backend, each in found if each is not None and Kind.SKILLS in each.kinds]
 
     def can_subscribe(self, uri: str) -> bool:
         """Return whether a resource belongs, or may belong, to a server that has subscriptions."""

@@ -206,6 +206,17 @@ class ResourceNotFound(NotFound):
         return {"uri": self.name, "suggestions": self.suggestions}
 
 
+class SkillNotFound(NotFound):
+    noun = "Skill"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"uri": self.name, "suggestions": self.suggestions}
+
+
+class DirectoryNotFound(SkillNotFound):
+    noun = "Directory"
+
+
 class TaskNotFound(NotFound):
     noun = "Task"
 

@@ -49,6 +49,8 @@ class Kind(_Word):
     PROMPTS = "prompts"
     RESOURCES = "resources"
     TEMPLATES = "templates"
+    SKILLS = "skills"
+    """Directories of instructions for a model, of the extension SEP-2640."""
 
 
 class Action(_Word):
@@ -57,6 +59,8 @@ class Action(_Word):
     CALL_TOOL = "call a tool"
     GET_PROMPT = "get a prompt"
     READ_RESOURCE = "read a resource"
+    GET_SKILL = "get a skill"
+    READ_DIRECTORY = "read a directory of resources"
     COMPLETE_PROMPT = "complete a prompt's argument"
     COMPLETE_RESOURCE = "complete a resource template's argument"
     SUBSCRIBE = "subscribe to a resource"

@@ -38,6 +38,8 @@ class ServerCapabilities(Struct, frozen=True):
     has_tasks: bool = False
     """Whether it has tasks of either kind: experimental or of the extension."""
     notifies: frozenset[Kind] = frozenset()
+    reads_directories: bool = False
+    """Whether it lists the children of a directory of resources, which only servers of skills can."""
 
     @property
     def lists_tasks(self) -> bool:

@@ -31,6 +31,7 @@ FULL = Record(
         tasks=Raw(b'{"list":{}}'),
         has_tasks=True,
         notifies=frozenset({Kind.TOOLS, Kind.PROMPTS}),
+        reads_directories=True,
     ),
     {Kind.TOOLS: TOOLS, Kind.PROMPTS: ServerList(())},
 )
@@ -50,14 +51,14 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 WRITTEN = (
     b'{"capabilities":{"revision":"2025-11-25","era":"legacy","kinds":["tools"],"logging":true,"completions":true,'
     b'"subscribe":true,"instructions":"Use it.","title":"Echo","extensions":{"x/y":{}},"tasks":{"list":{}},'
-    b'"has_tasks":true,"notifies":["tools"]},'
+    b'"has_tasks":true,"notifies":["tools"],"reads_directories":true},'
     b'"pages":{"tools":{"entries":[{"key":"echo","fields":{"name":"echo"}}],"rejected":["a tool without a name"]}}}'
 )
 
 
 def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
     """If this fails, raise `VERSION`: a file of another form is not to be found."""
-    assert VERSION == 5
+    assert VERSION == 6
     cache, file = CatalogCache(tmp_path), tmp_path / "one-x.json"
     file.write_bytes(WRITTEN)
     record = cache.load(ONE_KEY)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from conversations.transcript import BackendLog, Said, encode, members
-from conversations.words import ECHO, GREET, LEGACY, MODERN, NEWEST_LEGACY, Json
+from conversations.words import ECHO, GREET, LEGACY, MODERN, NEWEST_LEGACY, SKILLS, Json
 
 if TYPE_CHECKING:
     from conversations.pair import Pair
@@ -22,6 +22,7 @@ LISTS = {
     "prompts/list": "prompts",
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
+    "skills/list": "skills",
 }
 CACHED: Json = {"ttlMs": 0, "cacheScope": "private"}
 
@@ -122,6 +123,8 @@ class Back:
         self.prompts: list[Json] = []
         self.resources: list[Json] = []
         self.templates: list[Json] = []
+        self.skills: list[Json] | None = None  # it declares the extension only if it has a list, if an empty one
+        self.reads_directories = False
         self.logs = False
         self.completes = False
         self.is_dual = False  # a modern server that also takes `initialize`, and is legacy from then on
@@ -190,12 +193,14 @@ class Back:
         declared: Json = {"tools": {"listChanged": True}}
         if self.prompts:
             declared["prompts"] = {"listChanged": True}
-        if self.resources or self.templates:
+        if self.resources or self.templates or self.skills is not None:
             declared["resources"] = {"listChanged": True, "subscribe": True}
         if self.logs:
             declared["logging"] = {}
         if self.completes:
             declared["completions"] = {}
+        if self.skills is not None:
+            declared["extensions"] = {SKILLS: {"directoryRead": True} if self.reads_directories else {}}
         return {**declared, **self.more_capabilities}
 
     # What it hears
@@ -386,7 +391,7 @@ class Served:
 
     def returns(self, result: Any) -> None:
         self.back._open.remove(self)
-        cached = CACHED if self.said.method in ("resources/read", *LISTS) else {}
+        cached = CACHED if self.said.method in ("resources/read", "skills/get", *LISTS) else {}
         self.back.answer(self.said.id, result, **cached)
 
     def fails(self, code: int, message: str, data: object = None) -> None:

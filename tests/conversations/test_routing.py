@@ -7,7 +7,7 @@ import pytest
 from conversations.back import Back
 from conversations.eras import legacy_legacy
 from conversations.pair import Pair
-from conversations.words import Json, text, tool
+from conversations.words import SKILLS, Json, text, tool
 
 HELLO: Json = {"name": "hello"}
 
@@ -183,7 +183,9 @@ def test_a_malformed_read_is_refused(pair: Pair, params: Json) -> None:
 @legacy_legacy
 def test_the_capabilities_are_those_of_the_backends_once_they_are_known(pair: Pair) -> None:
     pair.front.opens()
-    assert set(pair.front.opening["capabilities"]) == {"tools", "prompts", "resources", "logging", "completions"}
+    everything = {"tools", "prompts", "resources", "logging", "completions", "extensions"}
+    assert set(pair.front.opening["capabilities"]) == everything
+    assert pair.front.opening["capabilities"]["extensions"] == {SKILLS: {}}
     pair.front.initializes()  # a second one of the same client: now they are known
     assert set(pair.front.opening["capabilities"]) == {"tools"}
 

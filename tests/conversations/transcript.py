@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from mcp_types import methods
 from pydantic import ValidationError
+from wire_log import SKILL_METHODS, judge_skill_request
 
 from conversations.words import HOP_KEYS, LEGACY, MODERN, SERVER_INFO, Json, encode
 
@@ -136,7 +137,9 @@ class BackendLog:
         if "id" in body:
             assert body["id"] not in self._in_flight, f"the id is in use: {said!r}"
             self._in_flight[body["id"]] = method
-            if not method.startswith("tasks/"):  # which the official types leave out
+            if method in SKILL_METHODS:
+                judge_skill_request(method, params, is_modern=self._revision == MODERN)
+            elif not method.startswith("tasks/"):  # which the official types leave out
                 methods.validate_client_request(method, self._spoken(method, params), params)
             return
         if method != "notifications/tasks/status":  # as above

@@ -15,6 +15,8 @@ VERSION, CAPABILITIES = f"{RESERVED}protocolVersion", f"{RESERVED}clientCapabili
 CLIENT_INFO, SERVER_INFO = f"{RESERVED}clientInfo", f"{RESERVED}serverInfo"
 LOG_LEVEL, SUBSCRIPTION = f"{RESERVED}logLevel", f"{RESERVED}subscriptionId"
 
+SKILLS = f"{RESERVED}skills"
+
 HOP_KEYS = ("resultType", "ttlMs", "cacheScope")
 """Members of a modern result that each hop makes its own."""
 

@@ -29,13 +29,16 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
     if info is None:
         info = payload.members(result.get(names.META), names.SERVER_INFO_KEY).get(names.SERVER_INFO_KEY)
     about = payload.members(info, "title", "name")
+    kinds = frozenset(kind for kind, capability in names.CAPABILITY.items() if capability in capabilities)
     # "extensions?: { [key: string]: JSONObject }": one other value may make a client refuse all capabilities.
     extensions = {name: raw for name, raw in nested.get("extensions", {}).items() if memoryview(raw)[0] == ord("{")}
+    skills = extensions.get(names.SKILLS_EXTENSION)
     return ServerCapabilities(
         revision=revision,
         era=era,
         # A server that declares no lists at all is asked for all of them: simple servers forget to declare.
-        kinds=frozenset(kind for kind in Kind if names.CAPABILITY[kind] in capabilities) or frozenset(Kind),
+        # "Clients issue `skills/list` and `skills/get` only after observing the server's declaration."
+        kinds=(kinds or frozenset(names.CAPABILITY)) | ({Kind.SKILLS} if skills is not None else frozenset()),
         logging="logging" in capabilities,
         completions="completions" in capabilities,
         subscribe=nested.get("resources", {}).get("subscribe") == Raw(b"true"),
@@ -45,6 +48,9 @@ def read_server_capabilities(result: Fields, revision: str, era: Era) -> ServerC
         tasks=capabilities.get("tasks", UNSET),
         has_tasks="tasks" in capabilities or names.TASKS_EXTENSION in extensions,
         notifies=frozenset(
-            kind for kind in Kind if nested.get(names.CAPABILITY[kind], {}).get("listChanged") == Raw(b"true")
+            kind
+            for kind, capability in names.CAPABILITY.items()
+            if nested.get(capability, {}).get("listChanged") == Raw(b"true")
         ),
+        reads_directories=payload.members(skills, names.DIRECTORY_READ).get(names.DIRECTORY_READ) == Raw(b"true"),
     )

@@ -10,6 +10,7 @@ from search_mcp.wire.structs import EMPTY, Fields
 
 DEEPEST_CAPABILITY = 4
 """Levels of nesting that are read of a capability, as in `tasks.requests.tools.call`."""
+_READS_DIRECTORIES = payload.encode({names.DIRECTORY_READ: True})
 SERVER_INFO = {"name": "search-mcp", "title": "search-mcp", "version": __version__}
 
 
@@ -18,7 +19,8 @@ def capabilities(offered: MergedCapabilities, of_client: Fields) -> dict[str, ob
     body: dict[str, object] = {"tools": {"listChanged": True}}
     if Kind.PROMPTS in offered.kinds:
         body["prompts"] = {"listChanged": True}
-    if Kind.RESOURCES in offered.kinds:
+    # "A server declaring this extension therefore MUST also declare the `resources` capability."
+    if not offered.kinds.isdisjoint((Kind.RESOURCES, Kind.SKILLS)):
         body["resources"] = {"subscribe": offered.subscribe, "listChanged": True}
     if offered.completions:
         body["completions"] = {}
@@ -37,7 +39,8 @@ def _extensions(offered: MergedCapabilities, of_client: Fields) -> Fields:
     While a server is unknown, an extension that the client declared is offered, as every kind of list is: a legacy
     client asks once in a session. If no server has the extension, that changes nothing: "The server is the sole
     decider" whether a call becomes a task, and a tool has an app only if its definition names one. An extension that
-    the client did not declare is not offered before a server has it.
+    the client did not declare is not offered before a server has it. Skills are a kind of list, and offered as one:
+    their extension knows no declaration of a client.
     """
     extensions: Fields = {}
     for name in names.OFFERED_EXTENSIONS:
@@ -45,6 +48,9 @@ def _extensions(offered: MergedCapabilities, of_client: Fields) -> Fields:
             extensions[name] = offered.extensions[name]
         elif offered.may_have_more_extensions and name in of_client:
             extensions[name] = EMPTY
+    if Kind.SKILLS in offered.kinds:
+        # "An empty object indicates support for the extension with no optional features."
+        extensions[names.SKILLS_EXTENSION] = _READS_DIRECTORIES if offered.reads_directories else EMPTY
     return extensions
 
 

@@ -12,7 +12,7 @@ from search_mcp.dialects import CatalogChanged, Gateway, Listing, asking, names
 from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
 from search_mcp.dialects.front.progress import ProgressReport, TaskProgressReport
-from search_mcp.dialects.front.requests import read_target, refuse_cursor
+from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
 from search_mcp.dialects.params import (
     cancellation,
     extensions,
@@ -133,6 +133,8 @@ class FrontLegacy:
         self._peer.answer(request, EMPTY)
 
     def _list(self, request: Request, kind: Kind, params: Fields) -> None:
+        if kind is Kind.SKILLS:
+            refuse_undeclared_skills(self._gateway.capabilities())
         refuse_cursor(params)
 
         def reply(listing: Listing | WireError) -> None:

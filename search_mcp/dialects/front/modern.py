@@ -13,7 +13,7 @@ from search_mcp.dialects.asking import OpenQuestions
 from search_mcp.dialects.front.capabilities import SERVER_INFO, capabilities, refuse_question
 from search_mcp.dialects.front.parked import Exchange, ParkedCalls
 from search_mcp.dialects.front.progress import ProgressReport
-from search_mcp.dialects.front.requests import read_target, refuse_cursor
+from search_mcp.dialects.front.requests import read_target, refuse_cursor, refuse_undeclared_skills
 from search_mcp.dialects.front.subscription import Subscription, read_filter
 from search_mcp.dialects.params import extensions, is_wanted, progress_token, with_meta, without_own_keys
 from search_mcp.model.calls import Call, Caller, InputRequired, Inputs, Outcome, Question, Viewer
@@ -31,6 +31,8 @@ DISCOVER_TTL_MS = 0
 
 LEAST_PAUSE_SECONDS = 1.0
 """Shortest delay before a subscription is tried again at a server that does not run, in seconds."""
+_CACHEABLE = frozenset({Action.READ_RESOURCE, Action.GET_SKILL})
+"""The calls whose results must have `ttlMs` and `cacheScope`."""
 _END = {Action.SUBSCRIBE: Action.UNSUBSCRIBE, Action.FOLLOW_TASK: Action.UNFOLLOW_TASK}
 _REPLACED = {
     names.RESOURCE_NOT_FOUND: messages.INVALID_PARAMS,
@@ -106,6 +108,8 @@ class FrontModern:
         self._answer(request, fields, Freshness(DISCOVER_TTL_MS))
 
     def _list(self, request: Request, kind: Kind, params: Fields, viewer: Viewer) -> None:
+        if kind is Kind.SKILLS:
+            refuse_undeclared_skills(self._gateway.capabilities())
         refuse_cursor(params)
 
         def reply(listing: Listing | WireError) -> None:
@@ -160,7 +164,7 @@ class FrontModern:
                 body[names.REQUEST_STATE] = outcome.request_state
             self._answer(request, body, None, names.INPUT_REQUIRED)
         else:
-            freshness = Freshness() if action is Action.READ_RESOURCE else None
+            freshness = Freshness() if action in _CACHEABLE else None
             self._answer(request, outcome.fields(), freshness, outcome.type)
 
     def _answer(

@@ -1,7 +1,7 @@
 """Reading of the client's requests, as far as both eras have the same rules: targets and cursors."""
 
-from search_mcp.dialects import names
-from search_mcp.model.names import Action
+from search_mcp.dialects import MergedCapabilities, names
+from search_mcp.model.names import Action, Kind
 from search_mcp.wire import payload
 from search_mcp.wire.errors import invalid_params, method_not_found
 from search_mcp.wire.structs import Fields, Raw
@@ -46,6 +46,16 @@ def _required_string(params: Fields, key: str) -> str:
         problem = "is missing" if key not in params else "must be a string and not empty"
         raise invalid_params(f"Invalid params: {key} {problem}")
     return value
+
+
+def refuse_undeclared_skills(offered: MergedCapabilities) -> None:
+    """Check that a server has skills: an extension that is not declared does not exist for a client.
+
+    Raises:
+        ProtocolError: no server has skills.
+    """
+    if Kind.SKILLS not in offered.kinds:
+        raise method_not_found(f"{names.LIST_METHOD[Kind.SKILLS]} (no server has skills)")
 
 
 def refuse_cursor(params: Fields) -> None:
