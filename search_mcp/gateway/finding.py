@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
+from search_mcp.catalog.skills import Skill
 from search_mcp.model.servers import ServerFacts, Status
 
 if TYPE_CHECKING:
@@ -13,17 +14,17 @@ if TYPE_CHECKING:
 
 
 class Finder(Protocol):
-    """An index of the catalogue's tools that follows the catalogue."""
+    """An index of the catalogue's tools and skills that follows the catalogue."""
 
     def advance(self) -> bool:
-        """Index tools for some milliseconds; return whether more is due."""
+        """Index tools and skills for some milliseconds; return whether more is due."""
         ...
 
-    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
-        """Rank tools for a query; return them, and whether the first clearly does what is asked for."""
+    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
+        """Rank tools and skills for a query; return them, and whether the first clearly fits."""
         ...
 
-    def explain(self, query: str, item: Item) -> "Explanation | None": ...
+    def explain(self, query: str, found: Item | Skill) -> "Explanation | None": ...
 
 
 def load_finder(

@@ -1,4 +1,4 @@
-"""Tools as the answers of `search_tools` show them."""
+"""Tools and skills as the answers of `search_tools` show them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,7 +7,9 @@ from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.catalog.signature import signature
-from search_mcp.model.visible import indented, visible_json
+from search_mcp.catalog.skills import Skill
+from search_mcp.gateway.own_arguments import LONGEST_NAME
+from search_mcp.model.visible import indented, one_line, visible_json
 from search_mcp.wire import payload, structs
 from search_mcp.wire.structs import Raw, Struct
 
@@ -49,10 +51,42 @@ class FoundTool(Struct, frozen=True):
         return {"name": self.name, **hint, "description": self.description, "inputSchema": self.schema}
 
 
-def found_tools(found: Iterable[Item], shown: ShownNames, detail: str, description_length: int) -> Iterator[FoundTool]:
-    """Write tools one by one; after `SCHEMA_BYTES` of schemas, the others without parameters."""
+class FoundSkill(Struct, frozen=True):
+    """One skill in an answer. A model reads it, and cannot call it."""
+
+    skill: Skill
+    description: str = ""
+
+    def text(self, position: int) -> str:
+        lines = [f"{position}. {skill_heading(self.skill)}"]
+        if self.description:
+            is_long = len(self.description.splitlines()) > 1
+            lines.append(indented(self.description, "   | " if is_long else "   "))
+        return "\n".join([*lines, f"   {how_to_read(self.skill)}"])
+
+    def data(self) -> str:
+        about = f"{skill_heading(self.skill)}: {self.description}" if self.description else skill_heading(self.skill)
+        return f"{about} ({how_to_read(self.skill)})".replace('"', "'")
+
+
+def skill_heading(skill: Skill) -> str:
+    """Write what a skill is; no tool's name begins with `skill` and a space."""
+    return f"skill {one_line(skill.name[:LONGEST_NAME])} (server {skill.server})"
+
+
+def how_to_read(skill: Skill) -> str:
+    return f"instructions to read as a resource, not a tool to call: {one_line(skill.uri)}"
+
+
+def found_tools(
+    found: Iterable[Item | Skill], shown: ShownNames, detail: str, description_length: int
+) -> Iterator[FoundTool | FoundSkill]:
+    """Write tools and skills one by one; after `SCHEMA_BYTES` of schemas, the other tools without parameters."""
     room = SCHEMA_BYTES
     for item in found:
+        if isinstance(item, Skill):
+            yield _found_skill(item, detail, description_length)
+            continue
         room -= len(memoryview(item.fields.get("inputSchema", structs.EMPTY)))
         if room < 0 and detail != "name":
             yield FoundTool(f"{shown[item]}(…)", item.hint, brief(item.description, description_length))
@@ -70,9 +104,16 @@ def _found_tool(item: Item, name: str, detail: str, description_length: int) -> 
     return FoundTool(signature(name, item.input_schema), item.hint, brief(item.description, description_length))
 
 
-def within_answer(results: Iterable[FoundTool], count: int) -> tuple[list[FoundTool], int]:
-    """Keep as many tools as an answer may hold, at least one; return them and how many were left out."""
-    kept: list[FoundTool] = []
+def _found_skill(skill: Skill, detail: str, description_length: int) -> FoundSkill:
+    if detail == "name":
+        return FoundSkill(skill)
+    is_whole = detail == "full" and len(skill.description) <= ANSWER_LENGTH
+    return FoundSkill(skill, skill.description if is_whole else brief(skill.description, description_length))
+
+
+def within_answer(results: Iterable[FoundTool | FoundSkill], count: int) -> tuple[list[FoundTool | FoundSkill], int]:
+    """Keep as many results as an answer may hold, at least one; return them and how many were left out."""
+    kept: list[FoundTool | FoundSkill] = []
     length = 0
     for result in results:
         length += len(payload.encode_bytes(result.data()))

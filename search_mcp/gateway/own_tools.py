@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.profiles import Audience
 from search_mcp.catalog.shown_names import ShownNames, Spellings
+from search_mcp.catalog.skills import Skill
 from search_mcp.gateway.finding import Finder, load_finder
 from search_mcp.gateway.found_tools import found_tools, on_one_line, within_answer
 from search_mcp.gateway.own_arguments import (
@@ -110,11 +111,11 @@ class OwnTools:
         missing = not_running(self._catalog, statuses, server)
         found, fits = self.found(query, limit, server)
         # Looked up again: a list may have changed while it was indexed.
-        found = [item for each in found if (item := shown.spelled(each.name)) is not None]
-        if not found:
+        present = [now for each in found if (now := self._as_now(each, shown)) is not None]
+        if not present:
             return self._nothing_found(query, server, servers, missing, shown)
-        tools = found_tools(found, shown, detail, self._description_length())
-        kept, left_out = within_answer(tools, len(found))
+        results = found_tools(present, shown, detail, self._description_length())
+        kept, left_out = within_answer(results, len(present))
         lines = [result.text(position) for position, result in enumerate(kept, 1)]
         body: dict[str, Any] = {"results": [result.data() for result in kept]}
         if not fits:
@@ -128,23 +129,29 @@ class OwnTools:
             body["notRunning"] = missing
         return "\n".join(lines), body
 
-    def found(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
-        """Rank tools for a query; return them, and whether the first clearly does what is asked for.
+    def _as_now(self, found: Item | Skill, shown: ShownNames) -> Item | Skill | None:
+        return self._catalog.skills().find(found.uri) if isinstance(found, Skill) else shown.spelled(found.name)
 
-        An empty query lists all in order.
+    def found(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
+        """Rank tools and skills for a query; return them, and whether the first clearly does what is asked for.
+
+        An empty query lists all in order, tools first.
         """
         if not query.strip():
-            return [item for item in self._for_models() if server in (None, item.server)][:limit], True
+            everything: list[Item | Skill] = [*self._for_models(), *self._catalog.skills()]
+            return [each for each in everything if server in (None, each.server)][:limit], True
         return self._index.search(query, limit, server)
 
     def _for_models(self) -> list[Item]:
         return [item for item in self._catalog.tools() if item.is_for_models]
 
-    def explained(self, query: str, limit: int, server: str | None) -> "tuple[list[tuple[Item, Explanation]], bool]":
-        """Rank tools for a query, each with its explanation; return also whether the first clearly does it."""
+    def explained(
+        self, query: str, limit: int, server: str | None
+    ) -> "tuple[list[tuple[Item | Skill, Explanation]], bool]":
+        """Rank tools and skills for a query, each with its explanation; return also whether the first clearly fits."""
         found, fits = self._index.search(query, limit, server)
-        explained = [(item, self._index.explain(query, item)) for item in found]
-        return [(item, why) for item, why in explained if why is not None], fits
+        explained = [(each, self._index.explain(query, each)) for each in found]
+        return [(each, why) for each, why in explained if why is not None], fits
 
     def _nothing_found(
         self, query: str, server: str | None, servers: Sequence[str], missing: str, shown: ShownNames

@@ -24,6 +24,7 @@ class ServerReport:
     def __init__(self, catalog: Catalog, facts: Mapping[str, ServerFacts]) -> None:
         self._catalog, self._facts = catalog, facts
         self._tools = Counter(item.server for item in catalog.tools())
+        self._skills = Counter(skill.server for skill in catalog.skills())
         self._room = INSTRUCTIONS_LENGTH  # characters of instructions that are left
 
     def write(self, statuses: Iterable[Status]) -> tuple[list[str], list[dict[str, Any]]]:
@@ -39,6 +40,8 @@ class ServerReport:
 
     def _state(self, status: Status) -> dict[str, Any]:
         state = {"name": status.server, "state": status.state, "tools": self._tools[status.server]}
+        if self._skills[status.server]:
+            state["skills"] = self._skills[status.server]
         if self._facts[status.server].description:
             state["description"] = self._facts[status.server].description
         if status.reason is not None:
@@ -109,6 +112,8 @@ def _trimmed(text: str, length: int) -> str:
 def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
     """Write one line about a server; line breaks in the server's own texts are removed."""
     text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
+    if "skills" in server:
+        text += f", {server['skills']} skill{'' if server['skills'] == 1 else 's'}"
     if "description" in server:
         text += f"; {server['description']}"
     if "lastError" in server:

@@ -20,7 +20,7 @@ from search_mcp.wire.errors import invalid_params
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import EMPTY
 
-_TOOLS = frozenset({Kind.TOOLS})
+_SEARCHED = frozenset({Kind.TOOLS, Kind.SKILLS})
 
 
 class ToolCalls:
@@ -83,8 +83,8 @@ class ToolCalls:
         return self._search(call, run) if call.target == SEARCH else self._when_listed(guarded(call, run))
 
     def _when_listed(self, act: Callable[[], None]) -> Cancel:
-        """Act when every server's tools are known, or cannot be waited for any longer."""
-        return self._client.lists.when_settled(_TOOLS, self._servers.enabled, act, self._waiting.patience())
+        """Act when every server's tools and skills are known, or cannot be waited for any longer."""
+        return self._client.lists.when_settled(_SEARCHED, self._servers.enabled, act, self._waiting.patience())
 
     def _search(self, call: Call, run: Callable[[], None]) -> Cancel:
         """Search when every tool is known, and indexed in slices between other calls.

@@ -8,7 +8,7 @@ from search_mcp.catalog.list_limits import size
 from search_mcp.catalog.profiles import Audience, without_registration
 from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.gateway.found_tools import SCHEMA_BYTES
+from search_mcp.gateway.found_tools import SCHEMA_BYTES, how_to_read, skill_heading
 from search_mcp.gateway.own_arguments import ArgumentError, instead, read_argument
 from search_mcp.gateway.own_tool_definitions import DESCRIPTION_DETAILS, MOST_DESCRIBED, existing
 from search_mcp.gateway.stopped_servers import owner_not_running
@@ -17,6 +17,8 @@ from search_mcp.wire.structs import Fields
 
 MOST_SUGGESTED_FOR = 5
 """Unknown names of one answer that are compared with all there are."""
+MOST_SKILLS_NAMED = 5
+"""Skills of one name that are described; a name may belong to any number of them."""
 
 
 class ToolDescriptions:
@@ -70,6 +72,9 @@ class ToolDescriptions:
         """
         if (refusal := self._catalog.why_hidden(name)) is not None:
             return {"reason": str(refusal)}
+        if skills := self._catalog.skills().named(name.removeprefix("skill ")):
+            named = [f"{skill_heading(each)}: {how_to_read(each)}" for each in skills[:MOST_SKILLS_NAMED]]
+            return {"reason": "; ".join(named)}
         near = self._shown.near(name) if position < MOST_SUGGESTED_FOR else []
         return {"suggestions": near, **owner_not_running(self._catalog, self._statuses, name)}
 

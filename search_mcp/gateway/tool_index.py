@@ -1,14 +1,17 @@
 """The search index of a catalogue, which follows its changes server by server.
 
-Decides when tools are indexed, and how much of their text. How tools rank is decided in `search`.
+Decides when tools and skills are indexed, and how much of their text. How they rank is decided in `search`, for which a
+skill is a tool without parameters.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
+from search_mcp.catalog.list_limits import LONGEST_NAME
+from search_mcp.catalog.skills import Skill
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index
 from search_mcp.wire.structs import Struct
@@ -23,20 +26,27 @@ LONGEST_TEXT = 10_000
 SHORTEST_TEXT = 400
 """Characters of a field of one tool that are read, if its server has few tools, and if it has very many."""
 
+_Found = TypeVar("_Found", Item, Skill)
+
 
 class _Listed(Struct, frozen=True):
-    """The tools and texts of one server that are indexed."""
+    """The tools, skills and texts of one server that are indexed."""
 
-    items: list[Item]
+    items: Sequence[Item]
+    skills: Sequence[Skill]
     title: str
     facts: ServerFacts
 
     def documents(self) -> Iterator[Document]:
-        """Give the tools one by one, because decoding a schema takes time."""
+        """Give the tools and skills one by one, because decoding a schema takes time."""
         yield from map(self._document, self.items)
+        yield from map(self._document_of_skill, self.skills)
+
+    @property
+    def _longest_text(self) -> int:
+        return max(SHORTEST_TEXT, min(LONGEST_TEXT, MOST_CHARACTERS // (len(self.items) + len(self.skills))))
 
     def _document(self, item: Item) -> Document:
-        room = MOST_CHARACTERS // len(self.items)
         return Document(
             name=item.name,
             server=item.server,
@@ -47,8 +57,25 @@ class _Listed(Struct, frozen=True):
             server_description=self.facts.description,
             tags=self.facts.tags,
             effect=Effect.declared(item.annotations.get("readOnlyHint"), item.annotations.get("destructiveHint")),
-            longest_text=max(SHORTEST_TEXT, min(LONGEST_TEXT, room)),
+            longest_text=self._longest_text,
         )
+
+    def _document_of_skill(self, skill: Skill) -> Document:
+        return Document(
+            name=key_of(skill),
+            server=skill.server,
+            tool=skill.name[:LONGEST_NAME],
+            description=skill.description,
+            server_title=self.title,
+            server_description=self.facts.description,
+            tags=self.facts.tags,
+            longest_text=self._longest_text,
+        )
+
+
+def key_of(found: Item | Skill) -> str:
+    """Return the name of a tool or a skill in the index; no tool's name has a space."""
+    return f"skill {found.uri}" if isinstance(found, Skill) else found.name
 
 
 _Seen: TypeAlias = tuple[int, Mapping[str, ServerFacts], Mapping[str, str]]
@@ -68,7 +95,7 @@ class ToolIndex:
         self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
         self._index = Index()
         self._seen: _Seen | None = None  # the state that `_items` was made from
-        self._items: dict[str, Item] = {}
+        self._items: dict[str, Item | Skill] = {}
         self._held: dict[str, _Listed] = {}
         self._order: Mapping[str, int] = {}
         self._work: Iterator[None] | None = None  # indexing under way
@@ -94,16 +121,19 @@ class ToolIndex:
         self._rounds, self._is_current = 0, True
         return False
 
-    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item], bool]:
-        """Rank tools for a query, and return whether the first clearly does it; index the rest first."""
+    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
+        """Rank tools and skills for a query, and return whether the first clearly fits; index the rest first."""
         while not self._is_current:
             self.advance()
         self._is_current = False
         answer = self._index.answer(query, limit, server=server, order=self._order)
-        return [self._items[hit.name] for hit in answer.hits], answer.fits
+        found = [(hit.score, self._items[hit.name]) for hit in answer.hits]
+        # A skill never precedes a tool of the same score.
+        found.sort(key=lambda each: (-each[0], isinstance(each[1], Skill)))
+        return [each for _, each in found], answer.fits
 
-    def explain(self, query: str, item: Item) -> Explanation | None:
-        return self._index.explain(query, item.name)
+    def explain(self, query: str, found: Item | Skill) -> Explanation | None:
+        return self._index.explain(query, key_of(found))
 
     def _now(self) -> _Seen:
         titles = {
@@ -125,11 +155,17 @@ class ToolIndex:
     def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> Mapping[str, _Listed]:
         # Equal tools of two servers tie: the order of the configuration decides, not the alphabet.
         self._order = {server: position for position, server in enumerate(facts)}
-        self._items = {item.name: item for item in self._catalog.tools() if item.is_for_models}
-        by_server: dict[str, list[Item]] = {}
-        for item in self._items.values():
-            by_server.setdefault(item.server, []).append(item)
-        return {server: _Listed(items, titles.get(server, ""), facts[server]) for server, items in by_server.items()}
+        tools = [item for item in self._catalog.tools() if item.is_for_models]
+        skills = list(self._catalog.skills())
+        found: list[Item | Skill] = [*tools, *skills]
+        self._items = {key_of(each): each for each in found}
+        tools_by_server, skills_by_server = _by_server(tools), _by_server(skills)
+        return {
+            server: _Listed(
+                tools_by_server.get(server, ()), skills_by_server.get(server, ()), titles.get(server, ""), facts[server]
+            )
+            for server in tools_by_server.keys() | skills_by_server.keys()
+        }
 
     def _follow(self, server: str, listed: _Listed | None) -> Iterator[None]:
         if listed is None:
@@ -138,3 +174,10 @@ class ToolIndex:
         else:
             self._held[server] = listed
             yield from self._index.adding(server, listed.documents())
+
+
+def _by_server(found: Iterable[_Found]) -> dict[str, list[_Found]]:
+    grouped: dict[str, list[_Found]] = {}
+    for each in found:
+        grouped.setdefault(each.server, []).append(each)
+    return grouped

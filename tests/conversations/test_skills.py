@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from conversations.back import CACHED, Back, answers, leaves_to_the_test, refuses
-from conversations.eras import modern_client, modern_modern
+from conversations.eras import modern_client, modern_legacy, modern_modern
 from conversations.pair import Pair
 from conversations.transcript import Said
-from conversations.words import SKILLS, Json, names
+from conversations.words import SKILLS, Json, names, text, tool
 from search_mcp.catalog import list_limits
 
 RESOURCES_CHANGED = "notifications/resources/list_changed"
@@ -506,3 +506,60 @@ def test_skills_that_are_remembered_of_another_kind_of_client_are_declared(pair:
     pair.front.capabilities = {"elicitation": {}}
     pair.front.opens(elicitation={})
     assert pair.front.opening["capabilities"]["extensions"] == {SKILLS: {"directoryRead": True}}
+
+
+# Search
+
+
+def test_a_search_finds_skills_and_says_that_they_are_none_of_the_tools(pair: Pair) -> None:
+    pair.alpha.tools = [tool("send_mail", "Send a mail.")]
+    pair.alpha.skills = [REFUNDS]
+    pair.front.opens()
+    found = pair.front.calls("search_tools", query="refund").result()
+    assert found["content"][0]["text"].splitlines()[:3] == [
+        "1. skill refunds (server alpha)",
+        "   Handle refund requests.",
+        "   instructions to read as a resource, not a tool to call: skill://refunds/SKILL.md",
+    ]
+    (result,) = found["structuredContent"]["results"]
+    assert result.startswith("skill refunds (server alpha): Handle refund requests.")
+    everything = pair.front.calls("search_tools", query="", detail="name").result()["structuredContent"]["results"]
+    assert [each.partition(" (")[0] for each in everything] == ["alpha.send_mail", "skill refunds"]
+    servers = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
+    assert (servers[0]["tools"], servers[0]["skills"]) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["refunds", "skill refunds", "skill://refunds/SKILL.md"])
+def test_a_skill_cannot_be_called_and_its_description_says_what_it_is(pair: Pair, name: str) -> None:
+    pair.alpha.skills = [REFUNDS]
+    pair.front.opens()
+    (unknown,) = pair.front.calls("describe_tools", names=[name]).result()["structuredContent"]["unknown"]
+    assert unknown["name"] == name
+    assert unknown["reason"].startswith(
+        "skill refunds (server alpha): instructions to read as a resource, not a tool to call"
+    )
+    pair.front.calls("call_tool", name=name).fails(-32602)
+    pair.front.calls(name).fails(-32602)
+
+
+def test_a_tool_comes_before_a_skill_of_the_same_name_and_is_what_is_described(pair: Pair) -> None:
+    pair.alpha.skills, beta = [REFUNDS], pair.with_server("beta")
+    beta.tools = [tool("refunds", "Handle refund requests.")]
+    pair.front.opens()
+    results = pair.front.calls("search_tools", query="refunds", detail="name").result()["structuredContent"]["results"]
+    assert [each.partition(" (")[0] for each in results] == ["beta.refunds", "skill refunds"]
+    described = pair.front.calls("describe_tools", names=["beta.refunds"]).result()["structuredContent"]
+    assert names(described["tools"]) == ["beta.refunds"]
+    pair.front.calls("beta.refunds")
+    beta.is_called("refunds").returns(text("x"))
+    pair.front.gets(text("x"))
+
+
+@modern_legacy
+def test_a_search_waits_for_the_first_skills(pair: Pair) -> None:
+    pair.alpha.skills = [REFUNDS]
+    pair.alpha.on("skills/list", leaves_to_the_test)
+    search = pair.front.calls("search_tools", query="refund")
+    pair.front.hears_nothing()
+    pair.alpha.receives("skills/list").returns({"skills": [REFUNDS]})
+    assert "skill refunds" in search.result()["content"][0]["text"]
