@@ -13,9 +13,9 @@ from search_mcp.cli.start_remedies import RUN_IT
 from search_mcp.cli.terminal import Terminal
 from search_mcp.model.names import Kind, State
 
-_HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates")
+_HEADINGS = ("Server", "State", "Protocol", "Start", "Tools", "Prompts", "Resources", "Templates", "Skills")
 _NUMBERS = _HEADINGS[3:]
-_DISPENSABLE = ("Templates", "Resources", "Prompts", "Protocol")
+_DISPENSABLE = ("Templates", "Resources", "Skills", "Prompts", "Protocol")
 """Columns left out on a narrow screen, in this order."""
 
 

@@ -1,4 +1,4 @@
-"""`list`: the tools, prompts and resources of the servers.
+"""`list`: the tools, prompts, resources and skills of the servers.
 
 Decides how they are grouped and counted on the screen, and their JSON form.
 """
@@ -12,6 +12,7 @@ import typer
 
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
+from search_mcp.catalog.skills import Skill
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
@@ -23,11 +24,15 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
 
 Row = Mapping[str, str]
-"""Members: `name`, `uri` or `uriTemplate`; `server`; `description`; and `hint` if a tool declares it."""
+"""Members: `name`, `uri` or `uriTemplate`, of a skill the first two; `server`; `description`; and `hint` if a tool
+declares it."""
 
-TOOLS, PROMPTS, RESOURCES = "tools", "prompts", "resources"
-NOUNS: Final = (TOOLS, PROMPTS, RESOURCES)
-_KEYS = ("name", "uri", "uriTemplate")
+TOOLS, PROMPTS, RESOURCES, SKILLS = "tools", "prompts", "resources", "skills"
+NOUNS: Final = (TOOLS, PROMPTS, RESOURCES, SKILLS)
+_KEYS = ("uri", "uriTemplate", "name")
+"""The first of them that a row has is shown: a skill is known by its URI, because its name may be another's, too."""
+LONGEST_NAME = 64
+"""Most characters of a skill's name, which a server may choose freely."""
 
 
 @takes("config", "client", "refresh", "no_pager", "as_json", "debug")
@@ -41,13 +46,14 @@ def list_(
     ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="List prompts instead of tools.")] = False,
     resources: Annotated[bool, typer.Option("--resources", help="List resources instead of tools.")] = False,
+    skills: Annotated[bool, typer.Option("--skills", help="List skills instead of tools.")] = False,
 ) -> int:
     """List the tools of all servers, or of one server."""
     screen = options.screen
     loaded, path = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)
-    chosen = [noun for noun, wanted in ((PROMPTS, prompts), (RESOURCES, resources)) if wanted]
+    chosen = [noun for noun, wanted in ((PROMPTS, prompts), (RESOURCES, resources), (SKILLS, skills)) if wanted]
     nouns = chosen or [TOOLS]
     found = inventory.look(options, loaded, contents)
     inventory.tell_age(found.age_seconds, screen)
@@ -91,6 +97,7 @@ def contents(session: Session) -> Contents:
         TOOLS: [tool_row(item, shown[item], length) for item in session.tools],
         PROMPTS: [_named(item, length) for item in session.catalog.prompts()],
         RESOURCES: [*resource(Kind.RESOURCES, "uri"), *resource(Kind.TEMPLATES, "uriTemplate")],
+        SKILLS: [skill_row(skill, length) for skill in session.catalog.skills()],
     }
     return Contents(rows, session.failures(), session.age_seconds)
 
@@ -99,6 +106,12 @@ def tool_row(item: Item, name: str, length: int) -> Row:
     """Return the row of a tool under a name."""
     hint = {"hint": item.hint} if item.hint else {}
     return {"name": name, "server": item.server, "description": brief(item.description, length), **hint}
+
+
+def skill_row(skill: Skill, length: int) -> Row:
+    """Return the row of a skill."""
+    name, about = brief(skill.name, LONGEST_NAME), brief(skill.description, length)
+    return {"name": name, "uri": skill.uri, "server": skill.server, "description": about}
 
 
 def with_hint(row: Row) -> str:

@@ -22,6 +22,7 @@ _JSON_KEYS = {
     Kind.PROMPTS: "prompts",
     Kind.RESOURCES: "resources",
     Kind.TEMPLATES: "resourceTemplates",
+    Kind.SKILLS: "skills",
 }
 _SHOWN_STATES = {"disabled": "off", "starting": "failed"}
 

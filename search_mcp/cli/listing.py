@@ -1,17 +1,18 @@
-"""`search`: tools for a request, found and ranked as for a model.
+"""`search`: tools and skills for a request, found and ranked as for a model.
 
 Decides what a person is shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from search_mcp.catalog.items import Item
+from search_mcp.catalog.skills import Skill
 from search_mcp.cli import completion, inventory
-from search_mcp.cli.contents import Row, tool_row, with_hint
+from search_mcp.cli.contents import Row, skill_row, tool_row, with_hint
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import Problem, did_you_mean
 from search_mcp.cli.session import Session
@@ -53,39 +54,43 @@ def search(
         show_explanations(found, options.screen)
     else:
         show_tools(found, options.screen)
-    code = inventory.report_failures(loaded, found.failures, options.screen, has_data=bool(found.tools))
-    if not found.tools:
+    code = inventory.report_failures(loaded, found.failures, options.screen, has_data=bool(found.rows))
+    if not found.rows:
         raise Problem(f"no tool matches {text!r}", did_you_mean(found.nearest, "`search-mcp list` shows all tools"))
     return code
 
 
 @dataclass(frozen=True)
 class Listing:
-    """The tools found, and the servers whose tools are missing."""
+    """The tools and skills found, and the servers whose tools are missing."""
 
-    tools: tuple[Row, ...]
+    rows: tuple[Row, ...]
     failures: tuple[Status, ...]
     age_seconds: float | None
     nearest: tuple[str, ...] = ()
     explanations: tuple[Explanation, ...] = ()
-    """The explanation of each tool's rank."""
+    """The explanation of each row's rank."""
     fits: bool = True
-    """Whether the first tool clearly fits the request."""
+    """Whether the first of them clearly fits the request."""
 
     def as_json(self) -> dict[str, Any]:
-        failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
-        age = round(self.age_seconds) if self.age_seconds is not None else None
-        return {"tools": self.tools, "fits": self.fits, "failed": failed, "ageSeconds": age}
+        return self._as_json(self.rows)
 
     def explained_as_json(self) -> dict[str, Any]:
-        """Return the JSON form with the ranking of each tool."""
-        explained = zip(self.tools, self.explanations, strict=True)
-        tools = [{**tool, "explanation": _explanation(why)} for tool, why in explained]
-        return {**self.as_json(), "tools": tools}
+        """Return the JSON form with the ranking of each tool and skill."""
+        explained = zip(self.rows, self.explanations, strict=True)
+        return self._as_json([{**row, "explanation": _explanation(why)} for row, why in explained])
+
+    def _as_json(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
+        age = round(self.age_seconds) if self.age_seconds is not None else None
+        tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
+        found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
+        return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age}
 
 
 def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
-    """Search for tools, best first."""
+    """Search for tools and skills, best first."""
     found, fits = session.own_tools.explained(query, limit, server)
     close = () if found else tuple(nearest(query, session.tools.names()))
     rows = _rows(session, [item for item, _ in found])
@@ -112,21 +117,32 @@ def _explanation(why: Explanation) -> dict[str, Any]:
     }
 
 
-def _rows(session: Session, items: Sequence[Item]) -> tuple[Row, ...]:
+def _rows(session: Session, found: Sequence[Item | Skill]) -> tuple[Row, ...]:
     shown, length = session.shown_names(), session.config.settings.description_length
-    return tuple(tool_row(item, shown[item], length) for item in items)
+    return tuple(
+        skill_row(each, length) if isinstance(each, Skill) else tool_row(each, shown[each], length) for each in found
+    )
+
+
+def _is_skill(row: Mapping[str, Any]) -> bool:
+    return "uri" in row
+
+
+def _name(row: Row) -> str:
+    """Write the name of a tool, or what is no tool; no tool's name has a space."""
+    return f"skill {row['name']}" if _is_skill(row) else row["name"]
 
 
 def show_tools(listing: Listing, terminal: Terminal) -> None:
-    """Show the tools in a table, with the found words highlighted."""
-    if listing.tools:
-        rows = [(tool["name"], with_hint(tool)) for tool in listing.tools]
+    """Show the tools and skills in a table, with the found words highlighted."""
+    if listing.rows:
+        rows = [(_name(row), with_hint(row)) for row in listing.rows]
         terms = frozenset(part.term for why in listing.explanations for part in why.contributions)
         terminal.table(_TOOL_HEADINGS, rows, matches=lambda text: spans(text, terms))
 
 
 def show_explanations(listing: Listing, terminal: Terminal) -> None:
-    """Show how each tool was ranked."""
-    for position, (tool, why) in enumerate(zip(listing.tools, listing.explanations, strict=True), 1):
-        terminal.heading(f"{position}. {tool['name']}: {why.score:.3f}")
+    """Show how each tool and skill was ranked."""
+    for position, (row, why) in enumerate(zip(listing.rows, listing.explanations, strict=True), 1):
+        terminal.heading(f"{position}. {_name(row)}: {why.score:.3f}")
         terminal.paragraph("\n".join(str(why).splitlines()[1:]))

@@ -43,7 +43,7 @@ def remarks(catalog: Catalog, statuses: Sequence[Status]) -> Iterator[tuple[str,
 
 
 def _texts(catalog: Catalog, statuses: Sequence[Status]) -> Iterator[Text]:
-    for kind in (Kind.TOOLS, Kind.PROMPTS):
+    for kind in (Kind.TOOLS, Kind.PROMPTS, Kind.SKILLS):
         for server, entry in catalog.everything(kind):
             for path, text in _members(entry.fields):
                 yield server, f"{server}.{wholly_visible(entry.key)}: its {path}", text
