@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
-from search_mcp.catalog.skill_uris import LONGEST_PATH, directory_of
+from search_mcp.catalog.skill_uris import directory_of
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
 from search_mcp.wire import payload, structs
@@ -19,12 +19,11 @@ OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalPropertie
 LEFT_OUT: Final = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
 NO_SKILL_FILE: Final = "left out: its uri does not end with /SKILL.md below a named directory"
 # "The resource for the skill's required `SKILL.md` is therefore always addressable as `skill://<skill-path>/SKILL.md`."
-DEEP_SKILL: Final = f"left out: its uri has more than {LONGEST_PATH} slashes"
 NO_FRONTMATTER: Final = "left out: its frontmatter has no name and description, without which no client can show it"
 # "`name` and `description` are always present"
 NO_MANIFEST: Final = 'left out: its resources are neither "dynamic" nor a list of files with uri, digest and size'
 # "An entry with no `resources` at all, or with any value other than an array or `"dynamic"`, is invalid"
-_UNUSABLE: Final = frozenset({LEFT_OUT, NO_SKILL_FILE, DEEP_SKILL, NO_FRONTMATTER, NO_MANIFEST})
+_UNUSABLE: Final = frozenset({LEFT_OUT, NO_SKILL_FILE, NO_FRONTMATTER, NO_MANIFEST})
 MOST_NAMED = 10
 LONGEST_NAMED = 64
 """Most properties in a remark, and characters of each."""
@@ -120,8 +119,6 @@ def _faults_of_skill(entry: Entry) -> Iterator[str]:
     """Yield the reasons for which clients would refuse a skill. Nothing of it is repaired: clients compare digests."""
     if directory_of(entry.key) is None:
         yield NO_SKILL_FILE
-    elif entry.key.count("/") > LONGEST_PATH:
-        yield DEEP_SKILL
     if not payload.fits(entry.fields.get("frontmatter"), _Frontmatter):
         yield NO_FRONTMATTER
     files = entry.fields.get("resources")

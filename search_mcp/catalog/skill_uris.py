@@ -1,12 +1,8 @@
-"""URIs of skills: the directory of a skill, and the directories that enclose a URI. Pure."""
-
-from collections.abc import Iterator
+"""URIs of skills, and the directories that they name. Pure."""
 
 SKILL_FILE = "/SKILL.md"
 SKILL_SCHEME = "skill:"
 """The scheme that is meant for skills; a server may use any other."""
-LONGEST_PATH = 32
-"""Most slashes in a skill's URI: each directory above a URI that is read is looked up. Real skills have about five."""
 
 
 def directory_of(uri: str) -> str | None:
@@ -18,15 +14,9 @@ def directory_of(uri: str) -> str | None:
     return directory if is_named else None
 
 
-def enclosing(uri: str) -> Iterator[str]:
-    """Yield the directories that enclose a URI, outer ones first, and the URI itself if it is not too deep."""
-    at = uri.find("/")
-    for _ in range(LONGEST_PATH):
-        if at < 0:
-            yield uri
-            return
-        yield uri[:at]
-        at = uri.find("/", at + 1)
+def is_within(uri: str, directory: str) -> bool:
+    """Return whether a URI is a directory, or in it."""
+    return uri.startswith(directory) and uri[len(directory) : len(directory) + 1] in ("", "/")
 
 
 def is_of_skill_scheme(uri: str) -> bool:

@@ -4,12 +4,12 @@ A client compares the files of a skill with the digests in its entry, so both ha
 shown only if all URIs in its directory belong to its server. Pure.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from search_mcp.catalog.skill_uris import directory_of, enclosing, is_of_skill_scheme
+from search_mcp.catalog.skill_uris import directory_of, is_of_skill_scheme
 from search_mcp.model.servers import Entry
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
@@ -53,26 +53,30 @@ class Skills:
         """Merge the skills that each server lists; `claims` gives the resources and templates of all servers."""
         self._listed, self._list_claims = listed, claims
         self._positions = {server: position for position, server in enumerate(listed)}
-        self._directories: dict[str, str] = {}
-        self._shown: dict[str, Skill] = {}
+        self._rivals: dict[str, tuple[Sequence[Claim], Sequence[Claim]]] = {}
+        # The directories that are in no other one, sorted, with a slash behind each. All skills within one are of one
+        # server, because those of another server are left out.
+        self._directories: list[str] = []
+        self._owners: dict[str, str] = {}
         self.left_out: list[tuple[str, str, str]] = []
         """Server and URI of each skill that is not shown, and the server that has URIs in its directory."""
-        skills = [Skill(server, entry) for server, entries in listed.items() for entry in entries]
-        for skill in skills:
-            directory = directory_of(skill.uri)
-            assert directory is not None, "a skill with another URI is left out"
-            rival = self.rival(skill.server, directory)
-            if rival is None:
-                self._shown[skill.uri] = skill
-                self._directories[directory] = skill.server
-            else:
-                self.left_out.append((skill.server, skill.uri, rival))
+        self._shown = {skill.uri: skill for server in listed for skill in self._admitted(server)}
 
-    @cached_property
-    def _claims(self) -> Sequence[Claim]:
-        """All claims in the order of their text, so that those within a directory follow each other."""
-        of_skills = ((entry.key, server, True) for server, entries in self._listed.items() for entry in entries)
-        return sorted([*of_skills, *self._list_claims()])
+    def _admitted(self, server: str) -> Iterable[Skill]:
+        """Return the skills of a server that are shown; those of all servers before it are known."""
+        left_out: dict[str, str] = {}
+        outer_first = sorted((f"{directory_of(entry.key)}/", entry.key) for entry in self._listed[server])
+        for directory, uri in outer_first:
+            rival = self.rival(server, directory[:-1])
+            if rival is not None:
+                left_out[uri] = rival
+            elif self.owner(directory[:-1]) is None:
+                insort(self._directories, directory)
+                self._owners[directory] = server
+        self.left_out += [
+            (server, entry.key, left_out[entry.key]) for entry in self._listed[server] if entry.key in left_out
+        ]
+        return [Skill(server, entry) for entry in self._listed[server] if entry.key not in left_out]
 
     def __iter__(self) -> Iterator[Skill]:
         return iter(self._shown.values())
@@ -92,8 +96,12 @@ class Skills:
         """Return the server of the skill whose directory contains a URI, or is it."""
         if not self._directories:
             return None
-        # All enclosing directories are of one server, because another server's skill among them is left out.
-        return next(filter(None, map(self._directories.get, enclosing(uri))), None)
+        within = f"{uri}/"
+        # Whatever sorts between a directory and a URI in it is in that directory, too.
+        before = bisect_right(self._directories, within) - 1
+        if before < 0 or not within.startswith(self._directories[before]):
+            return None
+        return self._owners[self._directories[before]]
 
     def rival(self, server: str, directory: str) -> str | None:
         """Return another server to which some URI in a directory belongs; `None` if a skill of `server` may be there.
@@ -104,13 +112,25 @@ class Skills:
         around = self.owner(directory)
         if around not in (None, server):
             return around
-        inside, is_of_skills = f"{directory}/", is_of_skill_scheme(directory)
-        position = self._positions[server]
-        for at in range(bisect_left(self._claims, (inside, "", False)), len(self._claims)):
-            text, owner, is_skill = self._claims[at]
-            if not text.startswith(inside):
-                break
-            takes_precedence = self._positions[owner] < position or not (is_skill or is_of_skills)
-            if owner != server and takes_precedence:
-                return owner
+        if server not in self._rivals:
+            self._rivals[server] = self._rivals_of(server)
+        of_earlier, of_others = self._rivals[server]
+        inside = f"{directory}/"
+        for claims in (of_earlier,) if is_of_skill_scheme(directory) else (of_earlier, of_others):
+            at = bisect_left(claims, (inside, "", False))
+            if at < len(claims) and claims[at][0].startswith(inside):
+                return claims[at][1]
         return None
+
+    def _rivals_of(self, server: str) -> tuple[Sequence[Claim], Sequence[Claim]]:
+        """Return the claims of earlier servers, and the resources and templates of all others; both sorted."""
+        position = self._positions[server]
+        earlier = [claim for claim in self._claims if self._positions[claim[1]] < position]
+        others = [claim for claim in self._claims if claim[1] != server and not claim[2]]
+        return earlier, others
+
+    @cached_property
+    def _claims(self) -> Sequence[Claim]:
+        """All claims in the order of their text, so that those within a directory follow each other."""
+        of_skills = ((entry.key, server, True) for server, entries in self._listed.items() for entry in entries)
+        return sorted([*of_skills, *self._list_claims()])

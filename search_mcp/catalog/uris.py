@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import app_uris, has_literal_scheme, literal_beginning
-from search_mcp.catalog.skill_uris import directory_of, enclosing
+from search_mcp.catalog.skill_uris import directory_of, is_within
 from search_mcp.model.calls import BoundedDict
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry
@@ -117,8 +117,9 @@ class ResourceMap:
         return True
 
     def _of_unlisted_skill(self, uri: str) -> str | None:
-        found = (self._unlisted.get(each) for each in enclosing(uri)) if self._unlisted else ()
-        return next((server for server in found if server is not None and self._catalog.has(server)), None)
+        of_directories = self._unlisted.items()
+        found = (server for directory, server in of_directories if is_within(uri, directory))
+        return next(filter(self._catalog.has, found), None)
 
     def note(self, server: str, result: Raw | Fields) -> bool:
         """Record the URIs that a server's tool result links to or embeds; return whether `contested` names it now.

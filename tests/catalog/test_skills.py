@@ -4,7 +4,7 @@ import pytest
 
 from catalog.samples import entry, server
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.skill_uris import LONGEST_PATH, directory_of, enclosing
+from search_mcp.catalog.skill_uris import directory_of, is_within
 from search_mcp.catalog.skills import Skill
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.model.names import Kind
@@ -26,10 +26,6 @@ def catalog(skills: Lists, resources: Lists, templates: Lists) -> Catalog:
         merged.put(name, Kind.RESOURCES, ServerList(tuple(entry(uri, name=uri) for uri in resources.get(name, ()))))
         merged.put(name, Kind.TEMPLATES, ServerList(tuple(map(entry, templates.get(name, ())))))
     return merged
-
-
-def deep(slashes: int) -> str:
-    return "skill:/" + "/a" * (slashes - 2) + "/SKILL.md"
 
 
 DIRECTORIES = [
@@ -54,11 +50,18 @@ def test_the_directory_of_a_skill(uri: str, then: str | None) -> None:
     assert directory_of(uri) == then
 
 
-def test_a_uri_is_enclosed_by_each_of_its_beginnings_that_a_slash_follows_and_by_itself() -> None:
-    assert list(enclosing("skill://a/b")) == ["skill:", "skill:/", "skill://a", "skill://a/b"]
-    assert list(enclosing("no slash")) == ["no slash"]
-    assert len(list(enclosing("/" * 1000))) == LONGEST_PATH
-    assert deep(LONGEST_PATH).removesuffix("/SKILL.md") in enclosing(deep(LONGEST_PATH))
+WITHIN = [
+    ("skill://a", "skill://a", True),
+    ("skill://a/b", "skill://a", True),
+    ("skill://a/", "skill://a", True),
+    ("skill://ab", "skill://a", False),
+    ("skill://", "skill://a", False),
+]
+
+
+@pytest.mark.parametrize(("uri", "directory", "then"), WITHIN)
+def test_a_uri_is_within_a_directory(uri: str, directory: str, then: bool) -> None:  # a row
+    assert is_within(uri, directory) is then
 
 
 SHOWN = [
@@ -141,8 +144,16 @@ SHOWN = [
         {"b": ["skill://x/SKILL.md"]},
         id="beside it, and templates around it",
     ),
-    pytest.param({"a": [deep(LONGEST_PATH)]}, {}, {}, {"a": [deep(LONGEST_PATH)]}, id="as deep as may be"),
-    pytest.param({"a": [deep(LONGEST_PATH + 1)]}, {}, {}, {}, id="too deep"),
+    pytest.param(
+        {
+            "a": ["s://x/b/SKILL.md", "s://x-y/SKILL.md", "s://x/SKILL.md", "s://x/b/c/SKILL.md"],
+            "b": ["s://x/c/SKILL.md"],
+        },
+        {},
+        {},
+        {"a": ["s://x/b/SKILL.md", "s://x-y/SKILL.md", "s://x/SKILL.md", "s://x/b/c/SKILL.md"]},
+        id="an outer one behind an inner one",
+    ),
 ]
 
 

@@ -61,6 +61,18 @@ def _links(count: int) -> list[Json]:
     return [{"type": "resource_link", "uri": f"file:///{number}", "name": "a"} for number in range(count)]
 
 
+def _skill(path: str, files: int = 1, scheme: str = "skill", **frontmatter: Any) -> Json:
+    root = f"{scheme}://{path}"
+    manifest = [{"uri": f"{root}/{each}.md", "digest": "sha256:" + "0" * 64, "size": each} for each in range(files)]
+    about = {"name": path.rpartition("/")[2][:64], "description": "Do a calm thing with words.", **frontmatter}
+    return {"uri": f"{root}/SKILL.md", "frontmatter": about, "resources": manifest}
+
+
+def _deep(levels: int, name: str) -> str:
+    """A path of long directories, which all begin alike."""
+    return "/".join(["d" * (7900 // levels)] * levels) + f"/{name}"
+
+
 CORPUS: Mapping[str, Callable[[], Hostile]] = {
     "nothing unusual": Hostile,
     "60 levels of doubled $ref, error": lambda: Hostile([_tool(inputSchema=_fanned_out(60))], call=REFUSAL),
@@ -123,6 +135,44 @@ CORPUS: Mapping[str, Callable[[], Hostile]] = {
         resources=[{"name": "t", "uri": f"nobody:///{each}"} for each in range(20_000)]
     ),
     "20,000 prompts": lambda: Hostile(prompts=[{"name": f"p{each}"} for each in range(20_000)]),
+    "100,000 skills": lambda: Hostile(skills=[_skill(f"s{each}") for each in range(100_000)]),
+    "5,000 skills": lambda: Hostile(skills=[_skill(f"a/b/s{each}") for each in range(5_000)]),
+    "16 skills with frontmatter of nearly a megabyte": lambda: Hostile(
+        skills=[_skill(f"s{each}", text={f"k{key}": [key] for key in range(60_000)}) for each in range(16)]
+    ),
+    "16 skills with descriptions and names of half a megabyte": lambda: Hostile(
+        skills=[_skill(f"s{each}", description="word " * 100_000, name="n_" * 250_000) for each in range(16)]
+    ),
+    "4 skills with frontmatter of 5 MB": lambda: Hostile(
+        skills=[_skill(f"s{each}", text="word " * (1 << 20)) for each in range(4)]
+    ),
+    "16 skills of 7,500 files": lambda: Hostile(skills=[_skill(f"s{each}", files=7_500) for each in range(16)]),
+    "skills in long deep directories": lambda: Hostile(
+        skills=[_skill(_deep(28, f"s{each}"), files=0) for each in range(2_000)],
+        uri=f"skill://{_deep(28, 's7')}/SKILL.md",
+    ),
+    "nested skills around many resources": lambda: Hostile(
+        skills=[_skill("x" + "/x" * each, scheme="github") for each in range(29)],
+        resources=[{"name": "r", "uri": "github://x" + "/x" * 28 + f"/{each}"} for each in range(4_900)],
+        uri="github://x" + "/x" * 28 + "/nothing",
+    ),
+    "skills in each other and resources in all": lambda: Hostile(
+        skills=[_skill("x" + "/x" * each, files=0, scheme="github") for each in range(2_400)],
+        resources=[{"name": "r", "uri": "github://x" + "/x" * 2_400 + f"/{each}"} for each in range(2_400)],
+        uri="github://x" + "/x" * 2_400 + "/nothing",
+    ),
+    "4,900 skills of one name": lambda: Hostile(
+        skills=[_skill(f"s{each}/calm") for each in range(4_900)], uri="skill://s7/calm"
+    ),
+    "frontmatter nested 200,000 levels": lambda: Hostile(
+        raw={
+            "skills/list": b'{"skills":[{"uri":"skill://a/SKILL.md","resources":"dynamic","frontmatter":'
+            + b'{"a":' * 200_000
+            + b"1"
+            + b"}" * 200_001
+            + b"]}"
+        }
+    ),
     "one name of a megabyte": lambda: Hostile([TOOL, _tool("n" * (1 << 20))]),
     "ten names of a megabyte": lambda: Hostile([TOOL, *(_tool(f"{each}-" + "n." * (1 << 19)) for each in range(10))]),
     "URIs of a megabyte": lambda: Hostile(

@@ -37,6 +37,7 @@ LISTS = {
     "prompts/list": "prompts",
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
+    "skills/list": "skills",
 }
 TOOL: Json = {"name": "calm", "description": "Do nothing.", "inputSchema": {"type": "object", "properties": {}}}
 
@@ -49,6 +50,7 @@ class Hostile:
     prompts: list[Json] = field(default_factory=list)
     resources: list[Json] = field(default_factory=list)
     templates: list[Json] = field(default_factory=list)
+    skills: list[Json] = field(default_factory=list)
     pages: int = 1
     """How many pages of a list there are: each is the same, but for a number behind each name."""
     call: Json = field(default_factory=lambda: {"result": {"content": []}})
@@ -132,7 +134,12 @@ def _answers(says: Hostile) -> dict[tuple[str, int], bytes]:
     """Encode what a server answers to each method, and to each page of a list."""
     opening = {
         "protocolVersion": REVISION,
-        "capabilities": {"tools": {"listChanged": True}, "prompts": {}, "resources": {"subscribe": True}},
+        "capabilities": {
+            "tools": {"listChanged": True},
+            "prompts": {},
+            "resources": {"subscribe": True},
+            "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}},
+        },
         "serverInfo": {"name": "hostile", "title": says.title, "version": "1"},
         "instructions": says.instructions,
     }
@@ -142,11 +149,12 @@ def _answers(says: Hostile) -> dict[tuple[str, int], bytes]:
         "prompts": says.prompts,
         "resources": says.resources,
         "resourceTemplates": says.templates,
+        "skills": says.skills,
     }
     for method, key in LISTS.items():
         for page in range(says.pages):
             more = {"nextCursor": str(page + 1)} if page + 1 < says.pages else {}
-            entries = [{**each, "name": f"{each['name']}{page or ''}"} for each in lists[key]]
+            entries = [{**each, "name": f"{each['name']}{page or ''}"} if page else each for each in lists[key]]
             answers[method, page] = {"result": {key: entries, **more}}
     encoded = {place: json.dumps(members).encode()[1:-1] for place, members in answers.items()}
     return {**encoded, **{(method, 0): b'"result":' + result for method, result in says.raw.items()}}
@@ -182,6 +190,9 @@ class Visit:
         self.asks("prompts/get", name="hostile.nothing")
         self.asks("resources/read", uri=self._says.uri)
         self.asks("resources/read", uri="file:///" + "a" * 4000)
+        self.asks("skills/get", uri=self._says.uri)
+        self.asks("skills/get", label="skills/get unlisted", uri="skill://nobody/has/this/SKILL.md")
+        self.asks("resources/directory/read", uri=self._says.uri)
         for method in LISTS:
             self.asks(method, label="list again")
         self.calls("quiet.calm", label="call of another")
