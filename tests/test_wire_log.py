@@ -17,6 +17,8 @@ VERSION, CLIENT = "io.modelcontextprotocol/protocolVersion", "io.modelcontextpro
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 TEXT = {"content": [{"type": "text", "text": "hi"}]}
 TOOLS = {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}
+SKILLS = {"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {"directoryRead": True}}}
+SKILL = {"uri": "a:b", "frontmatter": {"name": "b", "description": "B."}, "resources": "dynamic"}
 CACHED = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
@@ -54,8 +56,12 @@ def progress(token: Any, done: int = 1) -> Turn:
 
 
 def opening(revision: str, **capabilities: Any) -> Conversation:
+    return opening_with(CAPABILITIES, revision, **capabilities)
+
+
+def opening_with(declared: dict[str, Any], revision: str = "2025-11-25", **capabilities: Any) -> Conversation:
     info = {"name": "row", "version": "1"}
-    settled = {"protocolVersion": revision, "capabilities": CAPABILITIES, "serverInfo": info}
+    settled = {"protocolVersion": revision, "capabilities": declared, "serverInfo": info}
     return [
         ask(0, "initialize", protocolVersion=revision, capabilities=capabilities, clientInfo=info),
         result(0, settled),
@@ -156,6 +162,23 @@ ALLOWED: dict[str, Conversation] = {
         call(1),
         result(1, {**TEXT, "_meta": {"io.modelcontextprotocol/related-task": {"taskId": "1"}}}),
     ],
+    "skills": [
+        *opening_with(SKILLS),
+        ask(1, "skills/list"),
+        result(1, {"skills": [SKILL, {**SKILL, "uri": "a:c", "resources": []}]}),
+        ask(2, "skills/get", uri="a:b"),
+        result(2, {"skill": SKILL}),
+        ask(3, "resources/directory/read", uri="a:b"),
+        result(3, {"resources": [{"uri": "a:b/c", "name": "c"}]}),
+    ],
+    "modern skills": [
+        modern(1, "server/discover"),
+        result(1, {**DISCOVERED, "capabilities": SKILLS}),
+        modern(2, "skills/list"),
+        result(2, {"skills": [SKILL], **CACHED}),
+        modern(3, "resources/directory/read", uri="a:b"),
+        result(3, {"resources": [], "resultType": "complete"}),
+    ],
     "a task": [*opening("2025-11-25"), call(1, task={}), result(1, {"task": {"taskId": "1"}})],
     "logging and list_changed": [
         *opening("2025-11-25"),
@@ -246,6 +269,51 @@ REFUSED: dict[str, tuple[str, Conversation]] = {
     "a tool without a schema": (
         "inputSchema",
         [*opening("2025-11-25"), ask(1, "tools/list"), result(1, {"tools": [{"name": "a"}]})],
+    ),
+    "skills without a declaration": (
+        "did not declare",
+        [*opening("2025-11-25"), ask(1, "skills/list"), result(1, {"skills": []})],
+    ),
+    "skills without resources": ("declares resources", opening_with({"extensions": SKILLS["extensions"]})[:2]),
+    "another setting for skills": (
+        "no settings but",
+        opening_with({"resources": {}, "extensions": {"io.modelcontextprotocol/skills": {"list": True}}})[:2],
+    ),
+    "a skill without a description": (
+        "a frontmatter",
+        [
+            *opening_with(SKILLS),
+            ask(1, "skills/list"),
+            result(1, {"skills": [{**SKILL, "frontmatter": {"name": "b"}}]}),
+        ],
+    ),
+    "a file without a digest": (
+        "and resources",
+        [
+            *opening_with(SKILLS),
+            ask(1, "skills/list"),
+            result(1, {"skills": [{**SKILL, "resources": [{"uri": "a:b"}]}]}),
+        ],
+    ),
+    "a skill listed twice": (
+        "twice",
+        [*opening_with(SKILLS), ask(1, "skills/list"), result(1, {"skills": [SKILL, SKILL]})],
+    ),
+    "another skill": (
+        "another than",
+        [*opening_with(SKILLS), ask(1, "skills/get", uri="a:c"), result(1, {"skill": SKILL})],
+    ),
+    "modern skills that say not how fresh": (
+        "REQUIRED",
+        [modern(1, "skills/list"), result(1, {"skills": [], "resultType": "complete"})],
+    ),
+    "a child without a name": (
+        "name",
+        [
+            *opening_with(SKILLS),
+            ask(1, "resources/directory/read", uri="a:b"),
+            result(1, {"resources": [{"uri": "a:b/c"}]}),
+        ],
     ),
     "served before initialize": ("only an error", [ask(1, "tools/list"), result(1, TOOLS)]),
     "a method of another revision": (

@@ -33,6 +33,15 @@ CUTS = [
         id="tools come before resources",
     ),
     pytest.param(
+        {Kind.TEMPLATES: entries(ENTRY), Kind.SKILLS: entries(*[ENTRY] * MOST_ENTRIES), Kind.PROMPTS: entries(ENTRY)},
+        {Kind.PROMPTS: 1, Kind.SKILLS: MOST_ENTRIES - 1, Kind.TEMPLATES: 0},
+        {
+            Kind.SKILLS: f"skills: the first 4,999 are taken and the other 1 are left out: {LIMITS}",
+            Kind.TEMPLATES: f"templates: the first 0 are taken and the other 1 are left out: {LIMITS}",
+        },
+        id="skills come behind prompts and before templates",
+    ),
+    pytest.param(
         {Kind.PROMPTS: entries(*[LARGE] * (MOST_BYTES // LARGEST_ENTRY + 1)), Kind.TEMPLATES: entries(ENTRY)},
         {Kind.PROMPTS: MOST_BYTES // LARGEST_ENTRY, Kind.TEMPLATES: 0},
         {

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from catalog.samples import catalog, entry, names, server, tool
-from search_mcp.catalog.repair import LEFT_OUT, OPEN_SCHEMA, declares_read_only, repaired
+from search_mcp.catalog.repair import (
+    LEFT_OUT,
+    NO_FRONTMATTER,
+    NO_MANIFEST,
+    NO_SKILL_FILE,
+    OPEN_SCHEMA,
+    declares_read_only,
+    is_left_out,
+    repaired,
+)
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
@@ -74,6 +83,40 @@ def test_a_sound_definition_keeps_its_bytes() -> None:
     )
     fields = payload.fields(Raw(written))
     assert repaired(Kind.TOOLS, Entry("x", fields)) == (fields, ())
+
+
+ABOUT, FILE = {"name": "x", "description": ""}, {"uri": "x", "digest": "sha256:0", "size": 1}
+SKILLS = [
+    # frontmatter, resources, remarks
+    pytest.param(ABOUT, "dynamic", (), id="dynamic"),
+    pytest.param({**ABOUT, "new": None}, [{**FILE, "new": 1}, {**FILE, "size": 1.0}], (), id="files"),
+    pytest.param(ABOUT, [], (), id="no files"),
+    pytest.param(None, [FILE], (NO_FRONTMATTER,), id="no frontmatter"),
+    pytest.param({"name": "x"}, [FILE], (NO_FRONTMATTER,), id="no description"),
+    pytest.param({**ABOUT, "name": 7}, [FILE], (NO_FRONTMATTER,), id="a name that is none"),
+    pytest.param(ABOUT, None, (NO_MANIFEST,), id="no resources"),
+    pytest.param(ABOUT, "Dynamic", (NO_MANIFEST,), id="another word"),
+    pytest.param(ABOUT, {}, (NO_MANIFEST,), id="an object"),
+    pytest.param(ABOUT, [FILE, {"uri": "x", "digest": "y"}], (NO_MANIFEST,), id="a file without a size"),
+    pytest.param(ABOUT, [{**FILE, "size": "1"}], (NO_MANIFEST,), id="a size that is none"),
+    pytest.param([], 7, (NO_FRONTMATTER, NO_MANIFEST), id="neither"),
+]
+
+
+@pytest.mark.parametrize(("frontmatter", "resources", "remarks"), SKILLS)
+def test_a_skill_that_clients_refuse_is_left_out_and_any_other_keeps_its_bytes(
+    frontmatter: object, resources: object, remarks: tuple[str, ...]
+) -> None:
+    """Nothing of it is repaired, whatever has the name of a tool's member."""
+    more = {"name": 5, "_meta": [], "icons": [{}]}
+    skill = entry("skill://x/SKILL.md", frontmatter=frontmatter, resources=resources, **more)
+    assert repaired(Kind.SKILLS, skill) == (skill.fields, remarks)
+    assert is_left_out(remarks) is bool(remarks)
+
+
+def test_a_skill_whose_uri_names_no_directory_is_left_out() -> None:
+    skill = entry("skill://SKILL.md", frontmatter=ABOUT, resources="dynamic")
+    assert repaired(Kind.SKILLS, skill)[1] == (NO_SKILL_FILE,)
 
 
 def test_a_prompt_with_an_argument_without_a_name_has_none() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import anyio
 import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp import MCPError
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -21,7 +22,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 Context = ServerRequestContext[Any, Any]
 Params = types.CallToolRequestParams | types.GetPromptRequestParams
@@ -485,15 +486,97 @@ STATIC: dict[str, Result] = {
 }
 
 
+# Skills
+
+SKILLS = "io.modelcontextprotocol/skills"
+FILES: dict[str, str] = {
+    f"skill://{path}": content
+    for path, content in {
+        "reports/quarterly/SKILL.md": "---\nname: quarterly\ndescription: Write a quarterly report ☃\n"
+        "metadata:\n  version: '1.0'\n---\n\nFollow references/style.md.\n",
+        "reports/quarterly/references/style.md": "Be brief.\n",
+        "today/SKILL.md": "---\nname: today\ndescription: Say what is to be done today\n---\n\nIt depends.\n",
+        "unlisted/SKILL.md": "---\nname: unlisted\ndescription: Do what no list shows\n---\n\nDo it.\n",
+    }.items()
+}
+
+
+def skill(path: str, description: str, **frontmatter: Any) -> Result:
+    root = f"skill://{path}"
+    files = [
+        {"uri": uri, "digest": f"sha256:{hashlib.sha256(text.encode()).hexdigest()}", "size": len(text.encode())}
+        for uri, text in FILES.items()
+        if uri.startswith(f"{root}/")
+    ]
+    name = path.rpartition("/")[2]
+    return {
+        "uri": f"{root}/SKILL.md",
+        "frontmatter": {"name": name, "description": description, **frontmatter},
+        "resources": files,
+    }
+
+
+REPORT = skill("reports/quarterly", "Write a quarterly report ☃", metadata={"version": "1.0"})
+TODAY = {**skill("today", "Say what is to be done today"), "resources": "dynamic"}
+UNLISTED = skill("unlisted", "Do what no list shows")
+DIRECTORIES: dict[str, list[Result]] = {
+    "skill://reports/quarterly": [
+        {"uri": "skill://reports/quarterly/SKILL.md", "name": "SKILL.md", "mimeType": "text/markdown"},
+        {"uri": "skill://reports/quarterly/references", "name": "references", "mimeType": "inode/directory"},
+    ],
+    "skill://reports/quarterly/references": [
+        {"uri": "skill://reports/quarterly/references/style.md", "name": "style.md", "mimeType": "text/markdown"}
+    ],
+    "skill://today": [{"uri": "skill://today/SKILL.md", "name": "SKILL.md", "mimeType": "text/markdown"}],
+    "skill://unlisted": [{"uri": "skill://unlisted/SKILL.md", "name": "SKILL.md", "mimeType": "text/markdown"}],
+}
+
+
+class UriParams(types.PaginatedRequestParams):
+    """What `skills/get` and `resources/directory/read` are asked with."""
+
+    uri: str
+
+
+def cached(ctx: Context, result: Result) -> Result:
+    return completed(ctx, {**result, "ttlMs": 60_000, "cacheScope": "public"} if is_modern(ctx) else result)
+
+
+async def list_skills(ctx: Context, params: types.PaginatedRequestParams | None) -> Result:
+    return cached(ctx, {"skills": [REPORT, TODAY]})
+
+
+async def get_skill(ctx: Context, params: UriParams) -> Result:
+    for each in (REPORT, TODAY, UNLISTED):
+        if each["uri"] == params.uri:
+            return cached(ctx, {"skill": each})
+    raise MCPError(types.INVALID_PARAMS, "Unknown skill", {"uri": params.uri})
+
+
+async def read_directory(ctx: Context, params: UriParams) -> Result:
+    """Give one child on each page."""
+    if params.uri not in DIRECTORIES:
+        raise MCPError(types.INVALID_PARAMS, "Not a directory", {"uri": params.uri})
+    children, at = DIRECTORIES[params.uri], int(params.cursor or 0)
+    more = {"nextCursor": f"{at + 1}"} if at + 1 < len(children) else {}
+    return completed(ctx, {"resources": children[at : at + 1], **more})
+
+
 async def list_resources(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-    return types.ListResourcesResult(
-        resources=[
-            types.Resource(
-                uri=uri, name=uri.removeprefix("test://"), description=f"{uri}", mime_type=content["mimeType"]
-            )
-            for uri, content in STATIC.items()
-        ]
-    )
+    static = [
+        types.Resource(uri=uri, name=uri.removeprefix("test://"), description=f"{uri}", mime_type=content["mimeType"])
+        for uri, content in STATIC.items()
+    ]
+    skills = [
+        types.Resource(
+            uri=each["uri"],
+            mime_type="text/markdown",
+            name=each["frontmatter"]["name"],
+            description=each["frontmatter"]["description"],
+        )
+        for each in (REPORT, TODAY)
+    ]
+    return types.ListResourcesResult(resources=[*static, *skills])
 
 
 async def list_templates(
@@ -510,6 +593,8 @@ async def read_resource(ctx: Context, params: types.ReadResourceRequestParams) -
     before, _, rest = uri.partition("test://template/")
     if uri in STATIC:
         content = STATIC[uri]
+    elif uri in FILES:
+        content = {"mimeType": "text/markdown", "text": FILES[uri]}
     elif not before and rest.endswith("/data"):
         own = rest.removesuffix("/data")
         data = {"id": own, "templateTest": True, "data": f"Data for ID: {own}"}
@@ -549,6 +634,10 @@ server = Server(
     },
 )
 server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
+server.add_request_handler("skills/list", types.PaginatedRequestParams, list_skills)
+server.add_request_handler("skills/get", UriParams, get_skill)
+server.add_request_handler("resources/directory/read", UriParams, read_directory)
+server.extensions[SKILLS] = {"directoryRead": True}
 server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
 server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, accept)
 server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, accept)
@@ -557,8 +646,21 @@ server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestPara
 
 async def main() -> None:
     changes = NotificationOptions(prompts_changed=True, tools_changed=True)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options(changes))
+    said, heard = anyio.create_memory_object_stream[SessionMessage](0)
+    async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
+        tasks.start_soon(declare_skills, heard, write)
+        await server.run(read, said, server.create_initialization_options(changes))
+
+
+async def declare_skills(
+    heard: MemoryObjectReceiveStream[SessionMessage], write: MemoryObjectSendStream[SessionMessage]
+) -> None:
+    """Pass everything on; the SDK leaves extensions out of what it says in the legacy revisions."""
+    async with heard, write:
+        async for said in heard:
+            if isinstance(said.message, types.JSONRPCResponse) and "protocolVersion" in said.message.result:
+                said.message.result["capabilities"]["extensions"] = server.extensions
+            await write.send(said)
 
 
 if __name__ == "__main__":
