@@ -171,6 +171,7 @@ def test_check_for_a_program(toolbox: Place) -> None:
         "prompts": 0,
         "resources": 0,
         "resourceTemplates": 0,
+        "skills": 0,
     }
     assert (bad["name"], bad["state"], bad["era"], bad["tools"]) == ("dying", "failed", None, 0)
     assert "no licence found" in bad["reason"]
@@ -254,6 +255,26 @@ def test_search(configured: Configured) -> None:
     assert ended.out.splitlines()[1].startswith("toolbox.draw")
     ended = place.run("search", "qqqqqqqq", "--server", "toolbox")
     assert is_one_sentence(ended, 1, "no tool matches 'qqqqqqqq'", "search-mcp list")
+
+
+def test_skills_are_listed_found_and_counted_as_what_they_are(configured: Configured) -> None:
+    place = configured(shop=server("skilled"))
+    found = place.run("search", "refunds", "customers", "--json").json
+    assert [tool["name"] for tool in found["tools"]] == ["shop.refund"]
+    skill = {"name": "refunds", "uri": "skill://billing/refunds/SKILL.md", "server": "shop"}
+    assert [{key: each[key] for key in skill} for each in found["skills"]] == [skill]
+    shown = place.run("search", "refunds").out
+    assert "skill refunds" in shown
+    assert "skill refunds" in place.run("search", "refunds", "--explain").out
+    listed = place.run("list", "--skills")
+    assert listed.out.splitlines()[0] == "shop: 1 skill"
+    assert "skill://billing/refunds/SKILL.md" in listed.out
+    assert place.run("list").out.splitlines()[-1].endswith("1 resource: list --resources; 1 skill: list --skills")
+    (of_json,) = place.run("list", "--skills", "--json").json["skills"]
+    assert of_json == {**skill, "description": "Handle refund requests of customers."}
+    (checked,) = place.run("check", "--json").json["servers"]
+    assert (checked["tools"], checked["resources"], checked["skills"]) == (1, 1, 1)
+    assert "Skills" in place.run("check").out
 
 
 def test_a_search_says_that_nothing_fits_and_which_servers_are_missing(configured: Configured) -> None:

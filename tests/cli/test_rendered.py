@@ -11,7 +11,7 @@ import pytest
 from cli.conftest import Place, log
 from cli.snapshots import compare
 from search_mcp.catalog.profiles import CANONICAL
-from search_mcp.cli import check_report, contents, description, overview
+from search_mcp.cli import check_report, contents, description, listing, overview
 from search_mcp.cli.contents import Contents
 from search_mcp.cli.description import Described, Descriptions
 from search_mcp.cli.findings import Examination, Finding
@@ -34,7 +34,7 @@ def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 def _ready(name: str, seconds: float, tools: int, *others: int, slow: bool = False) -> Finding:
     capabilities = ServerCapabilities("2025-11-25", Era.LEGACY, frozenset())
-    counts = dict(zip(Kind, (tools, *others, 0, 0, 0), strict=False))
+    counts = dict(zip(Kind, (tools, *others, *[0] * len(Kind)), strict=False))
     status = Status(name, State.READY, capabilities=capabilities, start_seconds=seconds)
     return Finding(_started(name, name), status, counts, (), None, True, seconds if slow else None)
 
@@ -52,7 +52,7 @@ def _started(name: str, line: str) -> ServerConfig:
 
 FOURTEEN = (
     _ready("time", 0.41, 2),
-    _ready("git", 0.62, 12),
+    _ready("git", 0.62, 12, 0, 0, 0, 3),
     _ready("filesystem", 1.24, 14),
     _ready("memory", 1.02, 9, 0, 1),
     _ready("everything", 1.91, 13, 4, 100, 2),
@@ -107,9 +107,34 @@ def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str
         ),
     ]
     prompts = [{"name": "time.ask", "server": "time", "description": "Ask"}]
-    found = Contents({"tools": rows, "prompts": prompts, "resources": []}, [], None)
+    found = Contents({"tools": rows, "prompts": prompts, "resources": [], "skills": SKILLS[:1]}, [], None)
     contents.show(found, ["tools"], Terminal())
     compare(SCREENS / f"list-{columns}.txt", capsys.readouterr().out)
+
+
+SKILLS = [
+    {
+        "name": "refunds",
+        "uri": "skill://acme/billing/refunds/SKILL.md",
+        "server": "billing",
+        "description": "Handle refund requests, and tell the customer what happens next",
+    },
+    {"name": "today", "uri": "skill://today/SKILL.md", "server": "time", "description": "Say what is to be done today"},
+]
+
+
+def test_list_of_skills(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    found = Contents({"tools": [], "prompts": [], "resources": [], "skills": SKILLS}, [], None)
+    contents.show(found, ["skills"], Terminal())
+    compare(SCREENS / f"list-skills-{columns}.txt", capsys.readouterr().out)
+
+
+def test_search_that_finds_a_skill(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    tool = {"name": "billing.refund", "server": "billing", "description": "Refund a payment", "hint": "destructive"}
+    listing.show_tools(listing.Listing((tool, *SKILLS), (), None), Terminal())
+    text = capsys.readouterr().out
+    compare(SCREENS / f"search-skills-{columns}.txt", text)
+    assert max(map(len, text.splitlines())) <= columns
 
 
 def test_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
