@@ -36,6 +36,16 @@ CONFORMANCE = ("@modelcontextprotocol/conformance@0.2.0-alpha.12",)
 BRIDGE = ("mcp-remote@0.15.1",)
 PYTHON_1 = ("mcp==1.30.0",)
 PYTHON_2 = "mcp==2.3.0"
+# FastMCP, without its extras: they want a newer certifi than some mirrors of the registry have.
+FASTMCP = (
+    "fastmcp-slim==4.1.6",
+    PYTHON_2,
+    *("authlib==1.9.9", "cyclopts==5.4.0", "exceptiongroup==1.3.1", "griffelib==2.4.1", "httpx2==2.16.2"),
+    *("joserfc==1.8.0", "jsonref==1.1.0", "jsonschema-path==0.5.0", "openapi-pydantic==0.6.0"),
+    *("opentelemetry-api==1.45.2", "packaging==26.3", "py-key-value-aio[filetree,memory]==0.4.6", "pyperclip==1.11.0"),
+    *("python-multipart==0.0.34", "pyyaml==6.0.3", "starlette==1.10.0", "uncalled-for==0.6.1", "uvicorn==0.54.0"),
+    *("watchfiles==1.3.0", "websockets==17.4"),
+)
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
 REGISTRY = ("skillsaw==0.22.0",)  # a linter that brings the released schemas of the official registry
@@ -154,6 +164,11 @@ def _architecture() -> str:
 def python_1() -> str:
     """Give the interpreter of a virtual environment with the last 1.x of the Python SDK."""
     return str(_environment("python", PYTHON_1))
+
+
+def fastmcp() -> str:
+    """Give the interpreter of a virtual environment with FastMCP, which serves and reads skills."""
+    return str(_environment("fastmcp", FASTMCP))
 
 
 def installers() -> Path:
