@@ -6,16 +6,16 @@ import pytest
 
 from conversations.back import leaves_to_the_test
 from conversations.pair import Pair
-from conversations.words import Json
+from conversations.words import SKILLS, Json
 
 UI, TASKS = "io.modelcontextprotocol/ui", "io.modelcontextprotocol/tasks"
 OTHER = "com.example/x"
 
 
 def offered(pair: Pair) -> Json | None:
-    """The extensions in the capabilities that the client got last."""
-    extensions: Json | None = pair.front.opening["capabilities"].get("extensions")
-    return extensions
+    """The extensions in the capabilities that the client got last, but for skills, which are offered as a list is."""
+    extensions: Json = pair.front.opening["capabilities"].get("extensions", {})
+    return {name: settings for name, settings in extensions.items() if name != SKILLS} or None
 
 
 def asks_again(pair: Pair) -> None:

@@ -68,6 +68,21 @@ def test_skills_without_the_capability_for_resources_are_declared_with_it(pair: 
     assert listed(pair) == [REFUNDS]
 
 
+def test_skills_are_declared_while_a_server_is_unknown_since_an_empty_list_harms_nobody(pair: Pair) -> None:
+    """A legacy client asks once in a session. Directories are not: only a server that declares them may be asked."""
+    pair.alpha.on("skills/list", leaves_to_the_test)
+    pair.alpha.on(pair.alpha.opening, leaves_to_the_test)
+    if pair.front.is_modern:
+        pair.front.opening = pair.front.asks("server/discover").result()
+    else:
+        pair.front.initializes()
+    assert pair.front.opening["capabilities"]["extensions"] == {SKILLS: {}}
+    listing = pair.front.asks("skills/list")
+    pair.alpha.opens()
+    assert listing.result()["skills"] == []
+    pair.front.asks("skills/list").fails(-32601)
+
+
 @pytest.mark.parametrize("declared", [None, True, "yes", []])
 def test_without_a_server_that_has_skills_there_are_none(pair: Pair, tmp_path: Path, declared: object) -> None:
     """ "Clients issue `skills/list` and `skills/get` only after observing the server's declaration." """
