@@ -20,7 +20,6 @@ from search_mcp.model.errors import (
     NotRunning,
     PromptNotFound,
     ResourceNotFound,
-    SkillNotFound,
     TaskNotFound,
 )
 from search_mcp.model.names import Action, Kind
@@ -127,8 +126,7 @@ class Router:
             return self._forwarding.forward(server, call, call.target)
         if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
             return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
-        near = nearest(call.target, self._servers.catalog.by_uri(Kind.SKILLS))
-        return SkillSearch(call, self._servers, self._forwarding, SkillNotFound(call.target, near)).begin()
+        return SkillSearch(call, self._servers, self._forwarding).begin()
 
     def _read_directory(self, call: Call) -> Cancel:
         server = self._servers.resources.owner(call.target)
@@ -136,6 +134,10 @@ class Router:
             if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
                 return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
             server = self._servers.only_server(lambda able: able.reads_directories)
+        if server is None:
+            waiting = self._waiting.wait_for_changes(call, _RESOURCES, self._servers.enabled, self.submit)
+            if waiting is not None:
+                return waiting
         if not self._servers.capabilities().reads_directories:
             raise method_not_found("no server reads directories")
         capabilities = self._servers.status(server).capabilities if server is not None else None

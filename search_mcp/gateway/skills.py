@@ -4,6 +4,8 @@ from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.errors import SkillNotFound
+from search_mcp.model.names import Kind
+from search_mcp.model.similar import nearest
 from search_mcp.wire import structs
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
@@ -15,9 +17,9 @@ class SkillSearch:
 
     # "A server MUST answer for every skill it serves, whether or not that skill appears in its `skills/list` result."
 
-    def __init__(self, call: Call, servers: Servers, forwarding: Forwarding, not_found: SkillNotFound) -> None:
+    def __init__(self, call: Call, servers: Servers, forwarding: Forwarding) -> None:
         self._call, self._servers, self._forwarding = call, servers, forwarding
-        self._error: WireError = not_found
+        self._error: WireError | None = None
         owner = servers.resources.owner(call.target)
         having = [backend.name for backend in servers.with_skills()]
         # A server that lists the URI as a resource is asked first, and another server could not be read there.
@@ -33,7 +35,7 @@ class SkillSearch:
     def _ask_next(self) -> None:
         self._left = [server for server in self._left if server in self._servers.backends]  # some may be removed
         if not self._left:
-            self._call.reply(self._error)
+            self._call.reply(self._error or self._not_found())
             return
         server = self._asked = self._left.pop(0)
 
@@ -41,10 +43,11 @@ class SkillSearch:
             self._take(server, outcome)
 
         cancel = self._forwarding.forward(server, structs.replace(self._call, reply=take), self._call.target)
-        if self._asked == server:  # else it was answered at once, and another server is asked by now
+        if self._asked == server:  # else it was answered at once
             self._cancel = cancel
 
     def _take(self, server: str, outcome: Outcome) -> None:
+        self._asked, self._cancel = "", cancel_nothing  # which would refer back to this object
         is_given = isinstance(outcome, Result)
         if is_given and not self._servers.resources.note_skill(server, self._call.target):
             self._ask_next()  # its files would be read at another server
@@ -54,6 +57,10 @@ class SkillSearch:
             self._ask_next()
         else:
             self._call.reply(outcome)
+
+    def _not_found(self) -> WireError:
+        uri = self._call.target
+        return SkillNotFound(uri, nearest(uri, self._servers.catalog.by_uri(Kind.SKILLS)))
 
     def _cancel_current(self, reason: Reason) -> None:
         self._left.clear()
