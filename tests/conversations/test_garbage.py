@@ -7,6 +7,7 @@ import pytest
 
 from conversations.pair import Pair
 from conversations.words import accept, elicit, text
+from search_mcp.gateway.skills import SkillSearch
 from search_mcp.model.calls import Call
 from search_mcp.wire.inflight import Request
 
@@ -62,3 +63,22 @@ def test_a_call_that_is_over_is_gone(pair: Pair, happens: Callable[[Pair], None]
     pair.front.opens(elicitation={})
     happens(pair)
     assert [each for each in gc.get_objects() if isinstance(each, Call | Request)] == []
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_a_search_for_a_skill_that_is_over_is_gone(pair: Pair, *, is_found: bool) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.skills = beta.skills = []
+    uri = "skill://x/SKILL.md"
+    found = {"skill": {"uri": uri, "frontmatter": {"name": "x", "description": ""}, "resources": "dynamic"}}
+    pair.front.opens()
+    getting = pair.front.asks("skills/get", {"uri": uri})
+    pair.alpha.receives("skills/get").fails(-32602, "no such skill")
+    served = beta.receives("skills/get")
+    if is_found:
+        served.returns(found)
+        getting.gets(found)
+    else:
+        served.fails(-32602, "no such skill")
+        getting.fails(-32602)
+    assert [each for each in gc.get_objects() if isinstance(each, Call | Request | SkillSearch)] == []
