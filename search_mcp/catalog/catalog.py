@@ -6,12 +6,13 @@ for a client. Pure.
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app, literal_beginning
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
-from search_mcp.catalog.skills import Claim, Skills
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import HiddenByReadOnly, PromptWithheld, ToolWithheld
 from search_mcp.model.names import Kind
@@ -19,6 +20,9 @@ from search_mcp.model.servers import Entry, Freshness, ServerList
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields, replace
+
+if TYPE_CHECKING:
+    from search_mcp.catalog.skills import Claim, Skills
 
 FEW_ENTRIES = 500
 """Entries that are merged in one step, in about five milliseconds."""
@@ -35,6 +39,7 @@ class Catalog:
         self._named: dict[Kind, NamedItems] = {}
         self._merged: dict[Kind, dict[str, tuple[str, Entry]]] = {}
         self._skills: Skills | None = None
+        self._lists_skills: bool | None = None  # `None` if it is to be found out
         self.version = 0
         """Increases with every change, so that values derived from the catalog can be cached."""
 
@@ -58,7 +63,7 @@ class Catalog:
         self._repaired.clear()
         self._named.clear()
         self._merged.clear()
-        self._skills = None
+        self._skills = self._lists_skills = None
         self.version += 1
 
     def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
@@ -71,7 +76,7 @@ class Catalog:
         self._named.pop(kind, None)
         self._merged.pop(kind, None)
         if kind in _WITH_URIS:
-            self._skills = None
+            self._skills = self._lists_skills = None
             self._merged.pop(Kind.SKILLS, None)
         self.version += 1
 
@@ -211,17 +216,24 @@ class Catalog:
             self._merged[kind] = merged
         return self._merged[kind]
 
-    def skills(self) -> Skills:
+    def skills(self) -> "Skills":
         """Return the skills of all servers that are shown."""
         if self._skills is None:
             listed = {
                 server: [entry for entry, remarks in self._entries(server, Kind.SKILLS) if not is_left_out(remarks)]
                 for server in self._servers
             }
-            self._skills = Skills(listed, self._claims_of_directories)
+            # Loaded with the first skill, not at every start.
+            self._skills = import_module("search_mcp.catalog.skills").Skills(listed, self._claims_of_directories)
         return self._skills
 
-    def _claims_of_directories(self) -> Iterator[Claim]:
+    def lists_skills(self) -> bool:
+        """Return whether any server lists a skill."""
+        if self._lists_skills is None:
+            self._lists_skills = self.has_entries(Kind.SKILLS)
+        return self._lists_skills
+
+    def _claims_of_directories(self) -> "Iterator[Claim]":
         for server in self._servers:
             yield from ((entry.key, server, False) for entry, _ in self._entries(server, Kind.RESOURCES))
             for entry, _ in self._entries(server, Kind.TEMPLATES):
@@ -240,7 +252,7 @@ class Catalog:
         # "Servers MAY omit UI-only resources from `resources/list`": another server's list must not take over an app.
         if is_app(uri) and uri in self.tools().apps:
             return self.tools().apps[uri]
-        if (of_skill := self.skills().owner(uri)) is not None:
+        if self.lists_skills() and (of_skill := self.skills().owner(uri)) is not None:
             return of_skill
         for known in (self.by_uri(Kind.RESOURCES), self.by_uri(Kind.TEMPLATES)):
             if uri in known:
@@ -270,7 +282,7 @@ class Catalog:
                     yield server, f"{kind.value}: {entry.key}: {remark}"
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
-        for server, uri, rival in self.skills().left_out:
+        for server, uri, rival in self.skills().left_out if self.lists_skills() else ():
             yield server, f"skills: {uri}: left out: URIs in its directory are of {rival!r}, which owns them"
         for (server, uri), what in self._claims().items():
             if (owner := self.owner(uri)) != server:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
-from search_mcp.catalog.skills import Skill
 from search_mcp.model.servers import ServerFacts, Status
 
 if TYPE_CHECKING:
+    from search_mcp.catalog.skills import Skill
     from search_mcp.search import Explanation
 
 
@@ -20,11 +20,11 @@ class Finder(Protocol):
         """Index tools and skills for some milliseconds; return whether more is due."""
         ...
 
-    def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
+    def search(self, query: str, limit: int, server: str | None) -> "tuple[list[Item | Skill], bool]":
         """Rank tools and skills for a query; return them, and whether the first clearly fits."""
         ...
 
-    def explain(self, query: str, found: Item | Skill) -> "Explanation | None": ...
+    def explain(self, query: str, found: "Item | Skill") -> "Explanation | None": ...
 
 
 def load_finder(

@@ -5,11 +5,12 @@ methods, `_meta` and versions belong to the dialects.
 """
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
-from search_mcp.gateway.skills import SkillSearch
 from search_mcp.gateway.targets import Targets, Use
 from search_mcp.gateway.tasks import TaskLists
 from search_mcp.gateway.tool_calls import ToolCalls
@@ -26,6 +27,9 @@ from search_mcp.model.names import Action, Kind
 from search_mcp.model.similar import nearest
 from search_mcp.wire.errors import WireError, method_not_found
 from search_mcp.wire.inflight import Cancel, cancel_nothing
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.skills import SkillSearch
 
 _RESOURCES = frozenset({Kind.RESOURCES, Kind.TEMPLATES, Kind.SKILLS})
 
@@ -126,7 +130,11 @@ class Router:
             return self._forwarding.forward(server, call, call.target)
         if not self._client.lists.are_settled(_RESOURCES, self._servers.enabled):
             return self._waiting.wait(call, _RESOURCES, self._servers.enabled, self.submit)
-        return SkillSearch(call, self._servers, self._forwarding).begin()
+        # Loaded with the first skill that no server lists, not at every start.
+        search: SkillSearch = import_module("search_mcp.gateway.skills").SkillSearch(
+            call, self._servers, self._forwarding
+        )
+        return search.begin()
 
     def _read_directory(self, call: Call) -> Cancel:
         server = self._servers.resources.owner(call.target)
