@@ -468,6 +468,27 @@ def test_a_change_of_resources_is_one_of_skills(pair: Pair) -> None:
     assert listed(pair) == [REFUNDS, INVOICES]
 
 
+@pytest.mark.parametrize("method", ["resources/read", "resources/directory/read", "skills/get"])
+def test_a_skill_that_was_just_announced_is_used_at_its_server(pair: Pair, method: str) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.skills, beta.skills = [REFUNDS], [INVOICES]
+    pair.alpha.reads_directories = beta.reads_directories = True
+    pair.front.opens()
+    new = skill("new")
+    pair.alpha.on("skills/list", leaves_to_the_test)
+    pair.alpha.changes("resources")
+    pair.after(0.1)
+    asked = pair.front.asks(method, {"uri": new["uri"]})
+    pair.alpha.receives("skills/list").returns({"skills": [new]})
+    key = {"resources/read": "contents", "resources/directory/read": "resources"}.get(method)
+    result: Json = {"skill": new} if key is None else {key: []}
+    pair.alpha.receives(method, uri=new["uri"]).returns(result)
+    pair.front.inbox = [each for each in pair.front.inbox if each.method is None]
+    asked.gets(result)
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
 def test_skills_that_changed_unannounced_are_read_again_when_they_are_listed(pair: Pair) -> None:
     pair.alpha.skills = [REFUNDS]
     pair.front.opens()
