@@ -129,8 +129,8 @@ def _is_skill(row: Mapping[str, Any]) -> bool:
 
 
 def _name(row: Row) -> str:
-    """Write the name of a tool, or what is no tool; no tool's name has a space."""
-    return f"skill {row['name']}" if _is_skill(row) else row["name"]
+    """Write the name of a tool; or that it is a skill, and of which server, because its name may be another's, too."""
+    return f"skill {row['name']} ({row['server']})" if _is_skill(row) else row["name"]
 
 
 def show_tools(listing: Listing, terminal: Terminal) -> None:
