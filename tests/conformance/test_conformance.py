@@ -188,6 +188,8 @@ def different(direct: Conversation, through: Conversation) -> list[str]:
             other["ttlMs"] = one["ttlMs"]  # the time since search-mcp read the list is over
         if one != other:
             problems.append(f"{json.dumps(asked[number])}\n  directly: {one}\n  through:  {other}")
+    if unheard := list_changes(direct) - list_changes(through):
+        problems.append(f"announced only directly: {unheard}")
     news = [Counter(unasked(conversation)) for conversation in (direct, through)]
     if news[0] != news[1]:
         problems.append(f"notifications and requests\n  only directly: {news[0] - news[1]}")
@@ -199,8 +201,14 @@ def answers(conversation: Conversation) -> dict[Any, dict[str, Any]]:
     return {message["id"]: message for way, message in conversation if way == "<" and "method" not in message}
 
 
+def list_changes(conversation: Conversation) -> set[str]:
+    """Return the notifications of changed lists."""
+    said = (message.get("method", "") for direction, message in conversation if direction == "<")
+    return {method for method in said if method.endswith("/list_changed")}
+
+
 def unasked(conversation: Conversation) -> list[str]:
-    """What the server said of its own accord; how often lists changed is a matter of the moment."""
+    """Return the server's own requests and notifications, except changes of lists, which come once for a burst."""
     said = [message for direction, message in conversation if direction == "<" and "method" in message]
     return [
         unlabelled(json.dumps({name: value for name, value in message.items() if name != "id"}, sort_keys=True))
