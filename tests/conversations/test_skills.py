@@ -364,7 +364,22 @@ def test_a_server_that_is_removed_during_a_search_is_not_asked(pair: Pair) -> No
     getting.fails(-32602, "Skill not found: skill://x/SKILL.md")
 
 
-def test_a_server_that_does_not_run_ends_no_search(pair: Pair, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seconds", [0, 300], ids=["it is started again later", "it is given up"])
+def test_a_server_that_does_not_run_ends_no_search(pair: Pair, seconds: float) -> None:
+    beta = pair.with_server("beta")
+    pair.alpha.skills, beta.skills = [], []
+    pair.front.opens()
+    pair.alpha.on_opening(refuses(-32603, "no"))
+    pair.alpha.exits(1)
+    pair.after(seconds)
+    getting = pair.front.asks("skills/get", {"uri": "skill://x/SKILL.md"})
+    pair.after(60)
+    beta.receives("skills/get").returns({"skill": skill("x")})
+    getting.gets({"skill": skill("x")})
+
+
+def test_a_skill_of_a_server_that_does_not_run_may_be_there_later(pair: Pair) -> None:
+    """So it is not said to be unknown."""
     beta = pair.with_server("beta")
     pair.alpha.skills, beta.skills = [], []
     pair.front.opens()
@@ -373,8 +388,8 @@ def test_a_server_that_does_not_run_ends_no_search(pair: Pair, tmp_path: Path) -
     pair.after(300)
     getting = pair.front.asks("skills/get", {"uri": "skill://x/SKILL.md"})
     pair.after(60)
-    beta.receives("skills/get").returns({"skill": skill("x")})
-    getting.gets({"skill": skill("x")})
+    beta.receives("skills/get").fails(-32602, "no such skill")
+    getting.fails(-32000, "MCP server 'alpha' is not running")
 
 
 @pytest.mark.parametrize("method", ["skills/get", "resources/directory/read"])
@@ -427,6 +442,19 @@ def test_a_server_that_does_not_declare_directories_is_not_asked(pair: Pair) -> 
     )
     reading = pair.front.asks("resources/directory/read", {"uri": "repo://main/src"})
     beta.receives("resources/directory/read", uri="repo://main/src").returns({"resources": []})
+    reading.gets({"resources": []})
+
+
+def test_a_directory_is_waited_for_while_its_server_starts(pair: Pair) -> None:
+    for back in (pair.alpha, pair.with_server("beta")):
+        back.skills, back.reads_directories = [], True
+    pair.alpha.on("skills/list", leaves_to_the_test)
+    if not pair.front.is_modern:
+        pair.front.initializes()
+    reading = pair.front.asks("resources/directory/read", {"uri": "skill://refunds"})
+    pair.front.hears_nothing()
+    pair.alpha.receives("skills/list").returns({"skills": [REFUNDS]})
+    pair.alpha.receives("resources/directory/read", uri="skill://refunds").returns({"resources": []})
     reading.gets({"resources": []})
 
 
