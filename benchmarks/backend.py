@@ -1,10 +1,9 @@
-"""The server behind every subject: an MCP server of the legacy era that does as little as can be.
+"""Minimal MCP server of the legacy era, the backend of every measured subject.
 
     python -I -S backend.py [--tools N | --tools FILE] [--delay SECONDS] [--silent]
 
-It has `echo(text)`, `sleep(seconds)`, `bulk(size)` and `flood(message)`, and as many tools beside them as are asked
-for; FILE holds a JSON array of definitions that it lists instead. It answers nothing before the delay is over, and
-nothing at all if it is silent.
+It has `echo(text)`, `sleep(seconds)`, `bulk(size)` and `flood(message)`, and as many other tools as `--tools` says;
+FILE is a JSON array of definitions to list instead. It answers nothing during the delay, and never if it is silent.
 """
 
 import json
@@ -19,7 +18,7 @@ OWN = {
     "bulk": ("size", "integer"),
     "flood": ("message", "object"),
 }
-"""The one parameter of each, and its type."""
+"""Name and type of each tool's only parameter."""
 _writing = threading.Lock()
 
 
@@ -39,7 +38,7 @@ def answer_text(message_id: object, text: str) -> None:
 
 
 def definitions(tools: str) -> bytes:
-    """Return the list of tools as JSON: out of a file, or made up with a schema of ordinary size."""
+    """Return the list of tools as JSON: read from a file, or generated with a schema of ordinary size."""
     if not tools.isdigit():
         with open(tools, "rb") as file:  # noqa: PTH123  # pathlib would be an import more
             return file.read()

@@ -1,4 +1,4 @@
-"""Cost of a call: alone, among many, and beside a server that is a burden to others."""
+"""Measures of calls: alone, with many in flight, and beside a slow or flooding server."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,13 +13,13 @@ from readings import Extent, Reading, Turns, counted, milliseconds_since, quanti
 from subjects import Backend, Session, Subject, backends
 
 BLOCK_SECONDS = 60.0
-"""How long a block of calls, or one large result, may take at most."""
+"""Time limit for a block of calls, or for one large result."""
 SLOW_CALLS = 50
 SLOW_SECONDS = 2.0
 BULK_BYTES = 1_000_000
 HUGE_TOOLS = 20_000
 FIRST_BURDEN_ID = 1_000_000
-"""Ids from here on belong to the calls to the server that is a burden."""
+"""First id of the calls to the slow or flooding server."""
 LOG = {"method": "notifications/message", "params": {"level": "info", "data": "noise " * 16}}
 STRAY = {
     "method": "notifications/progress",
@@ -33,19 +33,19 @@ def small_call(subject: Subject, extent: Extent, folder: Path) -> Turns:
 
 
 def throughput(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure how many calls a second are answered while so many are always in flight."""
+    """Measure the calls answered per second with a constant number in flight."""
     yield from _with_backends(subject, extent, folder, _rates)
 
 
 def _with_backends(
     subject: Subject, extent: Extent, folder: Path, measure: Callable[[Session, Sequence[str], Extent], list[Reading]]
 ) -> Turns:
-    """Take turns with one backend and with eight at the same time, in two running subjects."""
+    """Measure one backend and eight backends in the same turns, in two running subjects."""
     one, eight = backends(1), backends(8)
     with subject.running(one, folder / "1") as alone, subject.running(eight, folder / "8") as among:
         alone.open(one)
         among.open(eight)
-        measure(alone, ["b0"], extent)  # what is only done once is not what a call costs
+        measure(alone, ["b0"], extent)  # warm up: work done only once is no part of a call's cost
         for _ in range(extent.turns):
             yield measure(alone, ["b0"], extent) + measure(among, [server.name for server in eight], extent)
 
@@ -59,9 +59,9 @@ def _small_calls(session: Session, servers: Sequence[str], extent: Extent) -> li
 def _block(
     session: Session, servers: Sequence[str], extent: Extent, on_other: Callable[[bytes], None] | None = None
 ) -> list[float]:
-    """Call each server in turn, one call after the other; return what each call took, in milliseconds.
+    """Call the servers in turn, one call at a time; return the time of each call in milliseconds.
 
-    Answers to other calls that come meanwhile go to `on_other`.
+    Answers to other calls are given to `on_other`.
     """
     prepared = [
         (number, session.pipe_to(server), session.echo(number, server))
@@ -99,7 +99,7 @@ def _rates(session: Session, servers: Sequence[str], extent: Extent) -> list[Rea
 
 
 def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int) -> float:
-    """Keep a window of calls full until there are enough answers; with several pipes each has its part of it."""
+    """Keep `window` calls in flight, divided among the pipes, until all are answered; return calls per second."""
     pipes = session.pipes
     waiting: dict[Pipe, list[bytes]] = {pipe: [] for pipe in pipes}
     for number, server in _numbered(servers, 4 * extent.block_calls):
@@ -129,11 +129,11 @@ def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int)
     return sum(map(len, received.values())) / spent
 
 
-# Beside a burden
+# Beside a slow or flooding server
 
 
 def longest_wait(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure how long a call to one server waits at most while another one's very long list is read and shown."""
+    """Measure the longest wait of a call to one server while another server's very long list is read and shown."""
     servers = [*backends(1), Backend("huge", ("--tools", str(HUGE_TOOLS)))]
     for turn in range(extent.turns):
         with subject.running(servers, folder / str(turn)) as session:
@@ -149,7 +149,7 @@ def longest_wait(subject: Subject, extent: Extent, folder: Path) -> Turns:
 
 
 def fairness(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure how much longer calls to one server take while another one is slow, bulky or floods."""
+    """Measure how much longer calls to one server take while another is slow, returns large results, or floods."""
     servers = backends(2)
     burdens: Mapping[str, Callable[[Session, Extent], list[float]]] = {
         "50 slow calls": _beside_slow,
@@ -185,7 +185,7 @@ def _beside_slow(session: Session, extent: Extent) -> list[float]:
 
 
 def _beside_bulk(session: Session, extent: Extent) -> list[float]:
-    """There is always one large result on its way."""
+    """Keep one large result in transfer at all times."""
     pipe = session.pipe_to("b1")
     request = session.call(FIRST_BURDEN_ID, "b1", "bulk", size=BULK_BYTES)
     answers: list[bytes] = []
@@ -204,7 +204,7 @@ def _beside_bulk(session: Session, extent: Extent) -> list[float]:
 
 
 def _beside_flood(message: Mapping[str, object], session: Session, extent: Extent) -> list[float]:
-    """It says something as fast as it is taken; where that is relayed, the client has to read it too."""
+    """Flood with one message as fast as it is accepted; where it is relayed, the client reads it as well."""
     pipe = session.pipe_to("b1")
     with patience(session.pipes, BLOCK_SECONDS):
         pipe.write(session.call(FIRST_BURDEN_ID, "b1", "flood", message={"jsonrpc": "2.0", **message}))
@@ -216,7 +216,7 @@ def _beside_flood(message: Mapping[str, object], session: Session, extent: Exten
 
 
 def large_result(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure large results, and by how much the subject's memory rises above what it was before the first."""
+    """Measure large results, and how far the subject's memory rises above its level before the first one."""
     servers = backends(1)
     sizes = [size for size in extent.megabytes if size <= subject.largest_result]
     for turn in range(extent.turns):

@@ -1,7 +1,7 @@
-"""The client's side: raw pipes, bytes prepared beforehand, and every answer checked after the clock has stopped.
+"""Benchmark client: raw pipes, requests prepared in advance, answers checked after the clock has stopped.
 
-It is one thread that blocks in `read`, so that next to nothing of what is measured is its own. A watchdog ends a
-process that does not answer.
+One thread blocks in `read`, which keeps the client's share of the measured time small. A watchdog kills a process
+that does not answer.
 """
 
 import contextlib
@@ -24,11 +24,11 @@ INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 
 
 class WrongAnswerError(Exception):
-    """A subject answered something else than it should have."""
+    """A subject gave a wrong answer."""
 
 
 class EndedError(Exception):
-    """A subject ended where it should have answered."""
+    """A subject exited before it answered."""
 
 
 class OverdueError(Exception):
@@ -36,7 +36,7 @@ class OverdueError(Exception):
 
 
 class Pipe:
-    """A process and its stdin and stdout."""
+    """A process with its stdin and stdout."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], place: Path) -> None:
         self._errors = place / "stderr"
@@ -53,7 +53,7 @@ class Pipe:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._in, self._out = self._process.stdin, self._process.stdout
-        self._parts: list[bytes] = []  # of a line that is not whole yet
+        self._parts: list[bytes] = []  # chunks of an incomplete line
         self._lines: deque[bytes] = deque()
         self._overdue = False
         self._drain = threading.Thread(target=self._read_to_the_end, daemon=True)
@@ -68,11 +68,11 @@ class Pipe:
             view = view[os.write(self._in.fileno(), view) :]
 
     def line(self) -> bytes:
-        """Wait for the next answer, past whatever else is said.
+        """Return the next answer; skip requests and notifications.
 
         Raises:
-            EndedError: there will be none.
-            OverdueError: it was ended because there was none in time.
+            EndedError: the process closed its stdout.
+            OverdueError: the watchdog killed the process.
         """
         while True:
             while not self._lines:
@@ -82,7 +82,7 @@ class Pipe:
                 return line
 
     def lines(self) -> list[bytes]:
-        """Wait for answers and return all that are there."""
+        """Wait for answers; return all that have arrived."""
         lines = [self.line()]
         lines += filter(_is_answer, self._lines)
         self._lines.clear()
@@ -102,7 +102,7 @@ class Pipe:
         self._parts.append(rest)
 
     def close(self) -> None:
-        """Close its stdin, which tells it to end; what it still says is read and dropped, as clients do."""
+        """Close stdin, which asks the process to exit; read and drop its remaining output, as clients do."""
         self._in.close()
         self._drain.start()
 
@@ -111,19 +111,19 @@ class Pipe:
             pass
 
     def terminate(self) -> None:
-        """Tell it to end by a signal."""
+        """Send SIGTERM."""
         self._process.terminate()
 
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 
     def give_up(self) -> None:
-        """End it, because it took too long; whoever reads from it is told."""
+        """Kill the process because of the time limit; `line` and `lines` then raise OverdueError."""
         self._overdue = True
         self._process.kill()
 
     def release(self) -> None:
-        """Leave nothing behind of a process that was killed or ended."""
+        """Close the pipes and reap the process after it exited or was killed."""
         self._process.wait()
         if self._drain.is_alive():
             self._drain.join()
@@ -131,13 +131,13 @@ class Pipe:
 
 
 def _is_answer(line: bytes) -> bool:
-    # Notifications and requests say what they are early on, whatever order their keys are in.
+    # Notifications and requests have a `method` near the beginning, in any order of the keys.
     return b'"method"' not in line[:100]
 
 
 @contextlib.contextmanager
 def patience(pipes: Sequence[Pipe], seconds: float) -> Iterator[None]:
-    """Give up if what is done within takes too long."""
+    """Give up on the pipes if the body takes longer than `seconds`."""
 
     def give_up() -> None:
         for pipe in pipes:
@@ -160,7 +160,7 @@ def request(message_id: int, method: str, params: Mapping[str, object] | None = 
 
 
 def text_of(message_id: int) -> str:
-    """Return what the call of this id says and is to hear: no two are alike."""
+    """Return the text that the call with this id echoes; it is unique for each id."""
     return f"hello, this is call number {message_id} – and it is of an ordinary length"
 
 
@@ -180,7 +180,7 @@ def result_of(line: bytes) -> dict[str, object]:
 
 
 def result_within(line: bytes) -> dict[str, object]:
-    """Return the result that is the text of another, as JSON."""
+    """Return the result that is encoded as JSON in the text of another result."""
     match result_of(line):
         case {"content": [{"type": "text", "text": str(text)}]}:
             with contextlib.suppress(ValueError):
@@ -190,24 +190,24 @@ def result_within(line: bytes) -> dict[str, object]:
 
 
 Read = Callable[[bytes], Mapping[str, object]]
-"""What gets a tool's result out of an answer: `result_of` or `result_within`."""
+"""Function that extracts a tool's result from an answer: `result_of` or `result_within`."""
 
 
 def check_text(line: bytes, text: str, read: Read) -> None:
-    """Raise unless this is a result of exactly this text."""
+    """Raise unless the answer is a result with exactly this text."""
     content = read(line).get("content")
     if content != [{"type": "text", "text": text}]:
         raise WrongAnswerError(f"expected {text[:80]!r}, got {line[:500]!r}")
 
 
 def check_ids(lines: Sequence[bytes], ids: Sequence[int]) -> None:
-    """Raise unless each call got an answer, once."""
+    """Raise unless each call was answered exactly once."""
     if sorted(map(id_of, lines)) != sorted(ids):
         raise WrongAnswerError(f"{len(lines)} answers to {len(ids)} calls, or not to these")
 
 
 def check_echoes(lines: Sequence[bytes], ids: Sequence[int], read: Read) -> None:
-    """Raise unless each call got its own answer, once."""
+    """Raise unless each call was answered exactly once and with its own text."""
     check_ids(lines, ids)
     for line in lines:
         check_text(line, text_of(id_of(line)), read)

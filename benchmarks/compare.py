@@ -1,10 +1,10 @@
-"""Compare two states of search-mcp, each with the dependencies it asks for, turn by turn.
+"""Compare two states of search-mcp, each with the dependencies it declares, in alternating turns.
 
     python benchmarks/compare.py HEAD~1 HEAD
     python benchmarks/compare.py main . --measures small-call,start --turns 9
 
-Each is a revision, or a folder with a copy of the project. In brackets stands how many times the floor's figure a
-figure is, and how many times that of the first state.
+Each state is a revision, or a folder with a copy of the project. The brackets hold the ratio of a figure to the
+floor's figure and to that of the first state.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Costs of a subject besides time: memory, processor while idle, tokens, imports."""
+"""Measures of memory, idle CPU, tokens and imports."""
 
 import gzip
 import json
@@ -15,16 +15,16 @@ from subjects import HERE, START_SECONDS, Backend, Subject, backends, tools_in
 
 IDLE_SECONDS = 3.0
 SETTLING_SECONDS = 2.0
-"""How long a subject may still have something to do after its start."""
+"""Time that a subject may stay busy after its start."""
 RECORDED = HERE / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOOLS = 200
 CHARACTERS_A_TOKEN = 4.0
-"""Of JSON, roughly: good for comparing lists, not for a bill."""
+"""Approximate characters of JSON per token: good enough to compare lists, not to predict a bill."""
 IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
 
 
 def idle(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure memory with as many backends as it gets, of twenty tools each, and what it does when nobody asks."""
+    """Measure memory, and the CPU and wakeups while idle, with the most backends of twenty tools each."""
     servers = backends(extent.backends[-1], "--tools", "20")
     label = f"{counted(len(servers))}, {20 * len(servers):,} tools"
     for turn in range(extent.turns):
@@ -47,7 +47,7 @@ def idle(subject: Subject, extent: Extent, folder: Path) -> Turns:
 
 
 def list_size(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure how much of a model's context the list of real tools takes, instructions included."""
+    """Measure the share of a model's context that the list of real tools takes, instructions included."""
     servers = _recorded_backends(folder)
     for _ in range(extent.turns):
         yield [
@@ -72,7 +72,7 @@ def _list_size(subject: Subject, listing: str, servers: Sequence[Backend], folde
 
 
 def _recorded_backends(folder: Path) -> list[Backend]:
-    """Return backends that list real servers' tools."""
+    """Return backends that list the tools of real servers."""
     folder.mkdir(parents=True, exist_ok=True)
     by_server: dict[str, list[object]] = {}
     for line in gzip.decompress(RECORDED.read_bytes()).decode().splitlines()[:RECORDED_TOOLS]:
@@ -88,7 +88,7 @@ def _recorded_backends(folder: Path) -> list[Backend]:
 
 
 def import_time(subject: Subject, extent: Extent, _folder: Path) -> Turns:
-    """Measure what the interpreter takes to import what the subject's start needs."""
+    """Measure the time to import the modules that a start needs."""
     if subject.imports is None:
         return
     python, module = subject.imports

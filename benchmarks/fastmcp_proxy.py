@@ -1,8 +1,8 @@
-"""FastMCP's proxy in front of the servers of a configuration, run by the interpreter it is installed for.
+"""FastMCP's proxy for the servers of a configuration, run by the interpreter where FastMCP is installed.
 
     python fastmcp_proxy.py CONFIG [persistent]
 
-By default it opens a session to the servers for each request; with a client that is connected already it keeps one.
+By default the proxy opens a session to the servers for each request; with `persistent` it keeps a connected client.
 """
 
 import asyncio

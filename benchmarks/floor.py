@@ -1,11 +1,11 @@
-"""The least a Python process between a client and several servers can do: what every ratio is taken to.
+"""Minimal aggregator in Python: the reference for every ratio.
 
     python floor.py CONFIG
 
-It answers `initialize`, starts the children, opens them, merges their lists of tools under `server.tool`, forwards
-calls by that prefix and maps ids, on asyncio's protocols. It knows the benchmarks' own spelling of messages and
-nothing else: no errors, no cancellation, no second list, no backpressure, no cleaning up. POSIX only, because
-asyncio reads no stdin on Windows.
+It answers `initialize`, starts the child processes, initializes them, merges their lists of tools under
+`server.tool`, forwards calls by that prefix and maps ids, all on asyncio's protocols. It reads only the exact
+spelling of the benchmarks' messages. It has no errors, cancellation, changed lists, backpressure or cleanup. POSIX
+only, because asyncio reads no stdin on Windows.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 LIST_SECONDS = 5.0
-"""How long a list waits for a server that does not answer."""
+"""Time limit for a list while a server does not answer."""
 CALL = re.compile(rb'\{"jsonrpc":"2.0","id":(\d+),"method":"tools/call","params":\{"name":"([^".]+)\.')
 ANSWER = REQUEST = re.compile(rb'\{"jsonrpc":"2.0","id":(\d+),')
 HELLO = (
@@ -34,7 +34,7 @@ WELCOME = (
 
 
 class Lines:
-    """Cut chunks into lines; a long line is put together once."""
+    """Split chunks into lines; join the chunks of a long line only once."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -51,10 +51,10 @@ class Lines:
 class Child(asyncio.SubprocessProtocol):
     def __init__(self, name: str, front: "Front") -> None:
         self.name, self.front, self.lines = name, front, Lines()
-        self.waiting: dict[bytes, bytes] = {}  # our id: the client's
+        self.waiting: dict[bytes, bytes] = {}  # our id -> the client's
         self.last_id = 1
         self.tools: list[dict[str, object]] | None = None
-        self.early: list[bytes] = []  # calls that came before the child was there
+        self.early: list[bytes] = []  # calls that came before the child was ready
         self.write: Callable[[bytes], None] = self.early.append
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -88,7 +88,7 @@ class Child(asyncio.SubprocessProtocol):
 class Front(asyncio.Protocol):
     def __init__(self, servers: Mapping[str, Any]) -> None:
         self.servers, self.lines = servers, Lines()
-        self.wants_list: bytes | None = None  # the id of the request that waits for it
+        self.wants_list: bytes | None = None  # id of the pending `tools/list`
         self.children = {name.encode(): Child(name, self) for name in servers}
         self.write: Callable[[bytes], None]
         self.starting: asyncio.Future[list[None]]
@@ -131,7 +131,7 @@ class Front(asyncio.Protocol):
 async def main(servers: Mapping[str, Any]) -> None:
     loop = asyncio.get_running_loop()
     if sys.platform == "linux" and sys.version_info < (3, 12):
-        watcher = asyncio.PidfdChildWatcher()  # else a thread for each child
+        watcher = asyncio.PidfdChildWatcher()  # otherwise asyncio starts a thread for each child
         watcher.attach_loop(loop)
         asyncio.set_child_watcher(watcher)
     front = Front(servers)

@@ -1,12 +1,12 @@
-"""Fail if search-mcp became several times slower than it is meant to be.
+"""Fail if search-mcp became several times slower than intended.
 
-    python benchmarks/guard.py                  measure a little, and judge it
-    python benchmarks/guard.py --read FILE      judge what run.py wrote with --json
+    python benchmarks/guard.py                  measure briefly, and judge
+    python benchmarks/guard.py --read FILE      judge the output of run.py --json
 
-Everything is judged as a ratio to the floor, by the best turn of each: a loaded machine makes turns worse, never
-better. As long as anything is out of bounds everything is measured again, and only what is so every time counts. The
-bounds are far from what is usual: they are there for a change that costs multiples, on a machine with other things to
-do; compare.py is for the rest.
+Every figure is judged as a ratio to the floor, by the best turn of each: load on the machine makes turns worse, never
+better. While a figure is out of bounds the measures are repeated, and only figures out of bounds every time count.
+The bounds are far from the usual figures: they detect a change that multiplies a cost, on a machine with other work
+to do. Use compare.py for smaller changes.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from subjects import floor, search_mcp
 MEASURES = ("start", "small-call", "throughput", "large-result")
 LITTLE = Extent(3, (1, 10), 200, 0.5, (64,), (10,))
 MOST_RUNS = 4
-"""How often it is measured before what is out of bounds counts: other things to do spoil a run now and then."""
+"""Number of runs before a figure out of bounds counts: other work on the machine spoils a run now and then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How many times the floor's figure is allowed: at most for what costs, at least for what is achieved."""
+    """Limit of a ratio to the floor's figure: the most for costs, the least for throughput."""
 
     row: str
     most: float | None = None
@@ -46,7 +46,7 @@ BOUNDS = (
 
 
 def judge(report: Report) -> dict[str, str]:
-    """Return what is out of bounds, each with a sentence; a row that is missing is."""
+    """Return the figures out of bounds, with a sentence each; a missing row is out of bounds."""
     complaints = {}
     rows = {report.label(row): row for row in report.rows}
     for bound in BOUNDS:
@@ -64,7 +64,7 @@ def judge(report: Report) -> dict[str, str]:
 
 
 def _judged_until_content() -> dict[str, str]:
-    """Measure and judge until nothing is left that was out of bounds every time."""
+    """Measure and judge until no figure was out of bounds every time, or the runs are used up."""
     complaints = dict.fromkeys((bound.row for bound in BOUNDS), "")
     for _ in range(MOST_RUNS):
         report = _measured()

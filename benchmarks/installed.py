@@ -1,4 +1,4 @@
-"""Dependencies of the subjects, installed into folders of their own in `.cache/` at the repository root."""
+"""Installs the subjects' dependencies into separate folders in `.cache/` at the repository root."""
 
 import hashlib
 import json
@@ -14,9 +14,9 @@ CACHE = ROOT / ".cache"
 
 
 def interpreter(kind: str, key: str, requirements: Sequence[str]) -> Path:
-    """Install what is required into a virtual environment, unless it is there already; return the interpreter.
+    """Install requirements into a virtual environment unless it exists; return its interpreter.
 
-    `key` says what the environment is of: with another one it is another.
+    `key` identifies the content: another key means another environment.
     """
     folder = _folder(kind, key)
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -28,7 +28,7 @@ def interpreter(kind: str, key: str, requirements: Sequence[str]) -> Path:
 
 
 def script(package: str) -> tuple[str, str]:
-    """Install a package of npm, `NAME@VERSION`, unless it is there already; return the command line of its script."""
+    """Install an npm package, `NAME@VERSION`, unless it is installed; return the command line of its script."""
     node, npm = map(shutil.which, ("node", "npm"))  # on Windows this finds npm.cmd
     if node is None or npm is None:
         sys.exit(f"{package} needs Node.js with npm on PATH: install it, or leave this subject out with --subjects")
@@ -53,7 +53,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _install(folder: Path, command: Sequence[str], packages: Sequence[str]) -> None:
-    """Install packages, and mark the folder as whole; exit with the reason if that cannot be done."""
+    """Install packages and mark the folder as complete; exit with the reason if that fails."""
     print(f"installing {' '.join(packages)} into {folder.relative_to(ROOT)}", file=sys.stderr)
     done = subprocess.run([*command, *packages], capture_output=True, text=True, check=False)
     if done.returncode:

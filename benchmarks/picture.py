@@ -1,4 +1,4 @@
-"""A picture of a report: a panel for each row, a bar for each subject. Needs matplotlib."""
+"""Charts of a report: a panel for each row, a bar for each subject. Needs matplotlib."""
 
 import math
 from pathlib import Path
@@ -11,7 +11,7 @@ PANEL_INCHES = 4.5, 1.6
 
 
 def draw(report: Report, path: Path) -> None:
-    """Draw every row of a report into a file, in the format that its name says."""
+    """Draw every row of a report into a file, in the format of its suffix."""
     height = math.ceil(len(report.rows) / COLUMNS)
     figure = Figure((PANEL_INCHES[0] * COLUMNS, PANEL_INCHES[1] * height), layout="constrained")
     panels = list(figure.subplots(height, COLUMNS, squeeze=False).flat)

@@ -9,7 +9,7 @@ MEGABYTE = 1_000_000
 
 
 def own(session: Session) -> list[psutil.Process]:
-    """Return the subject's processes, helpers included."""
+    """Return the subject's processes, including its helpers."""
     backend = str(HERE / "backend.py")
     return [process for process in session.processes if backend not in process.cmdline()]
 
@@ -20,7 +20,7 @@ def memory(session: Session) -> float:
 
 
 def peak_memory(session: Session) -> float | None:
-    """Return the most resident memory there ever was, in MB; only Linux tells."""
+    """Return the peak of resident memory in MB; None except on Linux."""
     kilobytes = 0
     for process in own(session):
         try:
@@ -40,7 +40,7 @@ def cpu_seconds(session: Session) -> float:
 
 
 def wakeups(session: Session) -> int | None:
-    """Return how often its threads have stopped to wait; only Linux tells it of every thread."""
+    """Return the number of voluntary context switches of all threads; None except on Linux."""
     if not psutil.LINUX:
         return None
     ids = [thread.id for process in own(session) for thread in process.threads()]

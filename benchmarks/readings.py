@@ -1,8 +1,8 @@
-"""The vocabulary of the measures: a reading, and how much is to be read.
+"""Vocabulary of the measures: a reading, and the extent of a run.
 
-A measure is a generator over one subject, and every `yield` is one turn of it. Whoever runs them takes a turn of
-every subject before the next turn of any, so that all of them have the same weather. A measure that is run to its
-end has ended its subject as a client does.
+A measure is a generator over one subject, and every `yield` is one turn. The runner takes one turn of every subject
+before the next turn of any, so that all of them run under the same load. A measure that runs to its end has ended
+its subject as a client does.
 """
 
 import math
@@ -16,7 +16,7 @@ from subjects import Subject
 
 
 class Reading(NamedTuple):
-    """One number: the row it belongs to, its unit, and `None` where it did not come in time."""
+    """One number, with its row and unit; the value is `None` if it was not measured in time."""
 
     row: str
     unit: str
@@ -25,17 +25,17 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is measured. A block of calls ends after so many calls or so much time."""
+    """Amount to measure. A block of calls ends after a number of calls or a time."""
 
     turns: int
     backends: Sequence[int]
-    """With how many backends the starts are measured; the last is what memory is measured with."""
+    """Numbers of backends for the starts; the last is used for memory."""
     block_calls: int
     block_seconds: float
     windows: Sequence[int]
-    """How many calls are in flight when the throughput is measured."""
+    """Numbers of calls in flight for the throughput."""
     megabytes: Sequence[int]
-    """The sizes of large results."""
+    """Sizes of the large results."""
 
 
 FULL = Extent(5, (1, 5, 20, 50), 500, 1.0, (1, 16, 64), (1, 10, 50))
@@ -43,7 +43,7 @@ SHORT = Extent(3, (1, 10), 200, 0.4, (64,), (10,))
 
 Turns = Iterator[list[Reading]]
 Measure = Callable[[Subject, Extent, Path], Turns]
-"""What is given a subject, an extent and a folder of its own."""
+"""Function of a subject, an extent and a folder of its own."""
 
 
 def counted(backends: int) -> str:

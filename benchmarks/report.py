@@ -1,7 +1,7 @@
-"""What was read, as a table and as JSON.
+"""Report of the readings, as a table and as JSON.
 
 A figure is the median of a subject's turns. A ratio is the median of the turns' ratios: two subjects are compared
-in the same turn, when they had the same weather.
+in the same turn, when they ran under the same load.
 """
 
 import json
@@ -43,7 +43,7 @@ class Report:
         return f"{row}, {self._units[row]}" if self._units[row] else row
 
     def values(self, row: str, subject: str) -> list[float]:
-        """Return what was read, turn by turn; infinite where it did not come in time."""
+        """Return the readings turn by turn; infinity for a timeout."""
         return [math.inf if value is None else value for value in self._values.get((row, subject), {}).values()]
 
     def median(self, row: str, subject: str) -> float | None:
@@ -51,14 +51,14 @@ class Report:
         return statistics.median(values) if values else None
 
     def ratio(self, row: str, subject: str, reference: str) -> float | None:
-        """Return how many times the reference's figure a subject's is, unless one of them is missing."""
+        """Return the ratio of a subject's figure to the reference's; None if one of them is missing."""
         ours, theirs = (self._values.get((row, each), {}) for each in (subject, reference))
         pairs = [(ours[turn], theirs.get(turn)) for turn in ours]
         ratios = [value / other for value, other in pairs if value is not None and other]
         return statistics.median(ratios) if pairs and len(ratios) == len(pairs) else None
 
     def table(self) -> str:
-        """Return it as Markdown: a figure, and in brackets how many times each reference's figure that is."""
+        """Return a Markdown table: figures, and in brackets their ratios to each reference."""
         heading = f"| | {' | '.join(self.subjects)} |\n|---|{'---:|' * len(self.subjects)}"
         lines = [[self.label(row), *(self._cell(row, subject) for subject in self.subjects)] for row in self.rows]
         return "\n".join([heading, *(f"| {' | '.join(cells)} |" for cells in lines)])
@@ -75,7 +75,7 @@ class Report:
         return f"{rounded(value)} ({shown})" if any(ratios) else rounded(value)
 
     def json(self, about: Mapping[str, object]) -> str:
-        """Return what was read in every turn, after what there is to know about the run."""
+        """Return the readings of every turn as JSON, after the facts about the run."""
         readings = [
             {"row": row, "unit": self._units[row], "subject": subject, "values": list(values.values())}
             for (row, subject), values in self._values.items()
@@ -84,7 +84,7 @@ class Report:
 
 
 def read(text: str, references: Sequence[str]) -> Report:
-    """Return what a run wrote as JSON."""
+    """Parse the JSON of a run."""
     return Report(
         [
             Taken(each["subject"], turn, Reading(each["row"], each["unit"], value))
@@ -96,7 +96,7 @@ def read(text: str, references: Sequence[str]) -> Report:
 
 
 def rounded(value: float) -> str:
-    """Return a number with as many digits as say something."""
+    """Return a number with its significant digits."""
     if value >= 100 or value == 0:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,12 +1,12 @@
-"""Measure search-mcp beside others: one command, one table.
+"""Measure search-mcp and other programs: one command, one table.
 
     python benchmarks/run.py                                    every measure of every subject
     python benchmarks/run.py --short                            fewer turns, backends and sizes
     python benchmarks/run.py --subjects floor,search-mcp --measures start,small-call
-    python benchmarks/run.py --json FILE --plot FILE            the raw numbers, and a picture of them
+    python benchmarks/run.py --json FILE --plot FILE            the raw numbers, and charts of them
 
-A cell is the median of the turns; in brackets stands how many times `direct` and `floor` that is. README.md says
-what the subjects and the measures are.
+A cell is the median of the turns, with its ratios to `direct` and `floor` in brackets. README.md describes the
+subjects and the measures.
 """
 
 import argparse
@@ -43,14 +43,14 @@ MEASURES: Mapping[str, Measure] = {
     "import": costs.import_time,
 }
 NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle"}
-"""What has no meaning without anything between client and servers."""
+"""Measures that are meaningless without a proxy between client and servers."""
 FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subprocess.CalledProcessError)
 
 
 def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -> tuple[list[Taken], list[str]]:
-    """Take all measures of all subjects; return what was read, and what went wrong.
+    """Take all measures of all subjects; return the readings and the failures.
 
-    A subject that fails in a measure has no figures in it, however late it fails.
+    A subject that fails in a measure has no figures for it, even if it fails in the last turn.
     """
     taken: list[Taken] = []
     failures: list[str] = []
@@ -64,7 +64,7 @@ def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -
 def _interleaved(
     name: str, subjects: Sequence[Subject], extent: Extent, folder: Path, failures: list[str]
 ) -> list[Taken]:
-    """Give every subject a turn, then every subject the next one, each time in another order."""
+    """Take one turn of every subject, then the next of each, every time in another order."""
     taken: dict[str, list[Taken]] = {subject.name: [] for subject in subjects}
     running = {subject.name: MEASURES[name](subject, extent, folder / subject.name) for subject in subjects}
     turn = 0
@@ -88,18 +88,18 @@ def _interleaved(
 
 
 def _say(what: str) -> None:
-    """Show a person what is going on."""
+    """Print progress on stderr."""
     if sys.stderr.isatty():
         print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
 
 
 def about() -> dict[str, object]:
-    """Return what a figure has to be read with."""
+    """Return the facts needed to interpret the figures."""
     return {"python": platform.python_version(), "platform": platform.platform(), "processors": os.cpu_count()}
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser of what every run can be told."""
+    """Return a parser for the options that every run has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measures", type=_names(MEASURES), default=list(MEASURES), help="with commas between")
     parser.add_argument("--turns", type=int, metavar="N", help="how often each subject is measured")
@@ -119,7 +119,7 @@ def _names(known: Mapping[str, object]) -> Callable[[str], list[str]]:
 
 
 def run(subjects: Sequence[Subject], options: argparse.Namespace, references: Sequence[str]) -> int:
-    """Measure and print as told; return the exit code."""
+    """Measure and print according to the options; return the exit code."""
     if options.plot and find_spec("matplotlib") is None:
         sys.exit("--plot needs matplotlib: pip install '.[bench]'")
     extent = SHORT if options.short else FULL

@@ -1,4 +1,4 @@
-"""From the start of the process to the first answers, and from the end of its stdin to the end of it."""
+"""Measures of the start, from the process to the first answers, and of the exit, from the end of stdin."""
 
 import itertools
 import time
@@ -12,11 +12,11 @@ from subjects import POLL_SECONDS, START_SECONDS, Backend, Subject, backends, to
 
 DELAY_SECONDS = 3.0
 HINDERED_SECONDS = 15.0
-"""How long a list is waited for while a server is slow or silent."""
+"""Time limit for a list while a server is slow or silent."""
 
 
 def start(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure a start with an empty home, then one that finds there what the first remembered."""
+    """Measure a start with an empty home, then one with the caches of the first."""
     for turn in range(extent.turns):
         readings = []
         for count in extent.backends:
@@ -46,7 +46,7 @@ def _start(subject: Subject, servers: Sequence[Backend], home: Path, label: str)
 
 
 def hindered_start(subject: Subject, extent: Extent, folder: Path) -> Turns:
-    """Measure starts with four servers and one that takes its time, or one that never says anything."""
+    """Measure starts with four servers and a fifth that is slow, or that never answers."""
     awaited = ("initialize", *(["complete list"] if subject.lists_tools else []), "first call")
     for turn in range(extent.turns):
         readings = []
@@ -62,7 +62,7 @@ def hindered_start(subject: Subject, extent: Extent, folder: Path) -> Turns:
 
 
 def _hindered(subject: Subject, servers: Sequence[Backend], listed: Sequence[Backend], home: Path) -> dict[str, float]:
-    """Start, and at once ask for the list and call one of the good servers; return when what came."""
+    """Start, then at once request the list and call one good server; return the time of each answer."""
     times: dict[str, float] = {}
     started = time.perf_counter()
     session = subject.start(servers, home)
@@ -86,7 +86,7 @@ def _hindered(subject: Subject, servers: Sequence[Backend], listed: Sequence[Bac
                     pipe.write(client.request(next(list_ids), "tools/list"))
         session.end()
     except OverdueError:
-        pass  # what did not come in time is missing from the times
+        pass  # answers that did not come in time are missing from the times
     finally:
         session.kill()
     return times

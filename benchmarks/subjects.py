@@ -1,7 +1,7 @@
-"""What is measured: how each subject is started in front of given backends, and how a call to their tools is spelt.
+"""The measured subjects: how each is started for given backends, and how a call to their tools is written.
 
-A subject is started in a folder of its own, which stands for the user's home: what it caches there is found by
-its next start in the same folder.
+A subject is started in a folder of its own that serves as the user's home: its next start in the same folder finds
+the caches of the earlier one.
 """
 
 import contextlib
@@ -24,31 +24,31 @@ from installed import interpreter, script
 HERE = Path(__file__).resolve().parent
 FASTMCP = "fastmcp==4.1.2"
 MCPM = "mcpm==2.15.0"
-MCP_GATEWAY = ("mcp-gateway==1.2.1", "mcp==1.30.0")  # it asks for any release of the SDK, and needs one before 2
+MCP_GATEWAY = ("mcp-gateway==1.2.1", "mcp==1.30.0")  # it allows any release of the SDK, but fails with release 2
 LAZY_MCP = "lazy-mcp==2.7.2"
 MCP_HUB_MCP = "mcp-hub-mcp@1.3.1"
 START_SECONDS = 60.0
-"""How long a subject may take for its first answers."""
+"""Time limit for a subject's first answers."""
 END_SECONDS = 60.0
-"""How long it may take to end once its stdin is closed."""
+"""Time limit for the exit after stdin was closed."""
 POLL_SECONDS = 0.002
-"""How often it is looked whether it has."""
+"""Poll interval for the exit."""
 
 
 class LeftRunningError(Exception):
-    """A subject ended, and something it started did not."""
+    """A subject exited and left a process running that it had started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """One server: its name, and the options of `backend.py`."""
+    """A server: its name, and the options of `backend.py`."""
 
     name: str
     options: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
-        # Isolated and without `site`: the backends' own start is not what is measured.
+        # Isolated and without `site`: the start of a backend is not measured.
         return (sys.executable, "-I", "-S", str(HERE / "backend.py"), *self.options)
 
 
@@ -58,14 +58,14 @@ def backends(count: int, *options: str) -> list[Backend]:
 
 Arguments = Mapping[str, object]
 Spell = Callable[[str, str, Arguments, int], Mapping[str, object]]
-"""What makes the params of `tools/call` from a server, its tool, the arguments, and how many servers there are."""
+"""Function of a server, its tool, the arguments and the number of servers; returns the params of `tools/call`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A way from the client to the backends.
+    """A program between the client and the backends.
 
-    `command` gets the path of a configuration in the format of the clients, and the subject's folder.
+    `command` is called with the path of a configuration in the clients' format and with the subject's folder.
     """
 
     name: str
@@ -73,25 +73,25 @@ class Subject:
     spell: Spell
     read: Read = result_of
     imports: tuple[str, str] | None = None
-    """The interpreter and the module that its start has to import."""
+    """Interpreter, and module that its start imports."""
     listings: Sequence[str] = ("full",)
-    """The ways it can show tools, as `settings.listing` names them; the first one is used where it does not matter."""
+    """Values of `settings.listing` that it supports; the first one is the default."""
     ends_with_stdin: bool = True
-    """Whether it ends by itself when its stdin is closed."""
+    """True if it exits when its stdin is closed."""
     largest_result: float = math.inf
-    """What it does not relay is larger than this, in MB."""
+    """Size in MB of the largest result that it relays."""
 
     @property
     def lists_tools(self) -> bool:
-        """Whether the servers' tools are in its list, instead of tools that find and call them."""
+        """Return whether its list has the servers' tools, instead of tools that find and call them."""
         return self.listings[0] != "search"
 
     @contextlib.contextmanager
     def running(self, servers: Sequence[Backend], home: Path) -> "Iterator[Session]":
-        """Start it in front of these servers; end it as its client does, or by force if something went wrong.
+        """Start it with these servers; stop it as its client does, or kill it after an error.
 
         Raises:
-            LeftRunningError: some of its processes outlived it.
+            LeftRunningError: some of its processes are still running.
         """
         session = self.start(servers, home)
         try:
@@ -110,7 +110,7 @@ class Subject:
 
 
 class Direct(Subject):
-    """The client alone, with a pipe to each server: what every proxy is compared with."""
+    """The client alone, with a pipe to each server: the baseline for every proxy."""
 
     def start(self, servers: Sequence[Backend], home: Path) -> "Session":
         home.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ class Direct(Subject):
 
 
 class Session:
-    """A running subject: its pipes (one, but for `direct`), and how to reach a tool."""
+    """A running subject: its pipes (one, except for `direct`), and the pipe to each server."""
 
     def __init__(self, subject: Subject, pipe_of: Mapping[str, Pipe]) -> None:
         self._subject, self._pipe_of = subject, pipe_of
@@ -137,14 +137,14 @@ class Session:
         return self.call(message_id, server, "echo", text=client.text_of(message_id))
 
     def listed_name(self, server: str, tool: str) -> object:
-        """Return the name to be found in the list before this tool can be called."""
+        """Return the name under which the list has this tool once it can be called."""
         return self._spell(server, tool, {})["name"]
 
     def _spell(self, server: str, tool: str, arguments: Arguments) -> Mapping[str, object]:
         return self._subject.spell(server, tool, arguments, len(self._pipe_of))
 
     def initialize(self) -> list[dict[str, object]]:
-        """Open every connection; return the results."""
+        """Initialize every connection; return the results."""
         for pipe in self.pipes:
             pipe.write(client.HELLO)
         results = [result_of(pipe.line()) for pipe in self.pipes]
@@ -153,19 +153,19 @@ class Session:
         return results
 
     def list_tools(self, message_id: int) -> list[bytes]:
-        """Ask every connection for its list; return the answers."""
+        """Request the list on every connection; return the answers."""
         for pipe in self.pipes:
             pipe.write(request(message_id, "tools/list"))
         return [pipe.line() for pipe in self.pipes]
 
     def open(self, servers: Sequence[Backend]) -> None:
-        """Initialize it and wait until the tools of these servers can be called."""
+        """Initialize every connection and wait until the tools of these servers can be called."""
         with patience(self.pipes, START_SECONDS):
             self.initialize()
             self.wait_for(servers)
 
     def wait_for(self, servers: Sequence[Backend]) -> None:
-        """Wait until the tools of these servers are in its list, or answer where it does not list them."""
+        """Wait until the list has these servers' tools or, if it does not list them, until they answer."""
         if self._subject.lists_tools:
             self._wait_for_list(servers)
         else:
@@ -182,14 +182,14 @@ class Session:
         for number, server in enumerate(servers):
             pipe = self.pipe_to(server.name)
             pipe.write(self.echo(number, server.name))
-            while result_of(line := pipe.line()).get("isError"):  # it has not reached this server yet
+            while result_of(line := pipe.line()).get("isError"):  # it is not connected to this server yet
                 time.sleep(POLL_SECONDS)
                 pipe.write(self.echo(number, server.name))
             client.check_echoes([line], [number], self.read)
 
     @property
     def processes(self) -> list[psutil.Process]:
-        """Every process there is on account of it."""
+        """Return the subject's processes and everything they have started."""
         found = []
         for pipe in self.pipes:
             with contextlib.suppress(psutil.NoSuchProcess):
@@ -200,10 +200,10 @@ class Session:
     def end(self) -> None:
         """Close its stdin and wait until all its processes are gone.
 
-        The specification lets a client go on to SIGTERM where closing stdin is not enough.
+        The specification allows a client to send SIGTERM if closing stdin is not enough.
 
         Raises:
-            LeftRunningError: they are not.
+            LeftRunningError: some of its processes are still running.
         """
         processes = self.processes
         for pipe in self.pipes:
@@ -248,13 +248,13 @@ def _kill(processes: Sequence[psutil.Process]) -> None:
 
 def _is_alive(process: psutil.Process) -> bool:
     try:
-        return process.status() != psutil.STATUS_ZOMBIE  # an orphan is its new parent's to bury, whenever it likes
+        return process.status() != psutil.STATUS_ZOMBIE  # an orphan is reaped by its new parent, at any time
     except psutil.NoSuchProcess:
         return False
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """Return the environment, with every per-user folder below `home`, and in which bytecode is kept as usual."""
+    """Return an environment with every per-user folder below `home` and with bytecode caching enabled."""
     folders = {
         name: home / name.lower() for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
     }
@@ -280,7 +280,7 @@ def floor() -> Subject:
 
 
 def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subject:
-    """Return search-mcp as this interpreter has it."""
+    """Return search-mcp as installed for this interpreter."""
     return Subject(
         name,
         lambda path, _home: (python, "-m", "search_mcp", "--config", str(path)),
@@ -348,7 +348,7 @@ def lazy_mcp() -> Subject:
             "arguments": {"server": server, "command_name": tool, "parameters": arguments},
         }
 
-    # It waits 10 s for a result, which it takes for more than these.
+    # It waits 10 s for a result, and a larger one takes longer.
     return Subject("lazy-mcp", command, spell, read=result_within, listings=("search",), largest_result=10)
 
 
@@ -396,7 +396,7 @@ def _servers(path: Path) -> dict[str, Any]:
 
 
 def _written(config: Mapping[str, object], path: Path) -> str:
-    """Write a configuration; return where it is."""
+    """Write a configuration; return its path."""
     path.write_text(json.dumps(config), "utf-8")
     return str(path)
 
@@ -412,4 +412,4 @@ SUBJECTS: Mapping[str, Callable[[], Subject]] = {
     "lazy-mcp": lazy_mcp,
     "mcp-hub-mcp": mcp_hub_mcp,
 }
-"""Made when they are wanted: some have to be installed first."""
+"""Factories rather than subjects: some have to be installed first."""

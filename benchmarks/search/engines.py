@@ -1,4 +1,4 @@
-"""The compared engines: each is built from the tools of a catalogue and returns canonical names for a query.
+"""The compared search engines: each is built from the tools of a catalogue and returns canonical names for a query.
 
 Every engine gets the same mappings. Engines for a single text get the same parts as FastMCP's: name, description, names
 and descriptions of the parameters. An engine whose library is not installed is left out.
@@ -36,7 +36,7 @@ def ours(tools: Sequence[Tool]) -> Searcher:
 
 
 def fastmcp(tools: Sequence[Tool]) -> Searcher:
-    """Search with FastMCP's index over its own text of a tool, named as in a mounted server."""
+    """Search with FastMCP's index of its own text for each tool, under the names of a mounted server."""
     text_of = import_module("fastmcp.server.transforms.search.base")._extract_searchable_text  # noqa: SLF001
     tool_of = import_module("fastmcp.tools.base").Tool.model_construct
     names = list(map(name, tools))
@@ -79,7 +79,7 @@ def bm25(tools: Sequence[Tool]) -> Searcher:
 
 
 def fts5(tools: Sequence[Tool]) -> Searcher:
-    """Search with SQLite's full-text search and porter stemming: any of the words, ranked by its bm25()."""
+    """Search with SQLite's full-text search and porter stemming: match any word, rank by bm25()."""
     database = sqlite3.connect(":memory:")
     database.execute(
         "CREATE VIRTUAL TABLE tools USING fts5(id UNINDEXED, name, description, parameters, tokenize='porter')"

@@ -108,7 +108,7 @@ def quality(folder: Path, mixes: Sequence[str], engines: Mapping[str, Build]) ->
 
 
 def grown(tools: Sequence[Tool], size: int) -> list[Tool]:
-    """Grow a catalogue with copies that differ a little: in the server, in one word left out, in one word changed."""
+    """Grow a catalogue with copies that differ in the server, in one omitted word and in one changed word."""
     chance = random.Random(1)
     every = list(tools)
     chance.shuffle(every)
@@ -134,7 +134,7 @@ def timed(act: Callable[[], Any]) -> tuple[float, Any]:
 
 def times_of(build: Build, tools: Sequence[Tool], queries: Sequence[str]) -> tuple[float, list[float]]:
     """Return the CPU time of building the index and of each query, in milliseconds."""
-    build(tools[:20])  # without the time of imports
+    build(tools[:20])  # warm up: imports are not measured
     built, searcher = timed(lambda: build(tools))
     probe, _ = timed(lambda: searcher(queries[0], 10))
     asked = queries[: SLOW_QUERIES if probe > 20 else None]
@@ -210,7 +210,7 @@ def own_tools(tools: Sequence[Tool]) -> OwnTools:
 
 
 def answer(own: OwnTools, query: str, detail: str) -> tuple[int, int]:
-    """Return the characters of an answer's text and of its data."""
+    """Return the number of characters of an answer's text and of its data."""
     raw = own.run("search_tools", {"query": query, "detail": detail}, Audience(CANONICAL, False))
     result = json.loads(bytes(raw))
     data = json.dumps(result["structuredContent"], ensure_ascii=False, separators=(",", ":"))
