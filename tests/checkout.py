@@ -1,4 +1,4 @@
-"""This repository as somebody else has it."""
+"""A copy of this repository as another user would clone it."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def clone(place: Path) -> Path:
-    """Copy what git knows, or would add."""
+    """Copy the files that git tracks, or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -17,7 +17,7 @@ def clone(place: Path) -> Path:
         check=True,
     )
     for name in listed.stdout.splitlines():
-        if (ROOT / name).is_file():  # what was removed and not committed yet is still known
+        if (ROOT / name).is_file():  # git still tracks a file that was removed but not committed
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, place / name)
     return place

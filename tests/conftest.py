@@ -1,4 +1,4 @@
-"""Fixtures and settings of all tests, and how they are shared out to several processes.
+"""Fixtures and settings of all tests, and their distribution among processes.
 
 `--hypothesis-profile=explore` tries other examples each time.
 """
@@ -21,11 +21,11 @@ settings.register_profile("explore", deadline=None, print_blob=True)
 settings.register_profile("repeat", parent=settings.get_profile("explore"), derandomize=True)
 settings.load_profile("repeat")
 
-# The tests start hundreds of interpreters, and each would compile what it imports.
+# The tests start hundreds of interpreters, and without bytecode files each would compile its imports.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# The tests that take longest. They start first, so that no process works alone at the end.
+# The tests that take longest. They start first, so that at the end no process works alone.
 LONG = (
     "conformance/",
     "real/test_everything.py",
@@ -45,7 +45,7 @@ LONG = (
 )
 # Files with long tests that share no fixture: each test can run in any process.
 INDEPENDENT = ("docs/test_snippets.py", "loop_steps/test_steps.py", "test_benchmarks.py", "test_readme.py")
-# Files with a parametrized fixture that takes long, and its parameters: the tests of one run in the same process.
+# Files with a slow parametrized fixture, and its parameters: the tests of one parameter run in the same process.
 PARAMETERS = {
     "conformance/test_conformance.py": r"\d+-\d+-\d+",
     "real/test_ai_clients.py": r"claude-code|codex|gemini-cli|opencode",
@@ -55,13 +55,13 @@ PARAMETERS = {
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return two processes more than there are cores, since tests wait; none for a single file, for a debugger."""
+    """Return two more processes than cores, because tests wait; return 0 for a single file, for a debugger."""
     alone = len(config.args) == 1 and ".py" in config.args[0]
     return 0 if alone else (os.cpu_count() or 1) + 2
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Gives the tests of a group to one process."""
+    """Scheduler that runs all tests of a group in one process."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _group(nodeid)
@@ -106,7 +106,7 @@ def _rank(file: str) -> int:
 
 @pytest.fixture(scope="session", autouse=True)
 def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Neither read nor write the catalogue cache and the logs of whoever runs the tests."""
+    """Use temporary folders for caches, logs and configuration, not those of the user who runs the tests."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
@@ -115,14 +115,14 @@ def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
 
 @pytest.fixture(scope="session")
 def fork_server(folders_of_our_own: None) -> Iterator[ForkServer | None]:
-    """Fork server for commands of search-mcp, where there can be one."""
+    """Fork server for commands of search-mcp; None on platforms without it."""
     found = pkgutil.walk_packages(search_mcp.__path__, "search_mcp.")
     yield from _fork_server([module.name for module in found if not module.name.endswith("__main__")])
 
 
 @pytest.fixture(scope="session")
 def server_fork_server(folders_of_our_own: None) -> Iterator[ForkServer | None]:
-    """Fork server for servers written with the Python SDK, where there can be one."""
+    """Fork server for servers written with the Python SDK; None on platforms without it."""
     yield from _fork_server(["mcp.server.stdio", "mcp.server.subscriptions", "mcp_server_git", "mcp_server_time"])
 
 

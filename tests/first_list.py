@@ -1,4 +1,4 @@
-"""The shortest visit of a client: it opens, lists the tools, again when they changed, and closes."""
+"""The shortest client session: open, list the tools, list them again after a change, close."""
 
 import itertools
 import json
@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import IO, Any
 
 SECONDS = 300.0
-"""Until tools that must come count as not coming: their servers take what time they need to start."""
+"""Time limit for the expected tools; their servers start at their own speed."""
 
 
 def visit(
     command: Sequence[str], client: str, wanted: set[str], *, folder: Path, environment: Mapping[str, str]
 ) -> None:
-    """Start a server as a client of this name and wait until its list holds the tools that are wanted.
+    """Start a server as a client of this name and wait until its list has the wanted tools.
 
     Raises:
-        AssertionError: it never does, or the server does not end well.
+        AssertionError: the tools did not come in time, or the exit code is not 0.
     """
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=environment, encoding="utf-8"

@@ -1,11 +1,11 @@
 """Run Python programs in forked processes, without the import time of a new interpreter.
 
-The tests start hundreds of commands and servers, and four fifths of the CPU time of each would be spent on imports. A
-fork server is one process that has imported their modules and runs nothing else. For each program it forks a child,
-which takes over the standard streams, the folder, the environment and the arguments it is given, and runs the program.
+The tests start hundreds of commands and servers, and each would spend four fifths of its CPU time on imports. A fork
+server is a process that has imported their modules and runs nothing else. For each program it forks a child, which
+takes over the given standard streams, folder, environment and arguments and runs the program.
 
-A program can be started by a test (`ForkServer.start`), or by another program as a command line
-(`ForkServer.command_line`): then a small process stands for the child, which ends with it.
+A program is started by a test (`ForkServer.start`), or by another program as a command line
+(`ForkServer.command_line`): then a small process represents the child and exits with it.
 
 Only Linux has fork servers: elsewhere forking is unsafe or missing, and programs start as usual.
 """
@@ -43,10 +43,10 @@ class Forked:
         self._pid = int(self._numbers.readline())
 
     def wait(self, seconds: float) -> int:
-        """Wait until the program has ended; return its exit code, negative for a signal.
+        """Wait for the program to exit; return its exit code, negative for a signal.
 
         Raises:
-            TimeoutError: it did not end in time, and was killed.
+            TimeoutError: it did not exit in time, and was killed.
         """
         with self._connection, self._numbers:
             self._connection.settimeout(seconds)
@@ -58,7 +58,7 @@ class Forked:
 
 
 class ForkServer:
-    """A running fork server; `close` ends it."""
+    """A running fork server; `close` stops it."""
 
     def __init__(self, modules: Sequence[str], environment: Mapping[str, str]) -> None:
         self._environment = _read_by_an_interpreter(environment)
@@ -82,11 +82,11 @@ class ForkServer:
         shutil.rmtree(self._folder)
 
     def fits(self, environment: Mapping[str, str]) -> bool:
-        """Return whether a new interpreter would behave as the fork server's does in this environment."""
+        """Return whether a new interpreter would behave like the fork server's in this environment."""
         return _read_by_an_interpreter(environment) == self._environment
 
     def command_line(self, program: Sequence[str]) -> list[str]:
-        """Return a command line that stands for a program: `-m` and a module, or a script, and arguments."""
+        """Return a command line that runs a program in a fork: `-m` and a module, or a script, and arguments."""
         return [sys.executable, "-ISE", STAND_IN, self._path, *program]
 
     def start(
@@ -109,7 +109,7 @@ class ForkServer:
     def run(
         self, program: Sequence[str], *, stdin: bytes, folder: Path, environment: Mapping[str, str], seconds: float
     ) -> "subprocess.CompletedProcess[bytes]":
-        """Run a program to its end, and read what it and its children print."""
+        """Run a program until it exits; return the output of it and its children."""
         (read_stdin, write_stdin), (read_stdout, write_stdout), (read_stderr, write_stderr) = (
             os.pipe() for _ in range(3)
         )
@@ -121,7 +121,7 @@ class ForkServer:
                 os.close(stream)
         with ThreadPoolExecutor(2) as pool:
             printed = [pool.submit(_read, os.fdopen(end, "rb")) for end in (read_stdout, read_stderr)]
-            with suppress(BrokenPipeError), os.fdopen(write_stdin, "wb") as file:  # the program need not read it
+            with suppress(BrokenPipeError), os.fdopen(write_stdin, "wb") as file:  # it may exit without reading
                 file.write(stdin)
             code = forked.wait(seconds)
         return subprocess.CompletedProcess([*program], code, *(each.result() for each in printed))
@@ -136,7 +136,7 @@ def _read_by_an_interpreter(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
 
 
-# The process of the server
+# The server process
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _serve(listener: socket.socket) -> _Request | None:
 
     A child whose connection ends is killed. Returns the request in its child, and None in the server when stdin ends.
     """
-    children: dict[int, tuple[int, socket.socket]] = {}  # by a descriptor that is readable when the child has ended
+    children: dict[int, tuple[int, socket.socket]] = {}  # by a descriptor, readable once the child has exited
     while True:
         processes = {connection.fileno(): process for process, connection in children.values()}
         ready, _, _ = select.select([0, listener.fileno(), *children, *processes], [], [])
@@ -218,7 +218,7 @@ def _send(connection: socket.socket, number: int) -> None:
 
 
 def _become(request: _Request) -> None:
-    """Take over what a new process is given."""
+    """Take over the streams, folder, environment and arguments of a new process."""
     for number, stream in enumerate(request.streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -228,7 +228,7 @@ def _become(request: _Request) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
     sys.path[0] = request.folder
-    # As an interpreter in UTF-8 mode opens them.
+    # An interpreter in UTF-8 mode opens them like this.
     sys.stdin = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)
@@ -239,7 +239,7 @@ def _control_terminal() -> None:
     import termios
 
     os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that Ctrl-C becomes a signal
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # makes Ctrl-C a signal
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Stand for a program that a fork server runs: `python -ISE forked_command.py SOCKET PROGRAM...`
+"""Represent a program that a fork server runs: `python -ISE forked_command.py SOCKET PROGRAM...`
 
-Hands over its own standard streams, folder and environment, passes SIGTERM on, and ends as the program does.
+Hands over its own standard streams, folder and environment, forwards SIGTERM, and exits as the program does.
 """
 
 import json

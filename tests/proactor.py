@@ -1,6 +1,6 @@
-"""CPython's transports for Windows, on pipes of POSIX: what they do that those for POSIX do not.
+"""CPython's pipe transports for Windows, on POSIX pipes: they differ from the transports for POSIX.
 
-The transports are the real ones; what overlapped I/O is to them is done with readiness here.
+The transports are the real ones; overlapped I/O is emulated with readiness notifications.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ class Loop(asyncio.SelectorEventLoop):
 
 
 class Operation(asyncio.Future[T]):
-    """One operation under way; it must be over before its pipe is closed."""
+    """A pending I/O operation; it must finish before its pipe is closed."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, stop: Callable[[], object]) -> None:
         super().__init__(loop=loop)
@@ -44,7 +44,7 @@ class Operation(asyncio.Future[T]):
 
 
 class Proactor:
-    """The part of `IocpProactor` that the transports of pipes use."""
+    """The subset of `IocpProactor` that pipe transports use."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -91,7 +91,7 @@ class Proactor:
             except BlockingIOError:
                 return
             except OSError as exc:
-                if exc.errno != errno.EBADF:  # the end that writes, and its reader is gone
+                if exc.errno != errno.EBADF:  # the reader of the writing end has closed
                     raise
                 data = b""
             self._loop.remove_reader(descriptor)

@@ -1,4 +1,4 @@
-"""File operations in a thread: in order, bounded, and without waiting for them."""
+"""File operations in a thread: ordered, bounded, and not waited for."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from search_mcp.backends.process.stderr_log import UNWRITTEN_BYTES, StderrLog
 from search_mcp.background import FileQueue, run_now
 
 
-def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
+def test_operations_run_in_order_and_the_exit_waits_for_them() -> None:
     done: list[int] = []
     later = FileQueue()
     for number in range(100):
@@ -20,7 +20,7 @@ def test_errands_are_done_in_order_and_the_end_waits_for_them() -> None:
     assert done == list(range(100))
 
 
-def test_a_bug_in_one_does_not_keep_the_next_from_being_done(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_in_one_operation_does_not_stop_the_next(caplog: pytest.LogCaptureFixture) -> None:
     done: list[int] = []
     later = FileQueue()
     later(lambda: done.remove(7))
@@ -30,7 +30,7 @@ def test_a_bug_in_one_does_not_keep_the_next_from_being_done(caplog: pytest.LogC
     assert "bug" in caplog.text
 
 
-def test_the_wait_for_an_errand_that_does_not_end_is_bounded(
+def test_the_wait_for_an_operation_that_does_not_end_is_bounded(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(background, "LAST_SECONDS", 0.01)
@@ -54,9 +54,7 @@ def _wait(release: threading.Event) -> None:
     release.wait(60)
 
 
-def test_a_log_whose_file_system_is_too_slow_leaves_something_out(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_log_on_a_slow_file_system_leaves_a_part_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     waiting: list[Callable[[], None]] = []
     journal = StderrLog(tmp_path / "a.log", later=waiting.append)
     line = b"x" * 65_000 + b"\n"
@@ -71,7 +69,7 @@ def test_a_log_whose_file_system_is_too_slow_leaves_something_out(
     assert (tmp_path / "a.log").read_bytes().endswith(b"again\n")
 
 
-def test_a_command_does_its_errands_at_once() -> None:
+def test_a_command_runs_its_operations_at_once() -> None:
     done: list[int] = []
     run_now(lambda: done.append(1))
     assert done == [1]

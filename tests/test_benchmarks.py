@@ -1,4 +1,4 @@
-"""The benchmarks run, check what they measure, and guard against a change that costs multiples."""
+"""The benchmarks run, check the answers they time, and detect a change that multiplies a cost."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def run(script: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def readings(**ours: float) -> str:
-    """What `run.py --json` writes, with the floor's figures for those of ours that are not given."""
+    """Return the output of `run.py --json`; figures not given are the floor's."""
     rows = {
         "second start, 1 backend: initialize": ("ms", 36.0),
         "second start, 10 backends: complete list": ("ms", 100.0),
@@ -55,7 +55,7 @@ def test_nothing_became_several_times_slower() -> None:
         ("calls a second, 64 in flight, 8 backends", 400, "0.01 times the floor's, less than 0.08"),
     ],
 )
-def test_the_guard_sees_what_did(tmp_path: Path, row: str, figure: float, said: str) -> None:
+def test_the_guard_reports_a_figure_out_of_bounds(tmp_path: Path, row: str, figure: float, said: str) -> None:
     path = tmp_path / "readings.json"
     path.write_text(readings(**{row: figure}), "utf-8")
     done = run("guard.py", "--read", str(path))
@@ -64,7 +64,7 @@ def test_the_guard_sees_what_did(tmp_path: Path, row: str, figure: float, said: 
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_the_guard_is_content_with_the_floor(tmp_path: Path) -> None:
+def test_the_guard_accepts_the_figures_of_the_floor(tmp_path: Path) -> None:
     path = tmp_path / "readings.json"
     path.write_text(readings(), "utf-8")
     assert run("guard.py", "--read", str(path)).returncode == 0
@@ -87,7 +87,7 @@ def test_one_command_gives_a_table_numbers_and_a_picture(tmp_path: Path) -> None
 
 
 def evaluated(code: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """What the modules of the benchmarks do when they are told this."""
+    """Run code that imports the modules of the benchmarks."""
     command = [sys.executable, "-c", code]
     variables = {**os.environ, **environment}
     return subprocess.run(command, cwd=BENCHMARKS, env=variables, capture_output=True, text=True, timeout=300)
@@ -115,7 +115,7 @@ RESULT = {"content": [{"type": "text", "text": RIGHT}]}
         ("result_within", [{"id": 1, "error": {"code": -32603, "message": "no"}}]),
     ],
 )
-def test_wrong_answers_are_no_figures(read: str, answers: list[object]) -> None:
+def test_a_wrong_answer_is_an_error(read: str, answers: list[object]) -> None:
     """A server that is fast because it is broken must not win."""
     lines = [json.dumps(answer).encode() for answer in answers]
     done = evaluated(f"import client; client.check_echoes({lines!r}, [1], client.{read})")
@@ -123,14 +123,14 @@ def test_wrong_answers_are_no_figures(read: str, answers: list[object]) -> None:
 
 
 @pytest.mark.parametrize(("read", "text"), [("result_of", RIGHT), ("result_within", json.dumps(RESULT, indent=2))])
-def test_right_answers_are(read: str, text: str) -> None:
+def test_a_right_answer_is_accepted(read: str, text: str) -> None:
     lines = [json.dumps(answer(text)).encode()]
     done = evaluated(f"import client; client.check_echoes({lines!r}, [1], client.{read})")
     assert done.returncode == 0, done.stderr
 
 
 def taken(subject: str, measure: str, before: str = "") -> tuple[list[str], list[str]]:
-    """Take a measure of a subject once; the rows it has figures in, and what went wrong."""
+    """Take a measure of a subject once; return the rows with figures, and the failures."""
     done = evaluated(f"""
 import json, sys
 import client, readings, run, subjects
@@ -152,7 +152,7 @@ subject = replace(subjects.search_mcp(), spell=spell, listings=("search",))
 """
 
 
-def test_a_subject_that_lists_no_tools_is_called_through_the_one_that_calls_them() -> None:
+def test_a_subject_that_lists_no_tools_is_called_through_its_call_tool() -> None:
     assert taken("subject", "throughput", BY_ONE_TOOL) == (
         ["calls a second, 4 in flight, 1 backend", "calls a second, 4 in flight, 8 backends"],
         [],
@@ -167,7 +167,7 @@ def test_a_subject_that_lists_no_tools_has_no_complete_list() -> None:
 
 
 def odd(program: str, **facts: object) -> str:
-    """Make a subject of a backend with something odd about it, and of what is known about it."""
+    """Return code that makes a subject of a misbehaving backend, with `facts` as its attributes."""
     whole = f"import sys; sys.path.insert(0, {str(BENCHMARKS)!r}); import backend\n{program}"
     return f"""
 def command(path, home):
@@ -192,13 +192,13 @@ backend.main()
 """
 
 
-def test_a_subject_that_lists_no_tools_is_waited_for_until_it_has_reached_its_servers() -> None:
+def test_a_subject_that_lists_no_tools_is_ready_once_its_servers_answer() -> None:
     rows, failures = taken("subject", "large-result", odd(RELUCTANT, listings=["search"]))
     assert not failures
     assert "1 MB result" in rows
 
 
-def test_what_a_subject_is_known_not_to_relay_is_not_asked_for() -> None:
+def test_results_larger_than_a_subject_relays_are_not_requested() -> None:
     assert taken("replace(subjects.floor(), largest_result=0.5)", "large-result") == ([], [])
 
 
@@ -230,13 +230,13 @@ run.MEASURES = {"measure": measure}
     assert taken("subjects.floor()", "measure", late) == ([], ["floor, measure: too fast"])
 
 
-def test_what_needs_node_says_so(tmp_path: Path) -> None:
+def test_a_subject_that_needs_node_reports_that_it_is_missing(tmp_path: Path) -> None:
     done = evaluated("import installed; installed.script('mcp-hub-mcp@1.3.1')", PATH=str(tmp_path))
     assert done.returncode == 1
     assert done.stderr.startswith("mcp-hub-mcp@1.3.1 needs Node.js with npm on PATH: install it, or")
 
 
-def test_what_is_unknown_is_said_with_what_there_is() -> None:
+def test_an_unknown_measure_is_refused_with_the_known_ones() -> None:
     done = run("run.py", "--measures", "speed")
     assert done.returncode == 2
     assert "speed: choose from start, hindered-start, small-call" in done.stderr

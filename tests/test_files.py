@@ -1,4 +1,4 @@
-"""Files that others read meanwhile are whole or not there, and one process at a time has a lock."""
+"""Atomic writes and locks: readers see a whole file or none, and one process at a time holds a lock."""
 
 import stat
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from search_mcp import files
 
 SECONDS = 60.0
-"""Seconds until an expected event counts as missing."""
+"""Time limit for an expected event, in seconds."""
 
 
 def names(folder: Path) -> set[str]:
@@ -27,7 +27,7 @@ def test_a_file_is_replaced_in_a_folder_that_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
-def test_it_is_the_users_alone(tmp_path: Path) -> None:
+def test_a_file_is_private_to_its_user(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b"
     files.write_whole(path, b"x")
     assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent)] == [0o600, 0o700]
@@ -42,7 +42,7 @@ def test_a_path_that_cannot_be_replaced_stays_without_leftovers(tmp_path: Path) 
     assert names(tmp_path / "a") == {"b"}
 
 
-def test_a_file_that_does_not_take_the_place_is_removed(tmp_path: Path) -> None:
+def test_an_unused_temporary_file_is_removed(tmp_path: Path) -> None:
     with files.beside(tmp_path / "a", b"x") as new:
         assert (new.parent, new.read_bytes()) == (tmp_path, b"x")
     assert names(tmp_path) == set()
@@ -50,7 +50,7 @@ def test_a_file_that_does_not_take_the_place_is_removed(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
 def test_a_temporary_file_never_follows_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even at a name that another process has guessed."""
+    """Not even if another process has guessed the name."""
     monkeypatch.setattr("os.urandom", lambda count: b"\0" * count)
     victim = tmp_path / "victim"
     (tmp_path / f".a-{'00' * 8}").symlink_to(victim)
@@ -60,7 +60,7 @@ def test_a_temporary_file_never_follows_a_link(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_file_that_is_open_for_a_moment_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Windows has it."""
+    """Windows refuses to replace a file while it is open."""
     replace, refusals = Path.replace, iter([PermissionError(), PermissionError()])
 
     def refused_twice(new: Path, path: Path) -> Path:

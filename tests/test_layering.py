@@ -30,11 +30,11 @@ FEWER_ROOMS = {
     "dialects": {"wire", "model", "catalog"},
 }
 EXCEPTIONS: dict[tuple[str, str], str] = {}
-"""By importing and imported module, the reason."""
+"""Reason for each exception, by importing and imported module."""
 STARTER = "__main__"
-"""The module that starts every command; it may import from every room."""
+"""Module that starts every command; it may import from every room."""
 CHOOSE_CHANNELS = {"backends.dependencies", "backends.transports"}
-"""The modules of `backends/` that may import from `backends/process/`."""
+"""Modules of `backends/` that may import from `backends/process/`."""
 
 
 # Imports
@@ -42,7 +42,7 @@ CHOOSE_CHANNELS = {"backends.dependencies", "backends.transports"}
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Parse every module; its key is its name inside the package, empty for the package itself."""
+    """Parse every module; the keys are names inside the package, empty for the package itself."""
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
@@ -53,7 +53,7 @@ def modules() -> dict[str, ast.Module]:
 
 @cache
 def imported(module: ast.Module) -> tuple[str, ...]:
-    """Return the full names of what is imported: of modules, or of things in them."""
+    """Return the full names of imported modules, or of imported objects in them."""
     found = [str(name.value) for name in named(module) if isinstance(name, ast.Constant)]
     for node in ast.walk(module):
         if isinstance(node, ast.Import):
@@ -64,7 +64,7 @@ def imported(module: ast.Module) -> tuple[str, ...]:
 
 
 def named(module: ast.Module) -> Iterator[ast.expr]:
-    """Yield the names that are imported with `import_module`, as expressions."""
+    """Yield the arguments of `import_module`, as expressions."""
     for node in ast.walk(module):
         if isinstance(node, ast.Call):
             function = node.func
@@ -75,7 +75,7 @@ def named(module: ast.Module) -> Iterator[ast.expr]:
 
 @cache
 def dependencies(name: str) -> frozenset[str]:
-    """Return the modules of the package that one of them imports."""
+    """Return the modules of the package that a module imports."""
     ours = (full.removeprefix("search_mcp.") for full in imported(modules()[name]) if full.startswith("search_mcp."))
     return frozenset(full if full in modules() else full.rpartition(".")[0] for full in ours) - {"", name}
 
@@ -114,7 +114,7 @@ def test_imports_have_no_cycle() -> None:
 
 
 def test_a_name_that_is_composed_for_an_import_stays_in_its_room() -> None:
-    """Such a name has no module to check; it begins with the name of its room."""
+    """Such a name identifies no module to check; it must begin with the name of its room."""
     for importing, module in modules().items():
         for name in named(module):
             if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
@@ -137,7 +137,7 @@ Search = Callable[[ast.Module], Iterator[str]]
 
 
 def protocol_words(module: ast.Module) -> Iterator[str]:
-    """Yield the texts, docstrings aside, with a method, a version or a reserved key of the protocol."""
+    """Yield the strings, docstrings excepted, that contain a method, a version or a reserved key of the protocol."""
     docstrings = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
     for node in ast.walk(module):
         if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
@@ -191,7 +191,7 @@ def orphaned_tasks(module: ast.Module) -> Iterator[str]:
 
 
 def imports_of(*libraries: str) -> Search:
-    """Find imports of these libraries."""
+    """Return a search for imports of these libraries."""
     return lambda module: (full for full in imported(module) if full.partition(".")[0] in libraries)
 
 
@@ -214,9 +214,9 @@ class Rule:
     violation: str
     """Source text that breaks the rule."""
     except_in: tuple[str, ...] = ()
-    """Rooms and modules where it does not hold."""
+    """Rooms and modules where the rule does not apply."""
     only_in: tuple[str, ...] = ROOMS
-    """Rooms where it holds."""
+    """Rooms where the rule applies."""
 
 
 PURE_ROOMS = ("wire", "model", "config", "catalog", "search")

@@ -1,4 +1,4 @@
-"""The log on stderr: a client that does not read it holds up nothing, and no line holds a secret."""
+"""The log on stderr: a client that does not read it stalls nothing, and no line contains a secret."""
 
 import subprocess
 import sys

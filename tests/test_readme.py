@@ -54,7 +54,7 @@ def _environment(home: Path) -> dict[str, str]:
     return {**inherited, "HOME": str(home), "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
 
 
-def test_a_stranger_sets_it_up_and_sees_it_work(tmp_path: Path) -> None:
+def test_the_first_command_sets_it_up_and_shows_that_it_works(tmp_path: Path) -> None:
     """The first command works in a fresh clone."""
     checkout = clone(tmp_path / "search-mcp")
     done = run(SET_UP, tmp_path, checkout)
@@ -112,7 +112,7 @@ def test_the_table_of_clients_has_all_of_them() -> None:
 
 @pytest.mark.figures
 def test_the_figures_are_the_benchmarks(home: Path) -> None:
-    """The row of search-mcp, to the last digit; FastMCP is not installed here, so its row is not checked."""
+    """Compare every digit of search-mcp's row; FastMCP is not installed here, so its row is not checked."""
     done = run(BENCHMARK, home, ROOT)
     assert done.returncode == 0, done.stderr
     figures = re.search(r"^\| search-mcp \| (.*?) \| (.*?) \| (.*?) \|$", README, re.MULTILINE)
