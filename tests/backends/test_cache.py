@@ -1,4 +1,4 @@
-"""What is kept of a catalogue on disk, and for how long."""
+"""Records of server lists on disk, and their lifetime."""
 
 import os
 from pathlib import Path
@@ -56,8 +56,8 @@ WRITTEN = (
 )
 
 
-def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
-    """If this fails, raise `VERSION`: a file of another form is not to be found."""
+def test_the_format_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
+    """If this fails, raise `VERSION`: files in another format must not be found."""
     assert VERSION == 6
     cache, file = CatalogCache(tmp_path), tmp_path / "one-x.json"
     file.write_bytes(WRITTEN)
@@ -68,14 +68,14 @@ def test_the_form_of_a_record_is_that_of_its_version(tmp_path: Path) -> None:
     assert file.read_bytes() == WRITTEN
 
 
-def test_how_fresh_a_list_was_and_what_had_changed_in_it_is_not_remembered(tmp_path: Path) -> None:
+def test_freshness_and_changed_tools_of_a_list_are_not_stored(tmp_path: Path) -> None:
     page = replace(TOOLS, freshness=Freshness(60_000, True), changed=frozenset({"echo"}))
     cache = CatalogCache(tmp_path)
     cache.store(FULL_KEY, replace(FULL, pages={**FULL.pages, Kind.TOOLS: page}))
     assert cache.load(FULL_KEY) == FULL
 
 
-def test_a_record_that_says_nothing_new_is_not_written_again(tmp_path: Path) -> None:
+def test_an_unchanged_record_is_not_written_again(tmp_path: Path) -> None:
     cache, file = CatalogCache(tmp_path), tmp_path / "full-x.json"
     cache.store(FULL_KEY, FULL)
     written = file.stat().st_ino, file.stat().st_mtime_ns
@@ -85,7 +85,7 @@ def test_a_record_that_says_nothing_new_is_not_written_again(tmp_path: Path) -> 
     assert cache.load(FULL_KEY) == replace(FULL, pages={})
 
 
-def test_what_is_too_old_is_deleted_and_nothing_else(tmp_path: Path) -> None:
+def test_only_files_that_are_too_old_are_deleted(tmp_path: Path) -> None:
     cache = CatalogCache(tmp_path)
     for name in ("old", "new"):
         cache.store(Key(name, "x"), RECORD)
@@ -111,7 +111,7 @@ def test_the_newest_record_of_the_same_program_is_similar(tmp_path: Path) -> Non
         cache.store(Key("p", name), record)
         os.utime(tmp_path / f"p-{name}.json", (1000 + age, 1000 + age))
     cache.store(Key("other", "newest"), replace(FULL, pages={}))
-    assert cache.load_similar(Key("p", "mine")) == FULL, "one without lists is of no use"
+    assert cache.load_similar(Key("p", "mine")) == FULL, "a record without lists is useless"
     assert cache.load_similar(Key("other", "x")) is None
     (tmp_path / "p-new.json").write_bytes(b"{")
     assert cache.load_similar(Key("p", "mine")) is None
@@ -159,7 +159,7 @@ def test_an_edit_of_its_entry_ends_a_failure(tmp_path: Path, change: dict[str, A
     assert cache.load_failure(FULL_KEY, replace(SERVER, startup="lazy")) is not None
 
 
-def test_a_damaged_failure_is_none(tmp_path: Path) -> None:
+def test_a_damaged_failure_is_ignored(tmp_path: Path) -> None:
     cache = CatalogCache(tmp_path)
     cache.store_failure(FULL_KEY, failure(SERVER, "why", now=5.0))
     (file,) = tmp_path.iterdir()

@@ -1,4 +1,4 @@
-"""Calls that wait for their server: their order, their cancellation, their bound."""
+"""Calls that wait for their server: order, cancellation and limit."""
 
 from typing import cast
 
@@ -9,7 +9,7 @@ from search_mcp.wire.inflight import Reason
 
 
 def call(target: str) -> Call:
-    caller = cast(Caller, None)  # nothing is asked of the client
+    caller = cast(Caller, None)  # the client is not asked anything
     return Call(Action.CALL_TOOL, target, {}, {}, caller, lambda _outcome: None)
 
 

@@ -1,4 +1,4 @@
-"""When a server has been idle for long enough, by a clock that a test sets."""
+"""The idle timeout of a server, with a fake clock."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from search_mcp.backends.idleness import Idleness
 
 
 class Bench:
-    """One server, its clock and the timer that is set."""
+    """A server, its clock and its timer."""
 
     def __init__(self) -> None:
         self.now, self.is_idle, self.stopped = 0.0, True, list[float]()
@@ -40,7 +40,7 @@ def test_an_idle_server_is_stopped_once(bench: Bench) -> None:
     assert (bench.stopped, bench.timer) == ([10.0], None)
 
 
-def test_a_server_that_is_used_is_looked_at_again(bench: Bench) -> None:
+def test_a_server_that_is_used_is_checked_again(bench: Bench) -> None:
     bench.is_idle = False
     bench.idleness.watch(10.0)
     bench.elapses()
@@ -51,7 +51,7 @@ def test_a_server_that_is_used_is_looked_at_again(bench: Bench) -> None:
     assert bench.stopped == [10.0]
 
 
-def test_a_call_between_two_looks_starts_the_time_anew(bench: Bench) -> None:
+def test_a_call_between_two_checks_restarts_the_timeout(bench: Bench) -> None:
     bench.idleness.watch(10.0)
     bench.idleness.interrupt()
     bench.elapses()

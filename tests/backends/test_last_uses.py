@@ -1,4 +1,4 @@
-"""When each server's tools were last called, across processes."""
+"""Time of the last call to each server's tools, shared by all processes."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def test_a_use_is_recent_for_three_days_in_every_process(tmp_path: Path) -> None
     for seconds, is_recent in ((0, True), (RECENT_SECONDS - 1, True), (RECENT_SECONDS, False)):
         later = LastUses(tmp_path / "uses", lambda at=NOW + seconds: at)  # type: ignore[misc]
         assert later.is_recent(SERVER) is is_recent
-        assert later.is_recent(SAME) is is_recent, "it is the same program under another name"
+        assert later.is_recent(SAME) is is_recent, "the same program under another name"
         assert not later.is_recent(OTHER)
 
 
@@ -29,7 +29,7 @@ def test_the_date_of_every_hour_is_kept(tmp_path: Path) -> None:
         assert file.stat().st_mtime == NOW + kept
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+def test_an_unwritable_folder_has_no_other_effect(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     uses = LastUses(tmp_path / "file" / "uses", lambda: NOW)
     uses.record(SERVER)

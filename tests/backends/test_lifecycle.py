@@ -1,4 +1,4 @@
-"""A backend's states: which event leads where, and when to try again."""
+"""A backend's states: the transitions, and the delay before a new attempt."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from search_mcp.backends.lifecycle import Backoff, Event, advance
 from search_mcp.model.names import State
 
 LEADS_TO = {
-    # given: {when: then}; every pair that is not here is a bug
+    # given: {when: then}; every pair that is missing is a bug
     "STOPPED": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "STARTING": {"OPENED": "READY", "ENDED": "BACKING_OFF", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "READY": {"ENDED": "BACKING_OFF", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
@@ -47,7 +47,7 @@ def test_every_pair_leads_where_the_table_says_or_raises(state: State, event: Ev
         pytest.param([Event.START, Event.STOP, Event.STOPPED, Event.START], State.STARTING, id="stopped and started"),
     ],
 )
-def test_lives(events: list[Event], then: State) -> None:
+def test_sequences_of_events(events: list[Event], then: State) -> None:
     state = State.STOPPED
     for event in events:
         state = advance(state, event)
@@ -55,7 +55,7 @@ def test_lives(events: list[Event], then: State) -> None:
 
 
 @pytest.mark.parametrize(("state", "word"), [(State.BACKING_OFF, "backing off"), (State.READY, "ready")])
-def test_states_are_words_for_people(state: State, word: str) -> None:
+def test_a_state_has_a_readable_value(state: State, word: str) -> None:
     assert state.value == word
 
 

@@ -1,4 +1,4 @@
-"""What counts as the same definition, and what a listing comes to."""
+"""Equality of definitions, and the verdict on a listing."""
 
 import json
 from typing import Any
@@ -52,7 +52,7 @@ def knows(definition: dict[str, Any], *accepted: dict[str, Any]) -> bool:
     [
         dict(reversed(TOOL.items())),
         without(TOOL, "title"),
-        without(TOOL, "title", "outputSchema", "icons", "execution"),  # as an older revision has it
+        without(TOOL, "title", "outputSchema", "icons", "execution"),  # as in an older revision
         without(TOOL, "annotations"),
         {**TOOL, "annotations": {}},
         {**TOOL, "annotations": {"readOnlyHint": True}},
@@ -69,7 +69,7 @@ def test_less_of_an_accepted_definition_is_known_where_that_is_harmless(same: di
     [
         {**TOOL, "title": "Send"},
         {**TOOL, "description": "Show it, and more."},
-        without(TOOL, "description"),  # which may be a warning
+        without(TOOL, "description"),  # a description may be a warning
         without(TOOL, "inputSchema"),
         {**TOOL, "inputSchema": {"type": "object"}},
         {**TOOL, "annotations": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}},
@@ -81,7 +81,7 @@ def test_less_of_an_accepted_definition_is_known_where_that_is_harmless(same: di
         {**TOOL, "_meta": {"anthropic/alwaysLoad": True}},
     ],
 )
-def test_anything_else_is_not(other: dict[str, Any]) -> None:
+def test_any_other_definition_is_unknown(other: dict[str, Any]) -> None:
     assert not knows(other, TOOL)
 
 
@@ -95,7 +95,7 @@ def test_anything_else_is_not(other: dict[str, Any]) -> None:
     ],
 )
 def test_a_warning_may_not_be_left_out(annotations: dict[str, Any], left: dict[str, Any] | None) -> None:
-    """Some clients take a hint that is absent for no."""
+    """Some clients read a missing hint as false."""
     whole = {**TOOL, "annotations": annotations}
     part = without(TOOL, "annotations") if left is None else {**TOOL, "annotations": left}
     assert not knows(part, whole)
@@ -146,17 +146,17 @@ def test_the_order_of_keys_is_no_change(definition: dict[str, Any], random: Any)
 
 
 @given(definitions, definitions)
-def test_definitions_that_differ_are_told_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_different_definitions_are_distinguished(one: dict[str, Any], other: dict[str, Any]) -> None:
     one, other = without(one, "_meta"), without(other, "_meta")
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     assert (canonical(fields(one)) == canonical(fields(other))) is same
 
 
-# What a listing comes to
+# The verdict on a listing
 
 
 def listing(*texts: str, section: str = TOOLS) -> dict[str, dict[str, bytes]]:
-    """Definitions such as `echo=Say it again.`"""
+    """Return definitions, given as `echo=Say it again.`"""
     pairs = dict(text.split("=") for text in texts)
     return {section: {name: canonical(fields({"name": name, "description": about})) for name, about in pairs.items()}}
 
@@ -165,7 +165,7 @@ def told(verdict: Verdict, section: str = TOOLS) -> tuple[set[str], set[str]]:
     return set(verdict.changed[section]), set(verdict.new[section])
 
 
-def test_what_is_listed_first_is_known_and_what_comes_later_is_new() -> None:
+def test_the_first_listing_is_known_and_later_tools_are_new() -> None:
     record, verdict = judge(Record(), "legacy", listing("a=1", "b=2"))
     assert told(verdict) == (set(), set()) and verdict.is_news and verdict.begins
     record, verdict = judge(record, "legacy", listing("a=1", "b=3", "c=4"))
@@ -192,7 +192,7 @@ def test_no_client_and_no_earlier_text_makes_a_definition_known() -> None:
     ] == [("a", True)]
 
 
-def test_exactly_what_was_shown_is_accepted() -> None:
+def test_exactly_the_shown_definitions_are_accepted() -> None:
     record, _ = judge(Record(), "legacy", listing("a=1", "gone=1"))
     shown = pin_records.opened(record, "legacy", listing("a=2", "new=1"))
     assert [(each.name, each.before is not None, each.now is not None) for each in shown] == [
@@ -203,7 +203,7 @@ def test_exactly_what_was_shown_is_accepted() -> None:
     record = pin_records.with_all_accepted(record, shown)
     assert told(judge(record, "legacy", listing("a=2", "new=1"))[1]) == (set(), set())
     assert told(judge(record, "legacy", listing("a=3", "new=2"))[1]) == ({"a", "new"}, set())
-    assert pin_records.opened(record, "legacy", listing("a=1", "new=1")) == []  # and nothing is gone any more
+    assert pin_records.opened(record, "legacy", listing("a=1", "new=1")) == []  # and nothing is missing any more
 
 
 def test_several_definitions_of_one_name_are_accepted_at_once() -> None:
@@ -216,7 +216,7 @@ def test_several_definitions_of_one_name_are_accepted_at_once() -> None:
     assert record.waiting == {}
 
 
-def test_what_a_server_says_of_itself_may_be_left_out_but_not_changed() -> None:
+def test_title_and_instructions_of_a_server_may_be_omitted_but_not_changed() -> None:
     def about(title: str, instructions: str) -> dict[str, dict[str, bytes]]:
         return {ABOUT: {ABOUT: canonical(fields({"title": title, "instructions": instructions}))}}
 
@@ -232,14 +232,14 @@ def test_what_a_server_says_of_itself_may_be_left_out_but_not_changed() -> None:
 # Bounds
 
 
-def test_a_server_that_invents_names_without_end_fills_no_disk() -> None:
+def test_the_record_of_a_server_with_endless_names_is_bounded() -> None:
     many = {TOOLS: {f"t{n}": b"{}" for n in range(pin_records.MOST_NAMES + 5)}}
     record, verdict = judge(Record(), "legacy", many)
     assert len(record.accepted[TOOLS]) == pin_records.MOST_NAMES
     assert told(verdict)[1] == {f"t{pin_records.MOST_NAMES + n}" for n in range(5)}
 
 
-def test_what_is_waiting_is_bounded_and_the_newest_is_kept() -> None:
+def test_pending_definitions_are_bounded_and_the_newest_is_kept() -> None:
     record, _ = judge(Record(), "0", listing("a=1"))
     for n in range(20):
         record, _ = judge(record, str(n), listing(f"a=x{n}"))
@@ -258,7 +258,7 @@ def test_the_oldest_of_many_accepted_definitions_goes() -> None:
     assert not told(judge(record, "legacy", listing("a=x19"))[1])[0]
 
 
-# As it is written
+# The file format
 
 names = st.text(max_size=3)
 texts = st.sampled_from([canonical(fields({"name": "x", "description": str(n)})) for n in range(3)])
@@ -285,7 +285,7 @@ def test_a_record_that_ends_early_is_damaged(lost: int) -> None:
         pin_records.read(lines[:-lost])
 
 
-# The format before, which held digests only
+# Format version 1, which contained only digests
 
 
 def version_1(accepted: dict[str, dict[str, str]], changed: dict[str, dict[str, str]]) -> bytes:
@@ -305,8 +305,8 @@ def test_a_digest_that_matches_counts_as_accepted_and_its_definition_is_kept() -
     assert change == Open(TOOLS, "a", listing("a=1")[TOOLS]["a"], listing("a=2")[TOOLS]["a"])
 
 
-def test_no_mark_is_lost_with_the_format() -> None:
-    """A text that was marked in one variant stays unknown, even if the server had it accepted in another one."""
+def test_every_mark_survives_the_change_of_format() -> None:
+    """A definition that was marked in one variant stays unknown, even if it was accepted in another one."""
     evil = {"2025-06-18": summed("evil")}
     record = pin_records.read_version_1(
         version_1({"a": {"2025-11-25": summed("1"), **evil}}, {"a": {"2025-11-25": evil["2025-06-18"]}})

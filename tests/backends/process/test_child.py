@@ -1,4 +1,4 @@
-"""Real children: how they are started, given up half-way, and stopped in order."""
+"""Real child processes: started, abandoned during the start, and stopped in order."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 class Recorded(Reaper):
-    """A reaper that keeps what it was told."""
+    """A reaper that records its calls."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,8 +107,8 @@ async def test_a_child_that_is_given_up_while_it_is_started_can_be_stopped_like_
 
 
 @posix
-async def test_a_child_is_watched_before_the_next_is_born() -> None:
-    """Else many would be unknown for a while to what ends them with us."""
+async def test_a_child_is_watched_before_the_next_starts() -> None:
+    """Otherwise many children would for a while be unknown to the reaper."""
     trees = Recorded()
     children: list[ChildProcess] = []
     spawn = Spawner(trees)
@@ -125,7 +125,7 @@ async def test_a_child_is_watched_before_the_next_is_born() -> None:
             await child.stop()
 
 
-async def test_the_end_is_told_once_with_the_code_and_the_last_words(tmp_path: Path) -> None:
+async def test_the_exit_is_reported_once_with_its_code_and_the_stderr_tail(tmp_path: Path) -> None:
     ended, heard, ends = anyio.Event(), b"", 0
 
     def hear(data: bytes) -> None:
@@ -163,13 +163,13 @@ async def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         ("win32", {"creationflags": 0x08000000}),
     ],
 )
-def test_how_a_child_is_kept_apart(platform: str, options: dict[str, Any]) -> None:
+def test_a_child_has_its_own_session_and_no_window(platform: str, options: dict[str, Any]) -> None:
     assert spawn_options(platform) == options
 
 
 @posix
 async def test_a_child_that_is_no_program_is_forgotten(tmp_path: Path) -> None:
-    """It said that it was there before it turned out."""
+    """The reaper was told about it before the start failed."""
     path = tmp_path / "file"
     path.write_bytes(b"\x00")
     path.chmod(0o755)
@@ -184,14 +184,14 @@ def test_a_command_does_not_show_its_environment() -> None:
     assert "secret" not in repr(command) + pretty_repr(command)
 
 
-def test_what_cannot_even_be_looked_at_is_no_program(tmp_path: Path) -> None:
-    """A name over the system's limit, as a folder that may not be entered, once made the first answer an error."""
+def test_a_path_that_cannot_be_examined_is_no_program(tmp_path: Path) -> None:
+    """A name over the system's limit, or a folder without access, once turned the first answer into an error."""
     assert not is_program("/" + "x" * 300)
     assert not is_program(str(tmp_path))
 
 
-async def test_what_a_child_says_comes_as_bytes() -> None:
-    """The proactor's own buffer is a `bytearray`, and so was what it gave to protocols until Python 3.12."""
+async def test_the_output_of_a_child_is_bytes() -> None:
+    """The proactor's own buffer is a `bytearray`, and protocols were given it until Python 3.12."""
     said: list[bytes] = []
     ended = anyio.Event()
     with anyio.fail_after(SECONDS):
@@ -211,7 +211,7 @@ sys.stdin.read()
 FLOODED = "".join(f"{number}\n" for number in range(50_000)).encode()
 
 
-async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
+async def test_a_flood_that_is_read_with_rests_is_read_completely() -> None:
     said = bytearray()
     children: list[ChildProcess] = []
     begun, whole = anyio.Event(), anyio.Event()
@@ -229,19 +229,19 @@ async def test_a_flood_that_is_read_with_rests_is_read_whole() -> None:
         children.append(child)
         await begun.wait()
         child.defer_reading()
-        child.pause_reading()  # the client does not read
+        child.pause_reading()  # as when the client does not read
         child.defer_reading()
-        await anyio.lowlevel.checkpoint()  # what was read before is handed over one turn later
+        await anyio.lowlevel.checkpoint()  # data already read is delivered one turn of the loop later
         before = len(said)
         await anyio.sleep(10 * DEFER_SECONDS)
-        assert len(said) == before, "no rest ends a pause"
+        assert len(said) == before, "the end of a rest does not end a pause"
         child.resume_reading()
         await whole.wait()
         await child.stop()
     assert said == FLOODED
 
 
-async def test_a_child_that_reads_nothing_of_all_it_asked_for_is_killed_once(
+async def test_a_child_that_does_not_read_its_answers_is_killed_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("search_mcp.backends.process.child.WRITE_LIMIT_BYTES", 1 << 16)
@@ -250,7 +250,7 @@ async def test_a_child_that_reads_nothing_of_all_it_asked_for_is_killed_once(
     ended = anyio.Event()
     with anyio.fail_after(SECONDS):
         child = await Spawner()(python("import time; time.sleep(600)"), lambda data: None, ended.set)
-        for _ in range(40):  # more than pipes hold; what it wrote before its end is still answered
+        for _ in range(40):  # more than pipes hold; all that it wrote before it was killed is still answered
             child.write(b"x" * (1 << 16))
         await ended.wait()
         child.write(b"x" * (1 << 20))

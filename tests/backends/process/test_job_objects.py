@@ -1,4 +1,4 @@
-"""Windows' job objects: what is asked of them, and what happens when Windows refuses."""
+"""Windows job objects: the requests to Windows, and the effect of a refusal."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from search_mcp.backends.process.job_objects import JobTrees
 
 @dataclass
 class Recorded:
-    """What was asked, in order; what is named in `refuses` raises."""
+    """A record of the calls, in order; the calls named in `refuses` raise."""
 
     refuses: tuple[str, ...] = ()
     asked: list[tuple[object, ...]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Recorded:
             raise OSError(5, "Access is denied")
 
 
-def test_we_are_in_a_job_before_the_first_child_is_born() -> None:
+def test_we_are_in_a_job_before_the_first_child_starts() -> None:
     objects = Recorded()
     jobs = JobTrees(objects)
     jobs.start()
@@ -82,7 +82,7 @@ def test_a_child_without_a_job_is_ended_alone(refuses: str) -> None:
     assert [what for what, *_ in objects.asked] == (["create"] if refuses == "create" else ["create", "take", "close"])
 
 
-def test_what_windows_refuses_at_the_end_costs_nothing() -> None:
+def test_a_refusal_of_windows_at_the_end_is_ignored() -> None:
     jobs = JobTrees(Recorded(("terminate", "close")))
     jobs.watch(100)
     jobs.signal(100, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""What the shell that outlives us ends, and what it leaves alone."""
+"""Processes that the reaper's shell kills after search-mcp exited, and those it leaves alone."""
 
 import subprocess
 import sys
@@ -46,16 +46,16 @@ with contextlib.suppress(OSError), reaper.expecting():
 """
 
 
-def test_a_child_that_we_never_heard_of_ends_with_us() -> None:
-    """We are killed before anything is done with what was started; it ignores the end of its stdin, and TERM."""
+def test_a_child_whose_pid_we_never_received_is_killed_after_our_end() -> None:
+    """search-mcp is killed right after it started a child that ignores EOF on its stdin, and SIGTERM."""
     with subprocess.Popen([sys.executable, "-c", STARTS_ONE], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"up\n"
         parent.kill()
-        assert parent.stdout.read() == b""  # whose end is the child's
+        assert parent.stdout.read() == b""  # EOF comes when the child has exited
 
 
-def test_only_what_was_neither_dismissed_nor_given_up_is_ended() -> None:
-    """The others see the end of the one that is, and say so."""
+def test_a_dismissed_or_abandoned_child_is_not_killed() -> None:
+    """The other two see the exit of the third, and report it."""
     run = subprocess.run([sys.executable, "-c", FORGETS], stdout=subprocess.PIPE, check=True)
     assert sorted(run.stdout.splitlines()) == [b"dismissed", b"given up"]

@@ -1,4 +1,4 @@
-"""A backend's stderr: the end of it is kept, its file is limited, and may be written by several of us."""
+"""A backend's stderr log: its tail is kept, its file is limited, and several processes may write it."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def at_epoch() -> float:
 
 
 def texts(path: Path) -> list[str]:
-    """The lines of a file, each of which must have a time."""
+    """Return the lines of a file without their times; each line must have one."""
     lines = [split_time(line) for line in path.read_text().splitlines()]
     assert all(time for time, _ in lines)
     return [text for _, text in lines]
@@ -81,7 +81,7 @@ def test_the_time_of_a_line(line: str, split: tuple[str | None, str]) -> None:
     assert split_time(line) == split
 
 
-def test_the_end_is_kept_whatever_came_before() -> None:
+def test_the_tail_is_kept_after_any_output() -> None:
     journal = StderrLog(None)
     for number in range(2000):
         journal.write(b"line %d\n" % number)
@@ -104,7 +104,7 @@ def test_a_file_of_many_short_lines_is_limited_with_their_times(tmp_path: Path) 
     assert all(each.stat().st_size <= FILE_BYTES + 2 * LINE_BYTES for each in tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_writable_folder_only_the_file_is_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "taken").write_text("a file, not a folder")
     journal = StderrLog(tmp_path / "taken" / "s.log")
     journal.write(b"last\n")
@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_be_written_costs_the_file_only(tmp_path: Path, cap
     assert texts(tmp_path / "taken" / "s.log") == ["written again"]
 
 
-def test_what_another_of_us_put_aside_is_not_replaced(tmp_path: Path) -> None:
+def test_a_log_that_another_process_rotated_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
     ours, theirs = StderrLog(path), StderrLog(path)
     ours.write(b"o" * (FILE_BYTES - len(EPOCH) - 1) + b"\n")
@@ -137,7 +137,7 @@ for number in range(3000):
 """
 
 
-def test_several_of_us_write_one_file_and_no_line_is_lost_or_torn(tmp_path: Path) -> None:
+def test_several_processes_write_one_file_and_no_line_is_lost_or_torn(tmp_path: Path) -> None:
     path = tmp_path / "s.log"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in "abc"]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]

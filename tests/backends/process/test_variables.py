@@ -1,4 +1,4 @@
-"""What a child is given on each platform: nothing of anybody else's, and a program that is found."""
+"""Environment and program of a child on each platform: no variables of other programs, and a program that is found."""
 
 import ntpath
 import posixpath
@@ -17,7 +17,7 @@ from search_mcp.backends.process.variables import (
 
 HOME = "/home/ada"
 USUAL = f"{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-SHORT = "/usr/bin:/bin:/usr/sbin:/sbin"  # what a graphical client on macOS has
+SHORT = "/usr/bin:/bin:/usr/sbin:/sbin"  # the PATH of a graphical application on macOS
 COMPLETED = f"{SHORT}:{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin"
 
 POSIX = {
@@ -90,7 +90,7 @@ def test_environments(
 
 
 def test_windows_has_one_variable_of_a_name() -> None:
-    """Windows does not tell `PATH` and `Path` apart: what the entry says must not stand beside what it replaces."""
+    """Windows does not distinguish `PATH` from `Path`: a variable of the entry must replace ours."""
     environment = child_environment("win32", {"PATH": r"C:\old", "TEMP": "x"}, {"Path": r"C:\new"}, False, HOME)
     assert {name.upper(): value for name, value in environment.items()} == {"PATH": r"C:\new", "TEMP": "x"}
     assert len(environment) == 2
@@ -102,7 +102,7 @@ def test_a_completed_path_keeps_what_was_there_and_its_order(places: list[str]) 
     there = [place for place in places if place]
     assert completed[: len(there)] == there
     assert set(USUAL.split(":")) <= set(completed)
-    assert "" not in completed  # an empty place means the current folder
+    assert "" not in completed  # an empty entry means the current folder
     assert completed_path(":".join(completed), HOME).split(":") == completed
 
 
@@ -117,7 +117,7 @@ W = {"PATH": r"C:\a;C:\b"}
 SHELL = {**W, "PATHEXT": ".COM;.EXE;.BAT;.CMD;.PY;"}
 
 PROGRAMS = [
-    # platform, command, environment, cwd, what there is, then
+    # platform, command, environment, cwd, existing files, then
     pytest.param("linux", "npx", PATH, None, ["/b/npx"], "/b/npx", id="on PATH"),
     pytest.param("darwin", "npx", PATH, "/w", ["/a/npx", "/b/npx"], "/a/npx", id="the first on PATH"),
     pytest.param("linux", "npx", PATH, "/w", ["/w/npx", "/c/npx"], None, id="nowhere on PATH"),
@@ -168,7 +168,9 @@ NAMES = st.text("abc.-_ é", min_size=1, max_size=6)
 
 
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=4), st.data(), st.sampled_from(["linux", "win32"]))
-def test_what_is_found_is_there_and_on_path(name: str, places: list[str], data: st.DataObject, platform: str) -> None:
+def test_a_program_that_is_found_exists_and_is_on_path(
+    name: str, places: list[str], data: st.DataObject, platform: str
+) -> None:
     separator, paths = (";", ntpath) if platform == "win32" else (":", posixpath)
     candidates = [paths.join(place, name + ending) for place in places for ending in ("", ".exe", ".cmd")]
     there = set(data.draw(st.lists(st.sampled_from(candidates)), label="there"))
@@ -181,10 +183,10 @@ def test_what_is_found_is_there_and_on_path(name: str, places: list[str], data: 
 # Batch files
 
 SHIM = r"C:\Program Files\nodejs\npx.cmd"
-NONE = "%%cd:~,%"  # what becomes of a percent sign
+NONE = "%%cd:~,%"  # replacement of a percent sign
 
 LINES = [
-    # the arguments, and what of the line follows the script
+    # arguments, and the part of the line after the script
     (["-y", "@scope/server@1.2", r"C:\Users\ada", "*.?"], r"-y @scope/server@1.2 C:\Users\ada *.?"),
     (["https://example.com/mcp?a=1&b=2"], '"https://example.com/mcp?a=1&b=2"'),
     (["a|b", "x>y", "(z)", "^", "!", "a b", ""], '"a|b" "x>y" "(z)" "^" "!" "a b" ""'),
@@ -196,7 +198,7 @@ LINES = [
 
 
 @pytest.mark.parametrize(("args", "then"), LINES)
-def test_what_cmd_would_act_on_is_quoted(args: list[str], then: str) -> None:
+def test_characters_special_to_cmd_are_quoted(args: list[str], then: str) -> None:
     assert batch_line("win32", SHIM, args) == f'"{SHIM}" {then}'
 
 
@@ -209,12 +211,12 @@ def test_a_script_is_named_so_that_cmd_finds_it(program: str, then: str) -> None
 
 
 @pytest.mark.parametrize("platform_and_program", [("win32", r"C:\a\node.exe"), ("win32", "x"), ("linux", "/a/npx.cmd")])
-def test_what_is_no_batch_file_runs_without_cmd(platform_and_program: tuple[str, str]) -> None:
+def test_a_program_that_is_no_batch_file_runs_without_cmd(platform_and_program: tuple[str, str]) -> None:
     assert batch_line(*platform_and_program, ["a & b", "a\nb"]) is None
 
 
 @pytest.mark.parametrize("arg", ["a\nb", "a\r", "\r\n"])
-def test_cmd_is_given_no_line_break_and_the_argument_is_not_told(arg: str) -> None:
+def test_an_argument_with_a_line_break_is_refused_and_not_shown(arg: str) -> None:
     with pytest.raises(ValueError, match="line break") as raised:
         batch_line("win32", SHIM, ["--token", f"secret{arg}"])
     assert "secret" not in str(raised.value)
@@ -229,7 +231,7 @@ def test_a_program_behind_a_batch_file_is_given_the_arguments_as_they_are(args: 
 
 
 def in_cmd(line: str) -> str:
-    """Read a line as cmd.exe does: a quote begins and ends what is taken as it is."""
+    """Read a line as cmd.exe does: nothing between quotes is special."""
     outside = "".join(line.split('"')[::2])
     assert not set(outside) & set("&|<>()^!,;=\t"), f"cmd.exe acts on {outside!r}"
     return line
@@ -266,7 +268,7 @@ def in_c(line: str) -> list[str]:
 NODE = "it comes with Node.js: https://nodejs.org"
 PATH_REMEDY = "write its full path into the configuration"
 MISSING = [
-    # command, the programs there are, what is said of it behind its name
+    # command, existing programs, message after its name
     pytest.param("uvxx", {"uvx"}, "was not found on PATH; did you mean 'uvx'?", id="a typing mistake"),
     pytest.param("npxx", set(), f"was not found on PATH; did you mean 'npx' ({NODE})?", id="of what is missing too"),
     pytest.param("Pyhton3", {"python3"}, "was not found on PATH; did you mean 'python3'?", id="in other letters"),
@@ -277,5 +279,5 @@ MISSING = [
 
 
 @pytest.mark.parametrize(("command", "there", "then"), MISSING)
-def test_what_is_said_of_a_program_that_is_not_there(command: str, there: set[str], then: str) -> None:
+def test_the_message_about_a_missing_program(command: str, there: set[str], then: str) -> None:
     assert missing_program(command, there.__contains__) == f"program {command!r} {then}"
