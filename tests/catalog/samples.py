@@ -1,4 +1,4 @@
-"""Servers, their lists, and the catalogue of them, for the tests of the catalogue."""
+"""Servers, their lists and the catalogue of them, for the tests of the catalogue."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -42,7 +42,7 @@ def catalog(*lists: tuple[ServerConfig, ServerList | None], kind: Kind = Kind.TO
 
 
 def listed(given_: Mapping[str, list[str]], **settings: Any) -> NamedItems:
-    """The tools of servers that list these."""
+    """Return the tools of servers that list these names."""
     return catalog(*((server(name, **settings), tools(*names)) for name, names in given_.items())).tools()
 
 

@@ -1,4 +1,4 @@
-"""One line about each server."""
+"""The description of each server in one line."""
 
 from typing import Any
 

@@ -165,14 +165,14 @@ def test_a_backends_error_is_still_json_where_a_number_was_a_secret(given: str, 
 
 
 def test_a_backends_error_that_is_nested_deeply_shows_no_secret() -> None:
-    """Levels that msgspec reads and that were too many to be walked through: the error was a RecursionError."""
+    """msgspec reads more levels than a recursive walk can: the result was a RecursionError."""
     nested = Raw(b"[" * 900 + b"8080" + b"]" * 900)
     clean = arguments.redacted(ErrorObject(-1, "no", nested), frozenset({"8080"}))
     assert clean == ErrorObject(-1, "no", Raw(b"null"))
 
 
 def test_the_arguments_of_our_own_tool_are_not_unwrapped() -> None:
-    """`call_tool` takes a `name` and `arguments`."""
+    """Its own parameters are `name` and `arguments`."""
     given = call('{"name":"call_tool","arguments":{}}', "call_tool")
     assert arguments.with_object(given) is given.params
 

@@ -65,7 +65,7 @@ def test_a_server_that_is_switched_off_keeps_its_prefix() -> None:
 
 
 FRESHNESS = [
-    # each server's (None: cannot be had), then
+    # freshness of each server's list (None: no list), then
     pytest.param([], Freshness(), id="nothing known"),
     pytest.param([Freshness(5000, True)], Freshness(5000, True), id="one"),
     pytest.param([Freshness(5000, True), Freshness(300, True)], Freshness(300, True), id="the stalest"),
@@ -192,7 +192,7 @@ def test_every_problem_is_reported() -> None:
 
 
 def test_changes_are_one_sentence_with_commands_that_can_be_copied() -> None:
-    """A server's name may hold spaces and characters that a shell acts on."""
+    """A server's name may contain spaces and characters that are special in a shell."""
     page = ServerList((tool("send"), tool("drop")), changed=frozenset({"send"}), new=frozenset({"drop"}))
     odd = server("a; rm x", pin_tools=True, file="/my files/servers.json")
     merged = catalog((odd, page), (server("b"), ServerList((tool("x"),), new=frozenset({"x"}))))
@@ -231,7 +231,7 @@ def test_a_list_has_entries_whatever_the_filters_do() -> None:
 
 
 def test_a_pinned_list_is_withheld_until_it_is_compared() -> None:
-    """Of a list that is compared, the changed and new entries are withheld."""
+    """After the comparison only the changed and new entries are withheld."""
     compared = replace(tools("same", "other", "added"), changed=frozenset({"other"}), new=frozenset({"added"}))
     pending, troubled = replace(tools("x"), is_pending=True), replace(tools("x"), trouble="the record is damaged")
     pages = {"a": compared, "b": pending, "c": troubled}

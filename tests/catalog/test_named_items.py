@@ -96,7 +96,7 @@ def test_a_name_that_begins_like_those_of_another_server_is_reported() -> None:
     because = "because git.hub_create begins like the names of server 'git-hub'"
     assert list(merged.problems()) == [("git", f"its tool hub_create is called {item.name}, {because}")]
     assert re.fullmatch(f"git.{BEFORE}hub_create", item.name)
-    assert merged.tools().find("git.hub_create") is item  # as it is written it is nobody else's
+    assert merged.tools().find("git.hub_create") is item  # an exact match finds its own tool
     assert merged.tools().find("git_hub_create") is merged.tools().find("git-hub.create")
 
 
@@ -139,7 +139,7 @@ def test_every_spelling_of_a_name_finds_its_tool(spelling: str, then: tuple[str,
 def test_a_spelling_that_could_mean_two_means_neither() -> None:
     items = listed({"a": ["_c", "c"]})
     assert items.find("a___c") == items[0]
-    assert items.find("a__c") == items[1]  # `a.c` with __; folded it would be `a._c` too
+    assert items.find("a__c") == items[1]  # `a.c` spelled with __; folded it could also be `a._c`
     assert items.find("a-_c") is None
 
 
@@ -172,7 +172,7 @@ SERVERS = st.dictionaries(
 
 
 @given(SERVERS)
-# The folded name of the first server's tool is `server__tool` of the second, whose plain name another tool has.
+# The folded name of the first server's tool is `server__tool` of the second; another tool has that name exactly.
 @example({"_.": (None, ["__"]), "A": ("::", [".", "_"])})
 def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple[str | None, list[str]]]) -> None:
     merged = merge(servers)
@@ -187,7 +187,7 @@ def test_names_are_a_bijection_and_unique_after_folding(servers: dict[str, tuple
         assert re.fullmatch(r"[A-Za-z0-9_.-]+", item.name)
         assert items.find(item.name) is item
         folded = items.find(fold(item.name))
-        if folded is not None and folded is not item:  # then it is `server__tool` of another, as it is written
+        if folded is not None and folded is not item:  # then the exact `server__tool` of another server comes first
             assert merged.prefixes.admits_as_written(folded.server, fold(item.name))
             assert f"{folded.prefix}__{accepted(folded.key)}" == fold(item.name)
     assert names(merge(servers).tools()) == names(items)
@@ -214,7 +214,7 @@ def test_a_bare_name_finds_the_tool_of_the_only_server_that_has_it(
     merged = catalog(*((server(each), tools(*own)) for each, own in given_.items()))
     item = merged.tools().find_bare(name)
     assert (None if item is None else item.name) == then
-    assert merged.tools().find(name) is None  # a bare name is no spelling of a full one
+    assert merged.tools().find(name) is None  # a bare name is not a spelling of a full name
 
 
 def test_a_withheld_tool_keeps_its_bare_name_from_others() -> None:

@@ -1,4 +1,4 @@
-"""Which server a name belongs to, by the prefix that it begins with."""
+"""The server that a name belongs to, by the prefix of the name."""
 
 from random import Random
 from typing import Any
@@ -20,7 +20,7 @@ from search_mcp.wire.structs import replace
 SERVERS = [server("git"), server("git-hub"), server("long", prefix="l"), server("bare", prefix="")]
 
 SPLITS = [
-    # name, its owners as written and the rest, its owners by folded prefix
+    # name, owners by exact prefix and the rest of the name, owners by folded prefix
     pytest.param("git.log", {"git"}, "log", {"git"}, id="a dot"),
     pytest.param("git__log", {"git"}, "log", {"git"}, id="two underscores"),
     pytest.param("git_log", set(), "git_log", {"git"}, id="one underscore"),
@@ -69,7 +69,7 @@ NAMELESS = {"name": "x", "prefix": ""}
 
 
 SHADOWED = [
-    # a server whose tool could be taken for another's, the tool, the other, its tool; two spellings of the latter
+    # a server with a tool that could be mistaken, the tool, the other server, its tool; two spellings of the latter
     pytest.param({"name": "git"}, "hub_create", {"name": "git-hub"}, "create", "git-hub.create", id="-"),
     pytest.param({"name": "git"}, "hub_create", {"name": "git_hub"}, "create", "git_hub.create", id="_"),
     pytest.param({"name": "git"}, "hub_create", {"name": "git.hub"}, "create", "git.hub.create", id="."),
@@ -115,7 +115,7 @@ def test_no_server_takes_a_name_of_another(
     assert other.name == f"{other.prefix}.{key}"
     for each in (spelling, other.name, f"{other.prefix}__{key}"):
         assert merged.tools().find(each) is other, each
-    # `a__b_c` is the folded name of `c` of server `a__b`, and as it is written one of server `a`.
+    # `a__b_c` is the folded name of `c` of server `a__b`, and an exact name of server `a`.
     is_ambiguous = merged.prefixes.split(fold(other.name))[0] == {one.server}
     assert merged.tools().find(fold(other.name)) is (None if is_ambiguous else other)
     assert merged.tools().find(one.name) is one
@@ -168,7 +168,7 @@ def test_of_prefixes_that_are_equal_once_folded_each_keeps_its_full_names(order:
     assert folded is not None
     assert folded.name == "git_hub.create"
     assert sum(item.is_suffixed for item in items if item.key == "create") == 2
-    assert len(list(merged.problems())) == 4  # the names that only one has differ after folding, but for git_hub's
+    assert len(list(merged.problems())) == 4  # unique names differ when folded, except of git_hub
 
 
 def test_a_page_does_not_call_a_tool_by_a_name_of_another_server() -> None:
@@ -205,7 +205,7 @@ def test_every_name_leads_to_the_server_whose_prefix_it_carries(
             assert found is None or not prefixes.split(name)[0] or found.server in prefixes.split(name)[0]
     shuffled = list(servers.items())
     random.shuffle(shuffled)
-    if not any(prefix == "" for prefix, _ in servers.values()):  # of bare names the first in the file has one
+    if not any(prefix == "" for prefix, _ in servers.values()):  # the first server in the file has a bare name
         assert {item.name for item in merge(dict(shuffled)).tools()} == {item.name for item in items}
 
 

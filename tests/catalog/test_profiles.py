@@ -1,4 +1,4 @@
-"""The profile of each AI client: how names are spelled, how long they are, which listing is used."""
+"""The profile of each AI client: spelling and length of names, and the listing."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ from search_mcp.catalog.profiles import (
 DOTS, DASHES, UNDERSCORES = "my.server.read-file_x", "my_server__read-file_x", "my_server__read_file_x"
 
 CLIENTS = [
-    # profile, how it introduces itself, how `my.server` + `read-file x` looks, longest name, listing
+    # profile, client names, spelling of `my.server` + `read-file x`, length limit, listing
     ("claude-desktop", ["claude-ai"], DASHES, 64, "light"),
     ("claude-code", ["claude-code"], DASHES, 111, "full"),  # 128 with `mcp__search-mcp__`
     ("codex", ["codex-mcp-client"], DASHES, 128, "full"),

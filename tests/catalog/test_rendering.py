@@ -82,7 +82,7 @@ def test_the_light_list_has_the_names_of_required_parameters_behind_its_sentence
     merged = catalog(s=[tool("edit", description=f"{long}.", inputSchema=path_required)])
     (edit, _) = shown(merged, audience())
     sentence, _, required = edit["description"].partition(" (")
-    assert len(sentence) > 110  # the limit of 120 is the sentence's alone
+    assert len(sentence) > 110  # the limit of 120 applies to the sentence alone
     assert required == "path)"
     assert edit["inputSchema"] == OPEN
 
@@ -113,7 +113,7 @@ def test_a_list_is_the_same_every_time() -> None:
 
 
 OUTPUTS = [
-    # outputSchema, whether a client that knows only objects is shown it
+    # outputSchema, whether a client that supports only objects receives it
     ({"type": "object"}, True),
     ({"type": "array", "items": {}}, False),
     ({"type": ["object", "null"]}, False),
@@ -142,7 +142,7 @@ CLOCK = [tool("clock", _meta=APP), tool("tick"), tool("refresh", _meta=FOR_APPS)
 
 
 def visibilities(servers: Mapping[str, list[Entry]], profile: Profile = CANONICAL, **more: Any) -> dict[str, Any]:
-    """Return the visibility of each name in the list of a client that shows apps."""
+    """Return the visibility of each name in the list of a client that supports apps."""
     lists = [(server(name, **more), ServerList(tuple(entries))) for name, entries in servers.items()]
     merged = samples.catalog(*lists)
     listed_tools = shown(merged, Audience(profile, object_output_only=False, shows_apps=True))
@@ -264,7 +264,7 @@ MISTAKABLE = [
 
 @pytest.mark.parametrize(("prefix", "name", "key", "separator"), MISTAKABLE)
 def test_no_tool_can_be_mistaken_for_one_of_our_own(prefix: str | None, name: str, key: str, separator: str) -> None:
-    """Clients that fold names drop the second of two that coincide, or call the wrong one."""
+    """Clients that fold names drop the second of two equal names, or call the wrong tool."""
     merged = samples.catalog((server(name, prefix=prefix), ServerList((tool(key),))))
     whom = Audience(replace(CANONICAL, separator=separator), False)
     listed_names = [

@@ -165,7 +165,7 @@ def test_only_a_plain_true_declares_a_tool_read_only(definition: bytes, then: bo
 
 
 SCHEMAS = [
-    # inputSchema as it came (None: none), as it is shown, remarks
+    # inputSchema as received (None: none), repaired inputSchema, remarks
     pytest.param(b'{"type":"object"}', b'{"type":"object"}', [], id="sound"),
     pytest.param(b'{ "x":1.0,"type":"object" }', b'{ "x":1.0,"type":"object" }', [], id="untouched"),
     pytest.param(None, bytes(OPEN_SCHEMA), ["it has no inputSchema; any arguments are let through"], id="none"),

@@ -92,7 +92,7 @@ def test_arguments_fit_a_schema_that_is_not_understood(schema: dict[str, Any]) -
 
 @contextmanager
 def steps_counted() -> Iterator[list[int]]:
-    """Count the calls of functions of `schemas`: work, on a machine of any speed."""
+    """Count the calls of functions of `schemas`: a measure of work that does not depend on the machine."""
     count = [0]
 
     def on_event(frame: FrameType, event: str, _arg: object) -> None:
@@ -107,7 +107,7 @@ def steps_counted() -> Iterator[list[int]]:
 
 
 def fan(keyword: str, width: int, levels: int) -> dict[str, Any]:
-    """A few lines whose references fan out to `width ** levels` checks."""
+    """Return a short schema whose references fan out to `width ** levels` checks."""
     steps = {f"s{level}": {keyword: [{"$ref": f"#/$defs/s{level + 1}"}] * width} for level in range(levels)}
     last = {"type": "string"} if keyword == "anyOf" else {}
     return {"properties": {"a": {"$ref": "#/$defs/s0"}}, "$defs": {**steps, f"s{levels}": last}}

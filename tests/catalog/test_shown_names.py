@@ -108,7 +108,7 @@ def test_shown_names_are_a_bijection_unique_after_folding_and_within_the_limit(
         assert 0 < len(name) <= profile.max_length
         assert not re.search(profile.refused, name)
         assert spelt.find(name) is item
-        for good in (name, item.name):  # shown and canonical, looked up the way a call's name is
+        for good in (name, item.name):  # shown and canonical, looked up as in a call
             assert (spelt.find(good) or items.find(good)) is item
 
 
@@ -126,7 +126,7 @@ def test_a_name_for_apps_finds_no_other_tool(
     for name, item in for_apps.items():
         assert len(name) <= profile.max_length
         assert not re.search(profile.refused, name)
-        assert spelt.find(name) in (None, item)  # and then what has it as its own name is asked for
+        assert spelt.find(name) in (None, item)  # and then the tool with that exact name is called
         assert items.for_apps[name] is item
 
 
@@ -143,7 +143,7 @@ def test_a_name_that_anticipates_the_shortened_name_of_another_gets_a_suffix() -
 
 def test_suggestions_are_names_as_they_are_shown() -> None:
     spelt = ShownNames(listed({"git": ["log", "commit"], "hub": ["log"]}), BY_NAME["cursor"])
-    assert spelt.near("log") == ["git__log", "hub__log"]  # what a bare name may mean
+    assert spelt.near("log") == ["git__log", "hub__log"]  # the candidates for a bare name
     assert spelt.near("git__comit") == ["git__commit"]
     assert spelt.near("serch_tools", ["search_tools"]) == ["search_tools"]
     assert spelt.near("zzqx") == []

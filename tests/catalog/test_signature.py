@@ -99,7 +99,7 @@ def test_a_schema_is_written_as_a_signature(given_: dict[str, Any], then: str) -
 
 
 LOOPS = [
-    # Schemas that hold themselves are common: any JSON value, a tree of blocks, a filter of filters.
+    # Recursive schemas are common: any JSON value, a tree of blocks, a filter of filters.
     pytest.param({"node": {"anyOf": [TEXT, {"type": "array", "items": NODE}]}}, id="a JSON value"),
     pytest.param({"node": {"type": "array", "items": NODE}}, id="lists of lists"),
     pytest.param({"node": {"anyOf": [NODE, TEXT]}}, id="a choice of itself"),
@@ -135,7 +135,7 @@ def test_a_long_signature_counts_the_parameters_left_out(limit: int) -> None:
 
 
 def test_a_huge_schema_has_a_signature_in_linear_time() -> None:
-    """Anything quadratic in it takes hours."""
+    """A quadratic step would take hours."""
     many = [f"p{number}" for number in range(300_000)]
     huge = schema(many, **dict.fromkeys(many, TEXT))
     assert signature("t", huge).endswith(" more)")

@@ -170,7 +170,7 @@ def test_a_mention_does_not_change_the_owner_of_a_matched_uri() -> None:
     routes = ResourceMap(catalog({}, {"a": ["x://{id}", "{+any}"], "b": []}))
     routes.note("b", content(embedded("x://1"), link("y://1")))
     assert routes.owner("x://1") == "a"
-    assert routes.owner("y://1") == "b"  # a template that leaves the scheme open covers nothing
+    assert routes.owner("y://1") == "b"  # a template without a fixed scheme covers nothing
 
 
 def test_mentions_of_another_server_do_not_displace_a_mention() -> None:
@@ -245,7 +245,7 @@ def test_suggestions_are_all_uris_and_templates() -> None:
 
 
 def matches(template: str, uri: str) -> bool:
-    """Whether a URI is routed by a template alone: another server knows the scheme too."""
+    """Return whether a URI is routed by a template alone: another server has the same scheme."""
     rival = template.partition(":")[0] + ":nothing of the kind"
     return ResourceMap(catalog({"rival": [rival]}, {"a": [template]})).owner(uri) == "a"
 
@@ -320,7 +320,7 @@ def test_a_result_of_very_many_blocks_is_not_searched_for_uris() -> None:
 
 
 def test_a_hostile_template_does_not_stall_us() -> None:
-    """A backend lists the template and a client the URI. Matching by trying every way would never end here."""
+    """A backend lists the template and a client sends the URI. Exhaustive matching would never finish."""
     assert not matches("x://" + "{+a}a" * 60 + "!", "x://" + "a" * 1000)
 
 
