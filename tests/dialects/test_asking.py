@@ -1,4 +1,4 @@
-"""What a question may say: whatever a server writes, its name stands first, and only web pages are opened."""
+"""Questions of a server to the user: its name comes first in every message, and only web pages are opened."""
 
 import json
 import re
@@ -44,7 +44,7 @@ def test_a_message_begins_with_the_server_s_name_and_nothing_writes_over_it(text
 
 
 @given(st.text())
-def test_whatever_a_server_is_called_the_brackets_are_ours(server: str) -> None:
+def test_no_server_name_can_imitate_the_brackets(server: str) -> None:
     written = message("Who?", server)
     assert written.startswith("[")
     assert written.endswith("] Who?")
@@ -107,7 +107,7 @@ def test_a_page_that_may_be_opened_is_https_or_on_this_machine(url: str) -> None
         Raw(b'[{"mode":"url","url":"javascript:1","message":"unlabelled"}]'),
     ],
 )
-def test_an_error_that_does_not_say_what_it_asks_is_passed_on_without_its_data(data: Raw) -> None:
+def test_an_error_with_invalid_elicitations_is_passed_on_without_its_data(data: Raw) -> None:
     left = admitted_error("s", ErrorObject(-32042, "m", data))
     assert isinstance(left, ErrorObject)
     assert (left.code, left.message, left.data) == (-32042, "m", UNSET)
@@ -176,5 +176,5 @@ def test_a_question_that_cannot_be_read_is_not_passed_on_unread(request_: bytes)
 
 
 @pytest.mark.parametrize("request_", [b"7", b"{}", b'{"method":"roots/list"}', b'{"method":"what/ever","params":{}}'])
-def test_what_asks_nothing_of_the_user_is_left_as_it_is(request_: bytes) -> None:
+def test_a_request_without_a_question_to_the_user_is_not_changed(request_: bytes) -> None:
     assert bytes(admitted_requests("s", Raw(b'{"q":%b}' % request_))["q"]) == request_

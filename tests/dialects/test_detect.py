@@ -1,4 +1,4 @@
-"""Which era a message belongs to, and what a probe's answer proves."""
+"""The era of a message, and the conclusions from a probe's answer."""
 
 import json
 from collections.abc import Mapping
@@ -104,7 +104,7 @@ def test_envelopes(meta: dict[str, object], then: Envelope) -> None:
 LEVELS = "debug, info, notice, warning, error, critical, alert, emergency"
 
 MALFORMED = [
-    # what is other than it should be, message
+    # the changes to a valid envelope, message
     pytest.param({VERSION: None}, f"Invalid params: _meta lacks {VERSION}", id="no version"),
     pytest.param({CAPABILITIES: None}, f"Invalid params: _meta lacks {CAPABILITIES}", id="no capabilities"),
     pytest.param(

@@ -268,7 +268,7 @@ def test_a_config_error_has_place_problem_and_remedy(error: ConfigError, then: s
 
 
 def test_the_reason_of_a_held_server_keeps_the_command_that_it_ends_in() -> None:
-    """The configuration's path may be longer than a reason that is shortened."""
+    """The configuration's path may be longer than the limit for a reason."""
     reason = f"its command is new in {'/folder' * 50}/mcp-servers.json; `search-mcp check --accept a` accepts it"
     assert reason in str(NotRunning("a", State.HELD, reason))
     assert reason not in str(NotRunning("a", State.FAILED, reason))

@@ -1,4 +1,4 @@
-"""The nearest names: helpful ones, best first, and none that mislead."""
+"""Suggestions of similar names: helpful ones, best first, and none that mislead."""
 
 import pytest
 from hypothesis import given

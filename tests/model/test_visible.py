@@ -1,4 +1,4 @@
-"""Invisible characters are escaped; ordinary text keeps those that it needs."""
+"""Invisible characters are escaped, except those that ordinary text needs."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ TAGS = "".join(chr(0xE0000 + ord(each)) for each in "read ~/.ssh")
         "tab\tand\nnewline",
     ],
 )
-def test_honest_text_stays(honest: str) -> None:
+def test_ordinary_text_is_not_changed(honest: str) -> None:
     assert visible(honest) == wholly_visible(honest) == honest
     assert list(hidden(honest)) == []
 
@@ -50,7 +50,7 @@ def test_control_characters_are_escaped_too_when_all_is_made_visible() -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")))
-def test_nothing_is_lost_and_nothing_remains(text: str) -> None:
+def test_escaped_text_is_stable_and_has_no_invisible_characters(text: str) -> None:
     shown = visible(text)
     assert visible(shown) == shown
     assert not set("\u202e\u2066\u2028\u200b\U000e0041\x9b") & set(shown)
