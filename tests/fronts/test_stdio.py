@@ -1,4 +1,4 @@
-"""Our stdin and stdout: read and written in threads where the event loop cannot wait for them, bounded everywhere."""
+"""Our stdin and stdout: read and written in threads if the event loop cannot wait for them, with bounds everywhere."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ SECONDS = 30.0
 
 
 class Ear:
-    """A listener that keeps what it hears; each event is set when its moment came."""
+    """A listener that records its events; each `Event` is set when its callback ran."""
 
     def __init__(self) -> None:
         self.heard = b""
@@ -63,12 +63,12 @@ class Ear:
         ("win32", stat.S_IFIFO, False),
     ],
 )
-def test_what_the_event_loop_can_wait_for(platform: str, mode: int, verdict: bool) -> None:
+def test_the_kinds_of_descriptors_that_the_event_loop_can_wait_for(platform: str, mode: int, verdict: bool) -> None:
     assert is_pollable(platform, mode | 0o600) is verdict
 
 
 def socket_pair() -> tuple[int, int]:
-    """Sockets, which Node gives its children for pipes."""
+    """Return connected sockets; Node gives its children sockets instead of pipes."""
     ours, theirs = socket.socketpair()
     return ours.detach(), theirs.detach()
 
@@ -101,7 +101,7 @@ async def test_an_input_that_is_not_read_is_over_once_nothing_is_left_in_it(
 async def test_the_end_of_an_input_that_is_not_read_is_noticed_when_it_comes(
     pair: Callable[[], tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is read and paused again meanwhile is looked at once, not once for every pause."""
+    """Repeated pauses share a single check of the input."""
     monkeypatch.setattr(stdio, "LOOK_SECONDS", 0.05)
     ours, theirs = pair()
     reading, writing = os.pipe()
@@ -117,7 +117,7 @@ async def test_the_end_of_an_input_that_is_not_read_is_noticed_when_it_comes(
         os.close(theirs)
         await ear.eof.wait()
         all_looks = anyio.Event()
-        asyncio.get_running_loop().call_later(stdio.LOOK_SECONDS, all_looks.set)  # after any that was started before
+        asyncio.get_running_loop().call_later(stdio.LOOK_SECONDS, all_looks.set)  # after every check started before
         await all_looks.wait()
         assert ear.eofs == 1
         ear.eof = anyio.Event()
@@ -138,7 +138,7 @@ async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
 
 
 async def test_a_paused_reader_reads_no_further(tmp_path: Path) -> None:
-    """Paused at every chunk, it never hands over another before it is told to go on."""
+    """A reader that is paused at every chunk delivers no further chunk before it is resumed."""
     path, ear = tmp_path / "in", Ear()
     path.write_bytes(os.urandom(5 * READ_CHUNK))
     came = anyio.Event()
@@ -199,7 +199,7 @@ async def test_a_writer_reports_a_stalled_and_a_reading_reader(opened: Writing) 
 
 
 @pytest.mark.parametrize("opened", WRITERS)
-async def test_a_writer_whose_reader_is_gone_says_so(opened: Writing) -> None:
+async def test_a_writer_reports_that_its_reader_is_gone(opened: Writing) -> None:
     reading, writing = os.pipe()
     ear = Ear()
     with anyio.fail_after(SECONDS):

@@ -1,4 +1,4 @@
-"""What each client is shown, and which lists look different to somebody who was shown them."""
+"""The lists that each client is shown, and the lists that changed for a client."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def tools(*names: str, description: str = "Does it. Well.") -> ServerList:
 
 
 class Room:
-    """A catalogue that can be changed, and what is shown of it."""
+    """A catalogue that can be changed, and its presentation."""
 
     def __init__(self, profile: Profile | None = None, **settings: Any) -> None:
         self.catalog = Catalog([SERVER])
@@ -36,13 +36,13 @@ class Room:
         self.presentation = Presentation(Spellings(self.catalog), Settings(**settings), profile)
 
     def sees(self, viewer: Viewer, kind: Kind = Kind.TOOLS) -> list[str]:
-        """The names a client is shown of what is not ours."""
+        """Return the names a client is shown, without our own tools."""
         shown = json.loads(bytes(self.presentation.show(kind, viewer)))
         return [each["name"] for each in shown if each["name"][:1] == "s" and each["name"] != "search_tools"]
 
 
 AUDIENCES = [
-    # the profile of the command line, the settings, who looks; then what it sees
+    # the profile of the command line, the settings, the viewer; then the name it is shown
     pytest.param(None, {}, SOMEBODY, "s.a", id="nobody known"),
     pytest.param(None, {}, CLAUDE, "s__a", id="a client with a profile"),
     pytest.param(BY_NAME["canonical"], {}, CLAUDE, "s.a", id="the command line before the client"),
@@ -52,11 +52,13 @@ AUDIENCES = [
 
 
 @pytest.mark.parametrize(("profile", "settings", "viewer", "then"), AUDIENCES)
-def test_for_whom_a_list_is_made(profile: Profile | None, settings: dict[str, Any], viewer: Viewer, then: str) -> None:
+def test_a_list_has_the_names_of_the_profile_that_applies(
+    profile: Profile | None, settings: dict[str, Any], viewer: Viewer, then: str
+) -> None:
     assert Room(profile, **settings).sees(viewer) == [then]
 
 
-def test_other_settings_count_from_then_on() -> None:
+def test_changed_settings_apply_to_the_next_list() -> None:
     room = Room()
     assert room.sees(SOMEBODY) == ["s.a"]
     room.presentation.configure(Settings(separator="-"))
@@ -65,7 +67,7 @@ def test_other_settings_count_from_then_on() -> None:
 
 
 CHANGES: list[Any] = [
-    # what happens to the catalogue; then the kinds that look different
+    # a change of the catalogue; then the kinds whose lists changed
     pytest.param(lambda catalog: None, set(), id="nothing"),
     pytest.param(lambda catalog: catalog.put("s", Kind.TOOLS, tools("a", "b")), {Kind.TOOLS}, id="one more"),
     pytest.param(lambda catalog: catalog.put("s", Kind.TOOLS, None), {Kind.TOOLS}, id="none that can be had"),
@@ -91,7 +93,7 @@ def test_which_lists_look_different(change: Callable[[Catalog], None], then: set
         room.sees(viewer, Kind.PROMPTS)
     change(room.catalog)
     assert room.presentation.changed() == then
-    assert room.presentation.changed() == set()  # which was measured by what is shown now
+    assert room.presentation.changed() == set()  # changes are relative to the lists shown last
 
 
 def test_instructions_have_a_line_for_each_server() -> None:
@@ -112,7 +114,7 @@ def test_instructions_spell_names_as_the_client_does(client: str, named: str, al
     about = instructions({}, BY_NAME[client])
     assert f"named {named}. " in about
     assert also in about
-    assert ("parentheses" in about) is (client != "claude-code"), "a full list shows all parameters"
+    assert ("parentheses" in about) is (client != "claude-code"), "a full list has all parameters"
 
 
 def test_instructions_are_cut_at_a_line_and_say_so() -> None:

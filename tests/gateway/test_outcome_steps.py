@@ -1,4 +1,4 @@
-"""The steps that an outcome passes through on its way to the client."""
+"""The steps that an outcome passes on its way to the client."""
 
 import logging
 from typing import Any
@@ -22,7 +22,7 @@ MENTION = {"content": [{"type": "resource_link", "uri": "x:y", "name": "y"}]}
 
 
 class Client:
-    """One client's steps, and what it gets."""
+    """The steps of one client, and the outcomes it receives."""
 
     def __init__(self) -> None:
         self.resources, self.tasks = ResourceMap(Catalog([ServerConfig(name="a", command="x")])), TaskMap()

@@ -6,7 +6,7 @@ import pytest
 
 from search_mcp.gateway.subscriptions import Subscriptions
 
-CALLER: Any = None  # nothing is asked of the caller here
+CALLER: Any = None  # the caller is not asked anything here
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whose a task is, what the client calls it, and what one list of all servers' tasks holds."""
+"""The owner of a task, its id for the client, and the merged list of all servers' tasks."""
 
 from collections.abc import Callable
 from json import dumps, loads
@@ -18,7 +18,7 @@ from search_mcp.wire.structs import Fields, Raw
 RELATED = "io.modelcontextprotocol/related-task"
 
 NAMING = [
-    # what a server says: "{t}" is the id of its task
+    # parts of a server's message: "{t}" is the id of its task
     pytest.param({"taskId": "{t}", "status": "working"}, id="a task"),
     pytest.param({"task": {"taskId": "{t}", "new": 1}, "_meta": {"x": 1}}, id="a task that was made"),
     pytest.param({"level": "info", "_meta": {"x": 1, RELATED: {"taskId": "{t}"}}}, id="what is related to a task"),
@@ -33,7 +33,7 @@ def with_id(said: dict[str, Any], task: str) -> Fields:
 @pytest.mark.parametrize("said", NAMING)
 def test_a_task_keeps_its_id_unless_the_task_of_another_server_has_it(said: dict[str, Any]) -> None:
     tasks, message = TaskMap(), with_id(said, "t")
-    assert tasks.translate("alpha", message) is message  # relayed to the byte
+    assert tasks.translate("alpha", message) is message  # relayed byte for byte
     assert tasks.find("t") == ("alpha", "t")
     known = tasks.id_for_client("beta", "t")
     assert tasks.translate("beta", message) == with_id(said, known) != message
@@ -45,7 +45,7 @@ SILENT: list[dict[str, Any]] = [{"content": []}, {"taskId": 7}, {"task": 7, "_me
 
 
 @pytest.mark.parametrize("said", SILENT)
-def test_what_names_no_task_is_relayed_as_it_is(said: dict[str, Any]) -> None:
+def test_a_message_without_a_task_is_relayed_unchanged(said: dict[str, Any]) -> None:
     message = with_id(said, "t")
     assert TaskMap().translate("alpha", message) is message
 
@@ -62,7 +62,7 @@ def test_an_answer_keeps_its_bytes_unless_the_task_of_another_server_has_its_id(
     assert tasks.translate_outcome("beta", refused) is refused
 
 
-def test_an_id_that_the_client_was_given_for_another_is_no_other_tasks() -> None:
+def test_an_id_given_to_the_client_for_one_task_is_not_used_for_another() -> None:
     tasks = TaskMap()
     tasks.id_for_client("alpha", "t")
     given = tasks.id_for_client("beta", "t")
@@ -81,7 +81,7 @@ def test_a_server_has_only_so_many_tasks_and_forgets_none_of_another() -> None:
     assert tasks.find(first) == ("alpha", "t-0")
 
 
-def test_an_endless_id_is_not_remembered() -> None:
+def test_an_id_that_is_too_long_is_not_remembered() -> None:
     tasks, longest = TaskMap(), "t" * LONGEST_ID
     assert tasks.id_for_client("alpha", longest + "t") == longest + "t"
     assert tasks.find(longest + "t") is None
@@ -90,7 +90,7 @@ def test_an_endless_id_is_not_remembered() -> None:
 
 
 class Endless:
-    """A backend whose list of tasks has always another page."""
+    """A backend whose list of tasks always has another page."""
 
     name = "endless"
     status = Status("endless", State.READY)
@@ -121,7 +121,7 @@ class Endless:
 def test_a_list_that_never_ends_is_cut_off() -> None:
     outcomes: list[Outcome] = []
     backend, tasks = Endless(), TaskMap()
-    caller: Any = None  # nobody looks at who calls
+    caller: Any = None  # the caller is not used
     asked = Call(Action.LIST_TASKS, "", {}, {}, caller, reply=outcomes.append)
     TaskLists(asked, [backend], tasks.translate).gather()
     while backend.waiting:
