@@ -1,11 +1,11 @@
-"""A pytest plugin for the Python SDK's interaction suite: puts search-mcp between each test's client and its server.
+"""Pytest plugin for the Python SDK's interaction suite: connects search-mcp between each test's client and its server.
 
-The suite's tests ask a fixture for a client that is connected to a server of theirs. Here they get one that is
-connected to search-mcp, with that server as its only backend, under its own names and in the full listing. All is in
-memory, as the suite is written for: nothing but an event loop's own turns lies between what one side says and the
-other hears. `--directly` leaves search-mcp out, and everything else as it is.
+The tests of the suite use a fixture for a client that is connected to a server of theirs. Here the client is
+connected to search-mcp, which has that server as its only backend, under its own names and in the full listing. The
+connections are in memory, as the suite expects: a message is delivered within a turn of the event loop.
+`--directly` leaves search-mcp out and changes nothing else.
 
-What search-mcp by its contract makes its own is made the server's again, where it can be: see `_as_from_server`.
+Where possible, changes that search-mcp makes by its contract are reverted: see `_as_from_server`.
 """
 
 import json
@@ -34,17 +34,17 @@ from search_mcp.gateway.own_tool_definitions import NAMES
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 END_SECONDS = 60.0
-"""How long search-mcp may take to end when a test's client is gone."""
+"""Time limit for the exit of search-mcp after a test's client has closed."""
 
 PATIENCE, IMPATIENCE = 60.0, 1.0
-"""Seconds that a test waits, and one that is expected to fail: most of those wait for what does not come."""
+"""Time limits in seconds: of a test, and of a test that is expected to fail, most often by a timeout."""
 
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
 
 class Wire:
-    """One direction of a connection: bytes on one side, the SDK's messages on the other."""
+    """One direction of a connection: bytes at one end, the SDK's messages at the other."""
 
     def __init__(self) -> None:
         self._send, self.messages = anyio.create_memory_object_stream[Incoming](1000)
@@ -58,7 +58,7 @@ class Wire:
             try:
                 self._send.send_nowait(message)
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                return  # nobody reads any more, as at a pipe
+                return  # the reader has closed, as at a pipe
 
     def close(self) -> None:
         self._send.close()
@@ -69,7 +69,7 @@ def encoded(message: SessionMessage) -> bytes:
 
 
 class Child:
-    """One run of a test's server, as its supervisor sees a process."""
+    """One run of a test's server, with the interface of a process for the supervisor."""
 
     pid = 1
 
@@ -105,13 +105,13 @@ class Child:
         return False
 
     def defer_reading(self) -> None:
-        """Nothing is ever too much here."""
+        """Do nothing: memory streams need no limit here."""
 
     def pause_reading(self) -> None:
-        """Nothing is ever too much here."""
+        """Do nothing: memory streams need no limit here."""
 
     def resume_reading(self) -> None:
-        """It was never paused."""
+        """Do nothing: reading is never paused."""
 
     def stderr_tail(self) -> str:
         return ""
@@ -158,7 +158,8 @@ async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
                 line = encoded(message)
                 front.peer.feed(line)
                 if b'"method":"initialize"' in line:
-                    # A server is up when it answers this, and search-mcp answers for one that starts.
+                    # A server answers this once it is up; search-mcp would answer for a server that
+                    # is starting.
                     await up.wait()
         ended.set()
 
@@ -200,9 +201,9 @@ async def directly(server: Server[Any]) -> AsyncIterator[Streams]:
 
 
 def _as_from_server(server: Server[Any], line: bytes) -> bytes:
-    """Undo to a message what search-mcp by its contract does to a server's: who it is, its own tools, its errors' form.
+    """Revert the changes that search-mcp makes to a server's message by contract: name, own tools, form of errors.
 
-    Nothing is made up: a tool's error is put back from the `data` that carries it.
+    Nothing is invented: the error of a tool is restored from the `data` that contains it.
     """
     message = json.loads(line)
     error, result = message.get("error"), message.get("result")
@@ -242,14 +243,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Behind everything else: only what is missing is taken from there.
+    # Run last: use this fixture only for what is missing elsewhere.
     sys.path.append(str(config.rootpath / "packages"))
     config.addinivalue_line("markers", "requirement(id): what the suite's tests are marked with")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that are connected by the fixture, once a revision, and connect them here."""
+    """Keep the tests whose client comes from the fixture, each revision once, and connect them here."""
     sys.modules["tests.interaction.conftest"]._FACTORIES["in-memory"] = _connector(
         directly if config.getoption("--directly") else through_search_mcp
     )
@@ -275,7 +276,7 @@ def _connector(streams: Callable[[Server[Any]], Any]) -> Callable[..., Any]:
 
 
 class Patient:
-    """What a test's module takes for `anyio`: all its waiting takes as long at most."""
+    """Replacement for `anyio` in a test's module, with the same time limit for every wait."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -289,7 +290,7 @@ class Patient:
 
 @pytest.fixture(autouse=True)
 def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait long on a loaded machine, and not in vain."""
+    """Allow a long wait on a loaded machine, and a short one for an expected failure."""
     revision = request.node.callspec.params["connect"][1]
     if hasattr(request.module, "anyio"):
         expected = f"{request.node.originalname} [{revision}]" in EXPECTED

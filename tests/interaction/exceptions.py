@@ -1,4 +1,4 @@
-"""Tests of the suite that fail through search-mcp, each with the sentence of its contract that decides it."""
+"""Tests of the suite that fail with search-mcp, each with the sentence of its contract that is the reason."""
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 

@@ -1,7 +1,7 @@
-"""The Python SDK's own interaction tests: what passes with a server directly passes through search-mcp.
+"""The Python SDK's own interaction tests: all that pass with a server directly pass with search-mcp between.
 
-The suite comes from the SDK's published source, its tests of both revisions run in processes of their own, and what
-fails is compared with what is known to fail and why. An exception that passes is as wrong as a failure that is none.
+The suite comes from the SDK's published source. Its tests of both revisions run in separate processes, and the
+failures are compared with the expected ones. An expected failure that passes fails the test as well.
 """
 
 import os
@@ -17,32 +17,32 @@ from real import packages
 
 from interaction.exceptions import EXPECTED
 
-SECONDS = 300  # one part; they take about 10 s on two cores, most of it waiting for what is expected not to come
+SECONDS = 300  # for one part; it takes about 10 s on two cores, mostly waiting in tests that are expected to fail
 PARTS = 2
-# Of these every test takes the fixture that connects a client to a server; the rest is about one transport or HTTP.
+# In these files every test uses the fixture that connects a client to a server; the others test a transport or HTTP.
 FOLDERS = ("tests/interaction/lowlevel", "tests/interaction/mcpserver")
 NOT_OF_THEM = "tests/interaction/lowlevel/test_timeouts.py"
 
 
 def test_the_suite_passes_directly(tmp_path: Path) -> None:
-    """Or else what follows says little."""
+    """This is the baseline for the next test."""
     outcomes = run(tmp_path / "report.xml", "--directly")
     assert [test for test, passed in outcomes if not passed] == []
     assert len(outcomes) > 200
 
 
-def test_through_search_mcp_only_what_is_explained_differs(tmp_path: Path) -> None:
+def test_through_search_mcp_only_the_explained_tests_fail(tmp_path: Path) -> None:
     with ThreadPoolExecutor(PARTS) as pool:
         parts = pool.map(lambda part: run(tmp_path / f"{part}.xml", f"--part={part}/{PARTS}"), range(PARTS))
         outcomes = [outcome for part in parts for outcome in part]
     failed = {test for test, passed in outcomes if not passed}
     assert sorted(failed - EXPECTED) == []
-    assert sorted(EXPECTED - failed) == [], "these pass: they are no exceptions any more"
+    assert sorted(EXPECTED - failed) == [], "these pass: remove them from the exceptions"
     assert len(outcomes) > 200
 
 
 def run(report: Path, *options: str) -> list[tuple[str, bool]]:
-    """Run the suite, or a part of it; each test's name with its revision, and whether it passed."""
+    """Run the suite, or a part of it; return each test's name with its revision, and whether it passed."""
     folder = packages.interaction()
     here = str(Path(__file__).parents[1])
     source = [str(folder / "src"), str(folder / "src" / "mcp-types"), here]
@@ -57,7 +57,7 @@ def run(report: Path, *options: str) -> list[tuple[str, bool]]:
         capture_output=True,
         text=True,
         timeout=SECONDS,
-        check=False,  # it fails if a test does
+        check=False,  # its exit code is not 0 if a test fails
     )
     if done.returncode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         pytest.fail(f"the suite did not run:\n{done.stdout[-3000:]}{done.stderr[-3000:]}", pytrace=False)

@@ -1,1 +1,1 @@
-"""Everything that goes wrong, all at once and for long, against the real `search-mcp serve`."""
+"""Soak test: all kinds of faults at once, for a long time, against the real `search-mcp serve`."""

@@ -1,4 +1,4 @@
-"""What a client is owed: every request answered once, with its own words, or cancelled."""
+"""Record of a client's open requests: each is answered once, with its own text, or cancelled."""
 
 import json
 from dataclasses import dataclass, field
@@ -7,22 +7,22 @@ from typing import Any
 
 @dataclass
 class Ledger:
-    """Both directions of one conversation, line by line and in order.
+    """Judge of both directions of a conversation, line by line and in order.
 
-    An answer may cross a cancellation on its way. So a cancelled request may still be answered, once, until the
-    answer to a ping that was sent behind the cancellation shows that it was read.
+    An answer and a cancellation may cross. A cancelled request may therefore still be answered, once, until a ping sent
+    after the cancellation has been answered: then the server has read the cancellation.
     """
 
     answered: int = 0
     served: int = 0
-    """How many of those had a result."""
+    """Number of those that had a result."""
     cancelled: int = 0
-    _open: dict[int, str | None] = field(default_factory=dict)  # the words each answer must repeat
+    _open: dict[int, str | None] = field(default_factory=dict)  # the text that each answer must contain
     _crossing: set[int] = field(default_factory=set)
-    _fences: dict[int, set[int]] = field(default_factory=dict)  # by the ping's id: what was cancelled before it
+    _fences: dict[int, set[int]] = field(default_factory=dict)  # by the id of a ping: the requests cancelled before it
 
     def sent(self, line: bytes) -> None:
-        """Note one line from the client."""
+        """Record a line from the client."""
         message = json.loads(line)
         params = message.get("params", {})
         if "id" in message:
@@ -35,16 +35,18 @@ class Ledger:
             self.cancelled += 1
 
     def received(self, line: bytes) -> None:
-        """Judge one line to the client.
+        """Judge a line to the client.
 
         Raises:
-            AssertionError: it answers what does not wait for it, or not as it should.
+            AssertionError: the request is not open, or the answer is wrong.
         """
         message = json.loads(line)
         if "method" in message:
             return
         identifier = message["id"]
-        assert identifier in self._open or identifier in self._crossing, f"nobody waits for this: {line[:500]!r}"
+        assert identifier in self._open or identifier in self._crossing, (
+            f"no request with this id is open: {line[:500]!r}"
+        )
         if identifier in self._crossing:
             self._crossing.discard(identifier)
             self.cancelled -= 1
@@ -55,7 +57,7 @@ class Ledger:
         self.served += "result" in message
 
     def waiting(self) -> list[int]:
-        """The requests that are owed an answer."""
+        """Return the ids of the requests without an answer."""
         return list(self._open)
 
 
@@ -63,4 +65,4 @@ def _judge(message: dict[str, Any], words: str | None) -> None:
     if "error" in message:
         assert message["error"]["code"] in (-32000, -32602), message
     elif words is not None:
-        assert message["result"]["content"][0]["text"] == words, "these are another call's words"
+        assert message["result"]["content"][0]["text"] == words, "the text belongs to another call"

@@ -16,13 +16,13 @@ from soak.ledger import Ledger
 
 NAMES = [f"server{number}" for number in range(10)]
 MOST_OPEN = 40
-"""Calls that may wait at once before the client waits too; those that hang come on top."""
+"""Number of open calls at which the client waits for answers; calls that hang are not counted."""
 MOST_DISABLED = 2
 FAULTS = ("die", "break_off", "close", "answer_twice", "flood_stdout", "flood_stderr")
 
 
 class Storm:
-    """One run; the same seed takes the same kinds of steps; which call one of them meets depends on the machine."""
+    """One run; a seed repeats the kinds of the steps, but the call that a step meets depends on the machine."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self.random = random.Random(seed)
@@ -36,7 +36,7 @@ class Storm:
         self._edit()
 
     def rages(self, steps: int) -> None:
-        """Take the steps, then come to rest: every server back, everything answered, nothing left."""
+        """Take the steps, then finish: every server works again, every call is answered, no process is left."""
         weights: dict[Callable[[], object], int] = {
             self.calls: 200,
             self.cancels: 30,
@@ -77,7 +77,7 @@ class Storm:
     def kills(self) -> None:
         children = sorted(living(self.run.mark) - {self.run.process.pid})
         if children:
-            with contextlib.suppress(ProcessLookupError):  # it went by itself just now
+            with contextlib.suppress(ProcessLookupError):  # it exited just before
                 os.kill(self.random.choice(children), getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def edits(self) -> None:
@@ -110,7 +110,7 @@ class Storm:
             self.misbehaves()
         self.run.reads_on()
 
-    # Between and behind them
+    # Between and after the steps
 
     def _cancel(self, identifier: int) -> None:
         self.run.cancels(identifier)
@@ -128,7 +128,7 @@ class Storm:
         write(self.run, entries)
 
     def _waits(self) -> None:
-        """Take in what came, and more of it while too much is open."""
+        """Read the messages that came, and wait for more while too many calls are open."""
         self.run.hears()
         while len(self.ledger.waiting()) > MOST_OPEN + len(self.hanging):
             self.run.next()
@@ -149,12 +149,12 @@ class Storm:
         print(f"{self.ledger.cancelled} cancelled")
 
     def _answers_again(self, name: str) -> None:
-        """Call a server until it answers: the last edit is perhaps not seen yet."""
+        """Call a server until it answers: the last edit may not be applied yet."""
         deadline = time.monotonic() + SECONDS
         while True:
             call = self.run.sends("tools/call", name=f"{name}.echo", arguments={"words": "at last"})
             answer = self.run.answer(call)
             if "result" in answer:
                 return
-            assert time.monotonic() < deadline, f"{name} never came back: {answer}"
+            assert time.monotonic() < deadline, f"{name} did not recover: {answer}"
             time.sleep(0.05)

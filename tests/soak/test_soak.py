@@ -1,10 +1,10 @@
-"""Thousands of calls over ten servers that are killed, edited, disabled and misbehave: none is lost or answered twice.
+"""Thousands of calls to ten servers that are killed, edited, disabled and misbehave: none is lost or answered twice.
 
-Short here; longer on demand, in rounds with one seed after the other until the time is over:
+The default run is short. A longer one takes rounds with consecutive seeds until the time is over:
 
     SOAK_SECONDS=3600 SOAK_SEED=1 python -m pytest tests/soak -s
 
-A round that fails names its seed: that number as SOAK_SEED, without SOAK_SECONDS, takes the same kinds of steps again.
+A failed round prints its seed: with that number as SOAK_SEED, and no SOAK_SECONDS, the same kinds of steps repeat.
 """
 
 import os
