@@ -1,4 +1,4 @@
-"""A conversation for every test of the peer."""
+"""The conversation fixture of the tests of the peer."""
 
 import pytest
 

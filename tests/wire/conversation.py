@@ -1,4 +1,4 @@
-"""One end of a connection with a scripted other end, and the messages of JSON-RPC as dictionaries."""
+"""A peer whose other end is a script, and JSON-RPC messages as dictionaries."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ OK = Raw(b'{"ok":true}')
 
 
 class Owner:
-    """A receiver that keeps what it hears, and does what a test tells it to."""
+    """A receiver that records the events of a peer and runs the callbacks of a test."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -41,7 +41,7 @@ class Owner:
 
 
 class Conversation:
-    """A peer, what it wrote, and its owner."""
+    """A peer, the data it wrote, and its owner."""
 
     def __init__(self) -> None:
         self.owner = Owner()
@@ -52,17 +52,17 @@ class Conversation:
         self.written += line
 
     def hears(self, *messages: object) -> None:
-        """Take in messages: bytes as they are, anything else as JSON on a line of its own."""
+        """Feed messages to the peer: bytes unchanged, other values as a line of JSON."""
         for message in messages:
             self.peer.feed(message if isinstance(message, bytes) else json.dumps(message).encode() + b"\n")
 
     def said(self) -> list[Any]:
-        """Everything written since this was asked last."""
+        """Return the messages written since the last call."""
         written, self.written = self.written, b""
         return [json.loads(line) for line in LineDecoder(LIMIT).feed(written) if isinstance(line, bytes)]
 
     def asks(self, method: str = "m") -> tuple[int, list[Answer]]:
-        """Send a request; its id, and where its answers will be."""
+        """Send a request; return its id and the list that will receive its answers."""
         answers: list[Answer] = []
         return self.peer.request(method, None, answers.append), answers
 

@@ -1,4 +1,4 @@
-"""Byte streams for the tests of framing and messages, and what a decoder makes of them."""
+"""Byte streams for the tests of framing and messages, and their decoding."""
 
 from search_mcp.wire.framing import Line, LineDecoder
 
@@ -7,7 +7,7 @@ DEEP = 100_000
 
 
 def cut(chunks: list[bytes], limit: int = LIMIT) -> list[Line]:
-    """What a decoder makes of a stream that comes in these pieces and then ends; white space at the ends aside."""
+    """Decode a stream that arrives in these chunks and then ends; return its lines, stripped."""
     decoder = LineDecoder(limit)
     lines = [line for chunk in chunks for line in decoder.feed(chunk)]
     lines += decoder.flush()

@@ -1,4 +1,4 @@
-"""The answers to a batch are written as one array, as soon as none is missing."""
+"""The answers to a batch are written as one array, as soon as the last one is known."""
 
 import json
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def test_a_batch_without_requests_gets_no_answer(talk: Conversation, batch: Sequ
     assert talk.said() == []
 
 
-def test_a_batch_does_not_wait_for_what_was_cancelled(talk: Conversation) -> None:
+def test_a_batch_does_not_wait_for_a_cancelled_request(talk: Conversation) -> None:
     talk.hears([call(1), call(2)], [call(3)])
     talk.peer.cancelled(1, None)
     assert talk.said() == []
@@ -61,14 +61,14 @@ def test_a_batch_does_not_wait_for_what_was_cancelled(talk: Conversation) -> Non
     assert talk.said() == []  # "there is nothing to return": not even an empty array
 
 
-def test_a_batch_does_not_wait_for_what_was_dropped(talk: Conversation) -> None:
+def test_a_batch_does_not_wait_for_a_dropped_request(talk: Conversation) -> None:
     talk.hears([call(1), call(2)])
     talk.peer.drop(talk.owner.requests[0])
     talk.peer.answer(talk.owner.requests[1], OK)
     assert talk.said() == [[result(2)]]
 
 
-def test_a_batch_does_not_wait_for_what_gets_no_excuse(talk: Conversation) -> None:
+def test_a_batch_does_not_wait_for_an_invalid_element_without_an_answer(talk: Conversation) -> None:
     talk.owner.excuse = lambda invalid: None
     talk.hears([5, call(1)])
     talk.peer.answer(talk.owner.requests[0], OK)

@@ -1,4 +1,4 @@
-"""Byte streams are cut into the same lines, in whatever pieces they come."""
+"""Byte streams are split into the same lines for every chunking."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ LINES = [
     pytest.param(body(b"1") + b"2\n" + body(b"3"), [b"1", b"2", b"3"], id="LSP: a bare line between bodies"),
     pytest.param(body(b""), [], id="LSP: an empty body"),
     pytest.param(body(LONG), [Oversize(200, LONG, LONG)], id="LSP: over the limit"),
-    # A server that prints headers of its own as log lines must not cost the messages behind them.
+    # A server may log lines that look like headers: no later message may be lost.
     pytest.param(b"Content-Length: 5\n[1]\n[2]\n", [b"[1]", b"[2]"], id="a header with a message right behind it"),
     pytest.param(b"Content-Length: x\n[1]\n[2]\n", [b"[1]", b"[2]"], id="a header without a number"),
 ]
@@ -66,7 +66,7 @@ def test_the_end_of_the_stream_ends_the_last_line(given_: bytes, then: list[Line
     assert cut([given_]) == cut(one_by_one(given_)) == then
 
 
-def test_the_end_comes_once() -> None:
+def test_the_end_is_reported_once() -> None:
     decoder = LineDecoder(LIMIT)
     assert not list(decoder.feed(b"1"))
     assert list(decoder.flush()) == [b"1"]
@@ -77,7 +77,7 @@ def test_the_end_comes_once() -> None:
     ("given_", "then"),
     [(b"1\n", False), (b"Content-Length: 1\r\n", False), (body(b"1"), True), (body(b"1") + b"2\n", True)],
 )
-def test_tells_how_the_other_side_frames(given_: bytes, then: bool) -> None:
+def test_the_framing_of_the_other_side_is_recognised(given_: bytes, then: bool) -> None:
     decoder = LineDecoder(LIMIT)
     assert len(list(decoder.feed(given_))) <= 2
     assert decoder.speaks_headers is then

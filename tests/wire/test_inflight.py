@@ -1,4 +1,4 @@
-"""Who waits for what: everything is registered once and retired once, whichever way it ends."""
+"""Records of open requests in both directions: each is registered once and retired once, however it ends."""
 
 import pytest
 from hypothesis import given
@@ -9,14 +9,14 @@ from search_mcp.wire.structs import UNSET, Raw, RequestId
 
 
 def nobody(_: object) -> None:
-    """Who settles or writes is of no interest here."""
+    """Do nothing: the test does not need this callback."""
 
 
 def asked(message_id: RequestId) -> Request:
     return Request(message_id, "m", UNSET, nobody, 0)
 
 
-# Our requests
+# Requests that we send
 
 
 def test_each_request_of_ours_has_an_id_of_its_own() -> None:
@@ -55,7 +55,7 @@ def test_settling_retires() -> None:
     assert len(inflight) == 0
 
 
-# Their requests
+# Requests that we receive
 
 
 def test_1_and_the_string_1_are_different_ids() -> None:
@@ -69,7 +69,7 @@ def test_1_and_the_string_1_are_different_ids() -> None:
     assert inflight.is_open(text)
 
 
-def test_an_id_in_use_is_refused_and_harms_nobody() -> None:
+def test_an_id_in_use_is_refused_and_its_request_stays_open() -> None:
     inflight, first, second = Inflight(), asked("a"), asked("a")
     assert inflight.receive(first)
     assert not inflight.receive(second)
@@ -93,7 +93,7 @@ def test_a_request_is_retired_once() -> None:
     assert not inflight.retire(request)
 
 
-def test_retiring_twice_does_not_cost_the_request_that_has_the_id_now() -> None:
+def test_retiring_twice_does_not_retire_a_later_request_with_the_same_id() -> None:
     inflight, first, second = Inflight(), asked(1), asked(1)
     inflight.receive(first)
     inflight.retire(first)
@@ -102,11 +102,11 @@ def test_retiring_twice_does_not_cost_the_request_that_has_the_id_now() -> None:
     assert inflight.is_open(second)
 
 
-def test_nothing_has_no_id() -> None:
+def test_no_request_is_found_for_an_absent_id() -> None:
     assert Inflight().received(None) is None
 
 
-def test_owes_while_a_request_of_theirs_is_open() -> None:
+def test_has_received_is_true_while_a_request_of_theirs_is_open() -> None:
     inflight, request = Inflight(), asked(1)
     assert not inflight.has_received()
     inflight.send(Sent(nobody))
@@ -117,7 +117,7 @@ def test_owes_while_a_request_of_theirs_is_open() -> None:
     assert not inflight.has_received()
 
 
-# What would be too many
+# Limits
 
 
 def test_many_requests_of_theirs_are_too_many() -> None:
@@ -137,13 +137,13 @@ def test_long_requests_of_theirs_are_too_many_sooner() -> None:
     for request in requests:
         assert not inflight.is_full()
         inflight.receive(request)
-        assert not inflight.receive(Request(request.id, "m", UNSET, nobody, size))  # in use already: not counted
+        assert not inflight.receive(Request(request.id, "m", UNSET, nobody, size))  # already in use: not counted
     assert inflight.is_full()
     inflight.retire(requests[0])
     assert not inflight.is_full()
 
 
-def test_there_is_an_end_to_asking_who_does_not_answer() -> None:
+def test_unanswered_requests_of_ours_are_limited() -> None:
     inflight = Inflight()
     ids = []
     while not inflight.is_waiting_for_many():
@@ -169,7 +169,7 @@ def test_the_end_retires_in_order() -> None:
     assert not list(inflight.drain_received())
 
 
-def test_what_is_registered_while_the_end_is_under_way_is_retired_too() -> None:
+def test_a_request_registered_during_the_end_is_retired_too() -> None:
     inflight, first, second = Inflight(), Sent(nobody), Sent(nobody)
     inflight.send(first)
     drained = []

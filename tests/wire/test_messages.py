@@ -1,4 +1,4 @@
-"""Lines are read into JSON-RPC messages, whatever they contain, and messages are written as lines."""
+"""Lines are parsed into JSON-RPC messages, for any content, and messages are written as lines."""
 
 import json
 
@@ -20,7 +20,7 @@ def message(**members: object) -> Message:
 
 
 MESSAGES = [
-    # the line as we write it, what it means
+    # the line as we write it, its message
     pytest.param(messages.request(1, "m", None), message(id=1, method="m"), id="a request"),
     pytest.param(messages.request("1", "m", None), message(id="1", method="m"), id="a request with a string id"),
     pytest.param(messages.request('é\n"', "m", None), message(id='é\n"', method="m"), id="a request with an odd id"),
@@ -49,7 +49,7 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize(("line", "then"), MESSAGES)
-def test_what_we_write_we_read(line: bytes, then: Message) -> None:
+def test_a_written_message_is_read_back(line: bytes, then: Message) -> None:
     assert line.endswith(b"}\n")
     assert line.count(b"\n") == 1
     assert json.loads(line)["jsonrpc"] == "2.0"
@@ -160,7 +160,7 @@ def test_refuses(given_: bytes, code: int, message_id: RequestId | None) -> None
     assert refused.message.startswith("Parse error: " if code == PARSE else "Invalid Request: ")
 
 
-def test_a_batch_costs_only_its_bad_elements() -> None:
+def test_a_batch_loses_only_its_bad_elements() -> None:
     good = call(b'"id":1,"method":"m"')
     bad = call(b'"id":2,"method":"\xff"')
     elements = messages.decode(b"[" + b",".join([good, b"5", bad, b"[" + good + b"]", good]) + b"]")
@@ -176,7 +176,7 @@ def test_never_raises(line: bytes) -> None:
 
 
 def test_very_many_half_characters_are_not_replaced() -> None:
-    """A program that cuts strings inside a character leaves a few; the line is refused like any that is no JSON."""
+    """A program that cuts strings inside a character leaves a few; the line is refused as invalid JSON."""
     half = rb"\ud83d"
     few, many = (
         b'{"jsonrpc":"2.0","id":1,"result":"' + half * count + b'"}'
@@ -187,7 +187,7 @@ def test_very_many_half_characters_are_not_replaced() -> None:
 
 
 @given(st.lists(st.binary() | st.sampled_from([b"\n", b'"', b"{", b"[", b"\\", b'{"a":', LONG * 3])).map(b"".join))
-def test_noise_never_costs_the_line_behind_it(noise: bytes) -> None:
+def test_noise_never_affects_the_next_line(noise: bytes) -> None:
     *_, last = cut([noise + b"\n" + call(b'"method":"m"') + b"\n"], 256)
     assert isinstance(last, bytes)
     assert messages.decode(last) == message(method="m")
@@ -227,7 +227,7 @@ UNREADABLE = [
     pytest.param(b'{"id":1.5}', None, id="a fraction"),
     pytest.param(b'{"id":' + b"9" * 30 + b"}", None, id="an endless number"),
     pytest.param(b'{"id":1', None, id="cut short"),
-    # A request's id is of the other side's counting, not ours.
+    # Request ids are chosen by the other side; they are not ours.
     pytest.param(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":"' + FAR, None, id="of a request"),
     pytest.param(
         b'{"jsonrpc":"2.0","method":"m","params":{"a":"' + FAR + b'"},"id":1}', None, id="of one, at the tail"

@@ -1,4 +1,4 @@
-"""Payloads are opened as far as needed and written back byte for byte."""
+"""Payloads are parsed as far as needed and written back byte for byte."""
 
 import json
 from itertools import islice
@@ -62,7 +62,7 @@ NO_OBJECT = [
 
 
 @pytest.mark.parametrize("raw", NO_OBJECT)
-def test_what_is_no_object(raw: Raw) -> None:
+def test_a_payload_that_is_no_object_has_no_fields(raw: Raw) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         payload.fields(raw)
     assert payload.object_or_empty(raw) == {}
@@ -76,7 +76,7 @@ def test_objects_and_their_absence() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"{}", b"null", b"1", b"[1", b"", bytes(DEEP_LIST)], ids=lambda raw: repr(raw[:6]))
-def test_what_is_no_list(raw: bytes) -> None:
+def test_a_payload_that_is_no_list_has_no_items(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         payload.items(Raw(raw))
 
@@ -117,7 +117,7 @@ def test_absent_values() -> None:
     assert payload.request_id(None) is None
 
 
-# Unpaired surrogates of our own: a configuration may hold them, `json` reads them.
+# Unpaired surrogates in our own data: a configuration may contain them, because `json` reads them.
 
 
 @pytest.mark.parametrize(
@@ -146,13 +146,13 @@ json_values = st.recursive(
 
 @given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]))
 def test_the_elements_of_a_long_array_are_its_items(values: list[object], indent: int | None) -> None:
-    filler = [0] * 200_000  # more commas than are opened at once
+    filler = [0] * 200_000  # more commas than are parsed at once
     raw = Raw(json.dumps([*values, *filler], indent=indent).encode())
     found = (each for each in payload.elements(raw, 1 << 30) if each is not None)
     assert [json.loads(bytes(each)) for each in islice(found, len(values) + 1)] == [*values, 0]
 
 
-def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
+def test_only_the_beginning_of_an_array_that_is_too_long_is_read() -> None:
     raw = Raw(b"[" + b"12, " * 1_000_000 + b"12]")
     found = [bytes(each) for each in payload.elements(raw, 400_001) if each is not None]
     assert found == [b"12"] * 100_000
@@ -160,7 +160,7 @@ def test_of_an_array_that_is_too_long_only_the_beginning_is_looked_at() -> None:
         list(payload.elements(Raw(b"{" + b'"a":1,' * 1_000_000 + b'"a":1}'), 400_000))
 
 
-def test_some_members_are_picked_whatever_stands_beside_them() -> None:
+def test_members_are_picked_from_any_object() -> None:
     raw = Raw(b'{"b":[1],"x":{"a":0},"a":null,"b":2}')
     assert payload.members(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
     assert payload.members(Raw(b"[1]"), "a") == {}

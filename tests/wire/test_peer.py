@@ -1,4 +1,4 @@
-"""Conversations with one end of a connection: what is fed in, what is written, who hears of it."""
+"""Conversations with a peer: the bytes fed to it, the bytes it writes, and the callbacks it makes."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ from search_mcp.wire.peer import TRACED_BYTES, ConnectionEndedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId
 from wire.conversation import LIMIT, OK, Conversation, call, error, news, result
 
-# Their requests
+# Requests that we receive
 
 
 @pytest.mark.parametrize("message_id", [1, "1", 0, -5, 2**60, "", "é", "a\nb"])
@@ -91,7 +91,7 @@ def test_a_cancellation_cancels_once(talk: Conversation) -> None:
     assert talk.owner.cancelled == [(1, None)]
 
 
-def test_what_nobody_can_cancel_is_retired_all_the_same(talk: Conversation) -> None:
+def test_a_request_without_a_cancel_function_is_retired_as_well(talk: Conversation) -> None:
     talk.hears(call(1))
     (request,) = talk.owner.requests
     request.cancel = None
@@ -115,7 +115,7 @@ def test_a_request_may_be_dropped_without_an_answer(talk: Conversation) -> None:
     assert talk.owner.cancelled == [(2, None)]
 
 
-# Notifications and lines that are no message
+# Notifications and invalid lines
 
 
 def test_notifications_are_heard_in_order(talk: Conversation) -> None:
@@ -134,7 +134,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("given_", "code", "message_id"), REFUSED)
-def test_a_line_that_is_no_message_gets_its_owners_excuse(
+def test_an_invalid_line_is_answered_with_the_error_of_the_owner(
     talk: Conversation, given_: bytes, code: int, message_id: RequestId | None
 ) -> None:
     talk.hears(given_, call(5))
@@ -143,7 +143,7 @@ def test_a_line_that_is_no_message_gets_its_owners_excuse(
 
 
 @pytest.mark.parametrize(("given_", "code", "message_id"), REFUSED)
-def test_a_line_that_is_no_message_gets_nothing_if_its_owner_says_so(
+def test_an_invalid_line_gets_no_answer_if_the_owner_returns_none(
     talk: Conversation, given_: bytes, code: int, message_id: RequestId | None
 ) -> None:
     talk.owner.excuse = lambda invalid: None
@@ -153,14 +153,14 @@ def test_a_line_that_is_no_message_gets_nothing_if_its_owner_says_so(
     assert len(talk.owner.requests) == 1
 
 
-def test_says_how_much_was_too_long(talk: Conversation) -> None:
+def test_the_size_of_a_line_that_is_too_long_is_reported(talk: Conversation) -> None:
     talk.hears(b"x" * 5000 + b"\n")
     assert [invalid.message for invalid in talk.owner.invalid] == [
         "Parse error: a message of 5,000 bytes, over the limit of 4,096"
     ]
 
 
-# Our requests
+# Requests that we send
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_an_answer_settles_its_request(talk: Conversation, given_: dict[str, obj
     _, others = talk.asks("other")
     assert talk.said()[0] == call(message_id, "ask")
     answer = {"jsonrpc": "2.0", "id": message_id, **given_}
-    talk.hears(answer, answer)  # the second comes too late for anything
+    talk.hears(answer, answer)  # the second answer has no effect
     assert answers == [then]
     assert others == []
     assert talk.said() == []
@@ -207,7 +207,7 @@ def test_an_answer_to_something_else_settles_nothing(talk: Conversation, message
         pytest.param(b'{"jsonrpc":"2.0","result":"' + b"x" * LIMIT + b'","id":1}\n', id="too long, id last"),
     ],
 )
-def test_an_answer_that_cannot_be_read_leaves_nobody_waiting(talk: Conversation, line: bytes) -> None:
+def test_an_unreadable_answer_settles_its_request_with_an_error(talk: Conversation, line: bytes) -> None:
     _, answers = talk.asks()
     _, others = talk.asks()
     talk.hears(line)
@@ -223,12 +223,12 @@ def test_an_answer_that_cannot_be_read_leaves_nobody_waiting(talk: Conversation,
     [
         pytest.param([b'{"jsonrpc":"1.0","id":1,"method":"m"}\n'], [], id="a request that breaks the rules"),
         pytest.param([b'{"jsonrpc":"2.0","id":1,"method":5}\n'], [], id="a request with an odd method"),
-        # Whether the other elements of a batch can be read says nothing of this one.
+        # An unreadable element of a batch says nothing about the other elements.
         pytest.param([b'[5,{"jsonrpc":"2.0","id":1,"result":{}}]\n'], [Raw(b"{}")], id="noise beside it in a batch"),
         pytest.param([b'{"id":"1","result":{}}\n', b'{"result":{"id":"1"}}\n'], [], id="another id"),
     ],
 )
-def test_what_cannot_be_read_ends_nothing_it_is_no_answer_to(
+def test_an_unreadable_line_settles_no_other_request(
     talk: Conversation, lines: list[bytes], answered: list[Answer]
 ) -> None:
     _, answers = talk.asks()
@@ -273,7 +273,7 @@ def test_progress_reaches_the_request_it_concerns(talk: Conversation) -> None:
     assert len(reports) == 1
 
 
-def test_is_idle_while_nobody_waits(talk: Conversation) -> None:
+def test_a_peer_is_idle_without_open_requests_of_ours(talk: Conversation) -> None:
     assert talk.peer.is_idle()
     message_id, _ = talk.asks()
     assert not talk.peer.is_idle()
@@ -292,7 +292,7 @@ def test_notifies(talk: Conversation, method: str, params: Raw | None, then: dic
     assert talk.said() == [then]
 
 
-def test_after_they_said_their_last_word_they_get_answers_and_nothing_else(talk: Conversation) -> None:
+def test_after_a_half_close_only_answers_are_written(talk: Conversation) -> None:
     talk.hears(call(1))
     talk.peer.half_close()
     talk.peer.notify("m", None)
@@ -301,7 +301,7 @@ def test_after_they_said_their_last_word_they_get_answers_and_nothing_else(talk:
     assert talk.said() == [result(1)]
 
 
-def test_whoever_said_their_last_word_is_not_waited_for(talk: Conversation) -> None:
+def test_after_a_half_close_no_answer_is_waited_for(talk: Conversation) -> None:
     _, before = talk.asks()
     talk.said()
     talk.peer.half_close()
@@ -356,7 +356,7 @@ async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], N
     assert talk.peer.is_idle()
 
 
-async def test_giving_up_forgets_what_was_asked(talk: Conversation) -> None:
+async def test_a_cancelled_wait_abandons_its_request(talk: Conversation) -> None:
     with anyio.move_on_after(0):
         await talk.peer.ask("m", None)
     assert talk.peer.is_idle()
@@ -390,7 +390,7 @@ async def test_waits_until_everything_is_answered(talk: Conversation) -> None:
     assert done == ["answered"]
 
 
-async def test_the_end_leaves_nobody_waiting_for_answers(talk: Conversation) -> None:
+async def test_the_end_releases_all_waits_for_answers(talk: Conversation) -> None:
     talk.hears(call(1))
     with anyio.fail_after(30):
         async with anyio.create_task_group() as tasks:
@@ -409,7 +409,7 @@ async def test_several_may_wait_until_everything_is_answered(talk: Conversation)
             talk.peer.answer(talk.owner.requests[0], OK)
 
 
-# Pausing, and what would be too much
+# Pausing, and limits
 
 
 def test_while_paused_nothing_is_acted_on_and_then_in_order(talk: Conversation) -> None:
@@ -434,7 +434,7 @@ def test_an_answer_may_pause_what_came_in_the_same_chunk(talk: Conversation) -> 
     assert talk.said() == []
 
 
-async def test_what_was_not_acted_on_yet_is_owed_an_answer(talk: Conversation) -> None:
+async def test_a_request_held_by_a_pause_is_waited_for(talk: Conversation) -> None:
     talk.owner.act = lambda request: talk.peer.answer(request, OK)
     talk.peer.pause()
     talk.hears(call(1))
@@ -446,7 +446,7 @@ async def test_what_was_not_acted_on_yet_is_owed_an_answer(talk: Conversation) -
     assert talk.said() == [result(1)]
 
 
-async def test_the_end_forgets_what_was_not_acted_on(talk: Conversation) -> None:
+async def test_the_end_drops_messages_held_by_a_pause(talk: Conversation) -> None:
     talk.peer.pause()
     talk.hears(call(1))
     talk.peer.end()
@@ -479,7 +479,7 @@ def test_long_requests_are_too_many_sooner(talk: Conversation, monkeypatch: pyte
     assert talk.owner.requests[-1].id == "again"
 
 
-def test_whoever_answers_nothing_is_asked_no_more(talk: Conversation) -> None:
+def test_a_side_that_answers_nothing_gets_no_more_requests(talk: Conversation) -> None:
     for _ in range(SENT_REQUESTS):
         _, answers = talk.asks()
         assert answers == []
@@ -529,10 +529,10 @@ def test_a_request_after_the_end_waits_for_nothing(talk: Conversation) -> None:
     assert talk.said() == []
 
 
-# What is logged
+# Log lines
 
 
-def test_everything_that_is_said_is_logged_for_whoever_debugs(caplog: pytest.LogCaptureFixture) -> None:
+def test_every_message_is_logged_at_debug_level(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
     message_id, _ = talk.asks("first")
@@ -544,14 +544,14 @@ def test_everything_that_is_said_is_logged_for_whoever_debugs(caplog: pytest.Log
     assert second.startswith("> them ") and '"second"' in second
 
 
-def test_what_is_logged_is_text_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_logged_message_is_text_on_one_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
     talk.peer.feed('back\\slash "and" \u00e9\u2028end\n'.encode())
     assert caplog.messages[0] == '< them back\\slash "and" \u00e9 end'
 
 
-def test_what_is_logged_is_cut_between_words(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_logged_message_is_cut_between_words(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="search_mcp.wire.peer")
     talk = Conversation()
     talk.peer.feed(b'{"a": "b c", "d": "' + b"x" * TRACED_BYTES + b'"}\n')
@@ -565,7 +565,7 @@ def bug(*_: object) -> None:
     raise LookupError("a bug")
 
 
-def test_a_bug_costs_its_own_request_only(talk: Conversation, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_fails_its_own_request_only(talk: Conversation, caplog: pytest.LogCaptureFixture) -> None:
     talk.owner.act = bug
     talk.hears(call(1, "one"))
     assert talk.said() == [error(1, -32603, "Internal error")]
@@ -600,7 +600,7 @@ def test_an_error_of_the_owner_is_the_answer(talk: Conversation, caplog: pytest.
 
 
 BUGS = [
-    # where it is, what meets it
+    # place of the bug, event
     pytest.param(lambda talk: setattr(talk.owner, "take_note", bug), news("n"), id="a notification"),
     pytest.param(lambda talk: talk.peer.request("m", None, bug), result(1), id="an answer"),
     pytest.param(lambda talk: talk.peer.request("m", None, bug), error(1, 1, "x"), id="an error"),
@@ -637,7 +637,7 @@ def lsp(message: object) -> bytes:
     return b"Content-Length: %d\r\n\r\n" % len(text) + text
 
 
-def test_whoever_frames_like_lsp_is_answered_alike(talk: Conversation) -> None:
+def test_a_side_that_frames_like_lsp_is_answered_in_the_same_way(talk: Conversation) -> None:
     talk.hears(lsp(call(1)), lsp([call(2)]))
     for request in talk.owner.requests:
         talk.peer.answer(request, OK)
@@ -677,7 +677,7 @@ def test_any_interleaving_retires_each_request_exactly_once(steps: list[tuple[st
     ended = False
     asked: dict[int, list[Answer]] = {}
     abandoned: set[int] = set()
-    done: list[int] = []  # positions of requests of theirs that were answered while they were open
+    done: list[int] = []  # positions of received requests that were answered while they were open
     duplicates = 0
     heard = 0
     for step, argument in steps:
@@ -723,7 +723,7 @@ def test_any_interleaving_retires_each_request_exactly_once(steps: list[tuple[st
     assert len(talk.owner.requests) + duplicates == heard
     assert len(done) == len(set(done))
     assert len(done) + len(talk.owner.cancelled) == len(talk.owner.requests)
-    assert len(responses) <= len(done) + duplicates  # a batch that the end overtook is not answered
+    assert len(responses) <= len(done) + duplicates  # a batch that the end interrupted is not answered
     for message_id, answers in asked.items():
         assert len(answers) == (0 if message_id in abandoned else 1)
     assert repr(talk.peer) == "<Peer them inflight=0 ended>"
@@ -731,7 +731,7 @@ def test_any_interleaving_retires_each_request_exactly_once(steps: list[tuple[st
 
 
 async def test_the_loop_is_not_needed_to_talk(talk: Conversation) -> None:
-    """Everything happens inside `feed`, in the order the bytes came."""
+    """All work happens inside `feed`, in the order of the bytes."""
     talk.owner.act = lambda request: talk.peer.answer(request, OK)
     talk.hears(b"".join(json.dumps(call(number)).encode() + b"\n" for number in range(3)))
     assert talk.said() == [result(0), result(1), result(2)]

@@ -1,4 +1,4 @@
-"""What is written to a pipe: all of it, in order, in few pieces, and soon."""
+"""Data written to a pipe: complete, in order, in few writes, and without delay."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from search_mcp.wire.write_buffer import LARGE_BYTES, WriteBuffer
 
 
 class Pipe(asyncio.WriteTransport):
-    """A pipe that nobody reads: whatever is written to it stays."""
+    """A pipe that nothing reads: it keeps the data that is written to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Pipe(asyncio.WriteTransport):
 
 
 async def turn() -> None:
-    """Let the event loop go round."""
+    """Let the event loop run one turn."""
     await asyncio.sleep(0)
 
 
@@ -48,7 +48,7 @@ async def test_the_first_write_of_a_turn_leaves_at_once_and_the_others_together(
     assert pipe.pieces == [b"a", b"bc"]
 
 
-async def test_where_many_came_the_first_of_the_next_turn_waits_too() -> None:
+async def test_after_many_writes_the_first_of_the_next_turn_waits_too() -> None:
     pipe = Pipe()
     outlet = WriteBuffer(pipe)
     for expected in ([b"a", b"bc"], [b"a", b"bc", b"abc"]):
@@ -62,7 +62,7 @@ async def test_where_many_came_the_first_of_the_next_turn_waits_too() -> None:
     assert pipe.pieces[3:] == [b"d", b"e"]
 
 
-async def test_what_waits_is_written_before_the_end_and_nothing_after_it() -> None:
+async def test_buffered_data_is_written_before_the_end_and_nothing_after_it() -> None:
     pipe = Pipe()
     outlet = WriteBuffer(pipe)
     outlet.write(b"a")
@@ -74,7 +74,7 @@ async def test_what_waits_is_written_before_the_end_and_nothing_after_it() -> No
     assert pipe.is_closed
 
 
-async def test_what_waits_is_forgotten_when_it_is_broken_off() -> None:
+async def test_buffered_data_is_dropped_at_an_abort() -> None:
     pipe = Pipe()
     outlet = WriteBuffer(pipe)
     outlet.write(b"a")
@@ -85,7 +85,7 @@ async def test_what_waits_is_forgotten_when_it_is_broken_off() -> None:
     assert outlet.unwritten() == 1
 
 
-async def test_much_does_not_wait() -> None:
+async def test_a_full_buffer_is_written_at_once() -> None:
     pipe = Pipe()
     outlet = WriteBuffer(pipe)
     outlet.write(b"a")
