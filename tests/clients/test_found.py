@@ -70,7 +70,7 @@ OWNERS = [
 
 
 @pytest.mark.parametrize(("name", "client"), OWNERS)
-def test_whose_file_it_is(machine: Machine, name: str, client: str) -> None:
+def test_the_client_of_a_file_by_its_name(machine: Machine, name: str, client: str) -> None:
     [path] = make(machine, name)
     assert found.owner(path, machine).name == client
 
@@ -85,7 +85,7 @@ READERS: list[tuple[dict[str, object], str]] = [
 
 
 @pytest.mark.parametrize(("value", "client"), READERS)
-def test_whose_format_it_is(value: object, client: str) -> None:
+def test_the_client_of_a_file_by_its_content(value: object, client: str) -> None:
     file = document.read(json.dumps(value).encode(), "jsonc", "f")
     assert found.reader(file, PASTED).name == client
     assert found.reader(file, BY_NAME["cline"]).name == "cline"
@@ -117,7 +117,7 @@ PROJECTS = [
 
 
 @pytest.mark.parametrize(("name", "client", "project"), PROJECTS)
-def test_whose_project_it_is(machine: Machine, name: str, client: str, project: str | None) -> None:
+def test_the_client_and_project_of_a_file(machine: Machine, name: str, client: str, project: str | None) -> None:
     [path] = make(machine, name)
     folder = str((Path(machine.home) / project).resolve()) if project is not None else None
     assert found.project_of(path, BY_NAME[client], machine) == folder

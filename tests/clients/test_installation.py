@@ -132,7 +132,7 @@ YAML_ENTRIES = [
 
 @st.composite
 def files_with_comments(draw: st.DrawFn) -> tuple[Client, str, dict[str, str]]:
-    """A client, its file, and the texts of its entries."""
+    """Draw a client, its file, and the texts of the file's entries."""
     name, templates = draw(
         st.sampled_from([("cursor", JSON_ENTRIES), ("codex", TOML_ENTRIES), ("goose", YAML_ENTRIES)])
     )

@@ -57,7 +57,7 @@ WINDOWS = {
 
 
 @pytest.mark.parametrize("client", BY_NAME)
-def test_where_they_usually_are(client: str) -> None:
+def test_the_usual_places_of_files(client: str) -> None:
     assert files(client, "linux", "/h", {}) == LINUX[client]
     assert files(client, "darwin", "/h", {}) == DARWIN[client]
     assert files(client, "win32", r"C:\U", {}) == WINDOWS[client]
@@ -74,7 +74,9 @@ MOVED = [
 
 
 @pytest.mark.parametrize(("client", "platform", "variables", "path"), MOVED)
-def test_where_the_user_put_them(client: str, platform: str, variables: dict[str, str], path: str) -> None:
+def test_places_of_files_that_variables_change(
+    client: str, platform: str, variables: dict[str, str], path: str
+) -> None:
     assert files(client, platform, "/h", variables)[0] == path
 
 

@@ -76,7 +76,7 @@ def test_a_command_starts_nothing_that_a_running_serve_holds(tmp_path: Path, ori
     gate.at_start(config("a", confirm=True if origin is OWN else None))
     gate.after_edit(config("a", "b"))
     gate.remember_held()
-    for each in (origin, NAMED):  # the remedy names the file
+    for each in (origin, NAMED):  # the remedy contains the path of the file
         assert held(for_command(config("a", "b"), path, each, approvals)) == ["b"]
     gate.after_edit(config("a"))
     gate.remember_held()
@@ -84,7 +84,7 @@ def test_a_command_starts_nothing_that_a_running_serve_holds(tmp_path: Path, ori
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
-def test_a_remedy_can_be_copied_whatever_the_file_calls_its_server(tmp_path: Path) -> None:
+def test_a_remedy_can_be_copied_for_any_server_name(tmp_path: Path) -> None:
     gate = Gate(tmp_path / "a b" / "mcp-servers.json", NAMED, Approvals(tmp_path / "programs"))
     gate.at_start(config())
     (server,) = gate.after_edit(config("x; touch PWNED")).servers
@@ -182,7 +182,7 @@ def test_a_first_start_that_cannot_be_stored_accepts_nothing(tmp_path: Path) -> 
 
 
 def test_a_start_waits_briefly_for_the_lock_of_another_process(tmp_path: Path) -> None:
-    """It would wait for an hour if it had the patience of these approvals."""
+    """With the timeout of these approvals it would wait for an hour."""
     path, approvals = tmp_path / "mcp-servers.json", Approvals(tmp_path / "programs", 3600)
     with locked(tmp_path / "programs.lock", 1):
         gate = Gate(path, OWN, approvals)

@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_looked_at_is_no_copy(folder: Path) -> None:
     path = folder / "config" / FILE_NAME
     path.parent.mkdir()
     path.symlink_to("x" * 300)
-    assert location.unused(None, {}, own) in (path, None)  # newer versions of Python take it for a broken link
+    assert location.unused(None, {}, own) in (path, None)  # newer versions of Python treat it as a broken link
 
 
 def test_the_checkout_that_search_mcp_runs_from_needs_no_trust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

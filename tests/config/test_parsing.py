@@ -327,7 +327,7 @@ MISSPELT = [
 def test_a_server_with_a_misspelt_key_that_protects_is_not_started(
     keys: dict[str, object], path: str, meant: str
 ) -> None:
-    """It would run without the protection that was meant."""
+    """It would run without the intended protection."""
     got = parse(json.dumps({"mcpServers": {"s": {"command": "c", **keys}}}))
     wrong = f'unknown key "{path.split(".")[-1]}", similar to "{meant}"; write "{meant}", or remove it'
     assert [each.problem for each in got.servers] == [wrong]

@@ -36,7 +36,7 @@ def test_a_pretty_printer_shows_no_secret() -> None:
     assert "s3cret" not in pretty_repr(server({"command": "c", "args": ["--token=s3cret"], "env": {"TOKEN": "s3cret"}}))
 
 
-def test_where_a_problem_stands_does_not_make_a_configuration_another_one() -> None:
+def test_the_place_of_a_problem_does_not_affect_equality() -> None:
     text = '{"mcpServers": {"a": {"command": "${ABSENT}"}}}'
     above, below = parse(text), parse(f"\n\n{text}")
     assert above == below

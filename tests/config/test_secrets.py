@@ -135,7 +135,7 @@ IN_FULL = [
 
 
 @pytest.mark.parametrize("args", IN_FULL)
-def test_nothing_that_may_be_code_is_starred(args: list[str]) -> None:
+def test_arguments_that_may_be_code_are_not_starred(args: list[str]) -> None:
     assert [*shown_arguments(args)] == args
 
 
@@ -175,8 +175,8 @@ def test_shown_variable(name: str, value: str, shown: str | None) -> None:
 @pytest.mark.parametrize(
     "text", ["x://" + "a" * 100_000, "://" * 50_000, "https://x?" + "&key" * 50_000, "--" + "key" * 50_000]
 )
-def test_long_texts_take_no_long_time(text: str) -> None:
-    """More than linear work on them would take minutes."""
+def test_the_time_for_long_texts_is_linear(text: str) -> None:
+    """A step that is more than linear would take minutes."""
     assert shown_url(text) == text
     assert [*shown_arguments([text, "x"])] in ([text, "x"], [text, "***"])
     assert shown_variable("A", text) == text

@@ -1,4 +1,4 @@
-"""Edits of files are noticed, also without a watch of the system."""
+"""Edits of files are noticed, with and without file system notifications."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +35,7 @@ async def test_an_editor_that_renames_is_noticed(tmp_path: Path) -> None:
 
 
 async def test_a_link_is_followed(tmp_path: Path) -> None:
-    """People keep their configuration elsewhere and link to it, or link to the folder it is in."""
+    """Some users keep their configuration elsewhere and link to the file, or to its folder."""
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / "file.json").write_text("old")
@@ -65,11 +65,11 @@ async def test_reading_and_neighbours_are_no_edits(tmp_path: Path) -> None:
         assert not edited.is_set()
 
 
-async def test_an_edit_is_looked_for_where_there_is_no_watch_left(
+async def test_edits_are_polled_for_if_no_watch_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def observer() -> NoReturn:
-        raise OSError(24, "Too many open files")  # as for a user who has used up all of them
+        raise OSError(24, "Too many open files")  # the error for a user who has no watches left
 
     monkeypatch.setattr(watching, "Observer", observer)
     file = tmp_path / "file.json"
@@ -85,11 +85,11 @@ async def test_an_edit_is_looked_for_where_there_is_no_watch_left(
         ("/mnt/data", "6.1.0-18-amd64", False),
     ],
 )
-def test_drives_of_windows_are_looked_at(folder: str, release: str, expected: bool) -> None:
+def test_drives_of_windows_are_polled(folder: str, release: str, expected: bool) -> None:
     assert watching.tells_nothing(Path(folder), release) is expected
 
 
-async def test_an_edit_is_looked_for_where_a_watch_is_refused(
+async def test_edits_are_polled_for_if_a_watch_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Refused(PollingObserver):
@@ -102,7 +102,7 @@ async def test_an_edit_is_looked_for_where_a_watch_is_refused(
     assert "inotify watch limit reached" in caplog.text
 
 
-async def test_an_edit_on_a_drive_of_windows_is_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_edits_on_a_drive_of_windows_are_polled_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def observer() -> NoReturn:
         raise AssertionError("the system is asked to watch a drive of Windows")
 
