@@ -1,4 +1,4 @@
-"""A configuration is written and served."""
+"""Fixtures that write a configuration and serve it."""
 
 import itertools
 import json
@@ -15,9 +15,9 @@ Serve = Callable[..., Run]
 
 
 def write(run: Run, servers: dict[str, Json], **settings: Any) -> None:
-    """Write the configuration of a run, as an editor does: whole, under its name in one step.
+    """Write the configuration of a run as an editor does: replace the file in one step.
 
-    New programs of such a file would be held: it is not the user's own.
+    `confirmCommands` is false by default: in this file, which is not the user's own, new programs would be held.
     """
     settings = {"confirmCommands": False, **settings}
     mark = {VARIABLE: run.mark}
@@ -29,7 +29,7 @@ def write(run: Run, servers: dict[str, Json], **settings: Any) -> None:
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Make a run that serves these servers, all in one home; every child carries its run's mark."""
+    """Return a function that makes a run for these servers; all share a home, and every child has its run's mark."""
     numbers = itertools.count(1)
 
     def make(
@@ -39,7 +39,8 @@ def serve(tmp_path: Path) -> Serve:
         **settings: Any,
     ) -> Run:
         run = Run(tmp_path, tmp_path / f"servers-{next(numbers)}.json", environment, options)
-        # A first list waits until it is whole, on a busy machine too: as long as this client is believed to wait.
+        # A first list waits until it is complete, even on a busy machine: as long as this client is assumed to
+        # wait.
         write(run, servers, **{"firstListSeconds": 60, **settings})
         return run
 

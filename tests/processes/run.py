@@ -1,7 +1,7 @@
-"""One run of `search-mcp serve` as a client sees it: lines in, lines out, stderr, an end.
+"""A run of `search-mcp serve` from the view of a client: lines in, lines out, stderr and exit.
 
-Nothing here sleeps: every wait is for a line, for an end of file or for a process to be gone, with a deadline that
-only a failure reaches. Every line on stdout goes through a WireLog.
+Every wait is for a line, for an end of file or for the exit of a process, never for a fixed time; the deadline is
+reached only on failure. Every line on stdout goes through a WireLog.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from real.processes import VARIABLE, living, wait_until_gone
 from wire_log import WireLog
 
 SECONDS = 120.0
-"""Until something that must happen counts as not happening."""
+"""Time limit for an expected event, in seconds."""
 SERVERS = Path(__file__).parent.parent / "servers"
 REVISION = "2025-11-25"
 
@@ -31,22 +31,22 @@ Json = dict[str, Any]
 
 
 def server(name: str, *arguments: str, **more: Any) -> Json:
-    """An entry of the configuration for one of tests/servers."""
+    """Return a configuration entry for one of tests/servers."""
     return {"command": sys.executable, "args": [str(SERVERS / f"{name}.py"), *arguments], **more}
 
 
 class Log(Protocol):
-    """What judges both directions of a conversation."""
+    """Judge of both directions of a conversation."""
 
     def sent(self, line: bytes) -> None: ...
     def received(self, line: bytes) -> None: ...
     def waiting(self) -> Sequence[object]:
-        """What is still owed an answer."""
+        """Return the requests without an answer."""
         ...
 
 
 class Run:
-    """A running `search-mcp serve`; leaving the `with` ends it and fails if anything of it is left."""
+    """A running `search-mcp serve`; leaving the `with` stops it and fails if a process of it is left."""
 
     def __init__(
         self, folder: Path, config: Path, environment: dict[str, str] | None = None, options: Sequence[str] = ()
@@ -55,7 +55,7 @@ class Run:
         self.folder = folder
         self.log: Log = WireLog(REVISION)
         self.stderr = b""
-        self.others: list[Json] = []  # what was no answer, in the order it came
+        self.others: list[Json] = []  # messages that are no answers, in order
         self.config = config
         self._options = options
         self._environment = {
@@ -72,7 +72,7 @@ class Run:
         self._reads.set()
         self._hangs_up = False
         self._ids = 0
-        self._silent = False  # its stdout was read to the end
+        self._silent = False  # its stdout has reached EOF
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
@@ -109,7 +109,7 @@ class Run:
             print(self.stderr.decode(errors="replace")[-20_000:], file=sys.stderr)
 
     def names_file(self) -> Sequence[str]:
-        """Say which configuration to use."""
+        """Return the options that select the configuration."""
         return "--config", str(self.config)
 
     def types(self, *words: str) -> "subprocess.CompletedProcess[str]":
@@ -119,49 +119,49 @@ class Run:
             command, capture_output=True, text=True, timeout=SECONDS, env=self._environment, cwd=self.folder
         )
 
-    # The client's side
+    # The client
 
     def opens(self) -> Json:
-        """Do what a legacy client does first; the answer to `initialize`."""
+        """Initialize as a legacy client; return the answer."""
         info = {"name": "a client", "version": "1"}
         opening = self.asks("initialize", protocolVersion=REVISION, capabilities={}, clientInfo=info)
         self.says({"method": "notifications/initialized"})
         return opening
 
     def asks(self, method: str, **params: Any) -> Json:
-        """Send a request and wait for its result."""
+        """Send a request and return its result."""
         answer = self.answer(self.sends(method, **params))
-        assert "result" in answer, f"an error: {answer}"
+        assert "result" in answer, f"expected a result, got an error: {answer}"
         result: Json = answer["result"]
         return result
 
     def calls(self, name: str, **arguments: Any) -> str:
-        """Call a tool and wait for the text it returns."""
+        """Call a tool and return the text of its result."""
         words: str = self.asks("tools/call", name=name, arguments=arguments)["content"][0]["text"]
         return words
 
     def is_refused(self, name: str, **arguments: Any) -> Json:
-        """Call a tool and wait for the error."""
+        """Call a tool and return the error."""
         answer = self.answer(self.sends("tools/call", name=name, arguments=arguments))
-        assert "error" in answer, f"no error: {answer}"
+        assert "error" in answer, f"expected an error, got a result: {answer}"
         error: Json = answer["error"]
         return error
 
     def sends(self, method: str, **params: Any) -> int:
-        """Send a request; its id."""
+        """Send a request; return its id."""
         self._ids += 1
         self.says({"id": self._ids, "method": method, "params": params})
         return self._ids
 
     def cancels(self, identifier: int) -> None:
-        """Cancel a request that is not answered yet."""
+        """Cancel a request without an answer."""
         self.says({"method": "notifications/cancelled", "params": {"requestId": identifier}})
 
     def says(self, message: Json) -> None:
         self.writes(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
     def writes(self, data: bytes) -> None:
-        """Write any bytes."""
+        """Write bytes to stdin."""
         for line in data.splitlines():
             self.log.sent(line)
         self._put(data)
@@ -172,26 +172,26 @@ class Run:
         self.process.stdin.flush()
 
     def stops_reading(self) -> None:
-        """Read no more of its stdout, but for what is on its way already."""
+        """Stop reading stdout, except for data that is already being read."""
         self._reads.clear()
 
     def reads_on(self) -> None:
         self._reads.set()
 
     def hangs_up(self) -> None:
-        """Close the reading end of its stdout, and nothing else."""
+        """Close the reading end of stdout, and no other stream."""
         self._hangs_up = True
-        self.sends("ping")  # whatever comes next is the last that is read
+        self.sends("ping")  # its answer, or another message, is the last one read
         self._readers[0].join(SECONDS)
         assert not self._readers[0].is_alive()
 
     def close_stdin(self) -> None:
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it is gone already, and that is what was wanted
+        with contextlib.suppress(BrokenPipeError):  # it has exited already
             self.process.stdin.close()
 
     def answer(self, identifier: int | None) -> Json:
-        """Wait for an answer, if it did not come before; what comes before it is in `others`."""
+        """Return the answer to a request, waiting for it if necessary; other messages go to `others`."""
         for message in self.others:
             if _answers(message, identifier):
                 self.others.remove(message)
@@ -201,14 +201,14 @@ class Run:
         return message
 
     def next(self) -> Json:
-        """Wait for whatever comes next."""
+        """Return the next message."""
         line = self._line()
-        assert line is not None, f"it ended; stderr: {self.stderr.decode(errors='replace')}"
+        assert line is not None, f"it exited; stderr: {self.stderr.decode(errors='replace')}"
         message: Json = json.loads(line)
         return message
 
     def hears(self) -> None:
-        """Take in what came already, without waiting."""
+        """Read the messages that have arrived, without waiting."""
         while not self._lines.empty() and (line := self._line()) is not None:
             self.others.append(json.loads(line))
 
@@ -226,19 +226,19 @@ class Run:
         return line
 
     def logs(self, words: str) -> None:
-        """Wait until this stands on its stderr."""
+        """Wait until stderr contains these words."""
         with self._heard:
-            assert self._heard.wait_for(lambda: words.encode() in self.stderr, SECONDS), f"never said {words!r}"
+            assert self._heard.wait_for(lambda: words.encode() in self.stderr, SECONDS), f"not in stderr: {words!r}"
 
     def waits_until(self, what: Callable[[], bool]) -> None:
-        """Wait until something is so that nobody tells of."""
+        """Poll until a condition is true for which there is no event."""
         deadline = time.monotonic() + SECONDS
         while not what():
-            assert time.monotonic() < deadline, "it never was so"
+            assert time.monotonic() < deadline, "the condition did not become true"
             time.sleep(0.01)
 
     def states(self) -> dict[str, str]:
-        """Every server's state, by its name."""
+        """Return the state of every server, by name."""
         return {each["name"]: each["state"] for each in self.servers()}
 
     def servers(self) -> list[Json]:
@@ -246,19 +246,19 @@ class Run:
         return servers
 
     def peak(self) -> int:
-        """The most memory it ever had, in bytes."""
+        """Return the peak of resident memory, in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
 
-    # Its end
+    # The exit
 
     def ended(self) -> int:
-        """Wait for its end; the exit code. Nothing of it may be left."""
+        """Wait for the exit; return the exit code. Fail if a process of the run is left."""
         while self._line() is not None:
             pass
         code = self.process.wait(SECONDS)
         left = wait_until_gone(self.mark)
-        assert not left, f"left behind: {left}"
+        assert not left, f"processes left: {left}"
         return code
 
     def _read_lines(self, stdout: IO[bytes]) -> None:

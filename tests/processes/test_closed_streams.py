@@ -1,4 +1,4 @@
-"""Started with a standard stream closed: its number must not become that of another file."""
+"""Starts with a closed standard stream: its file descriptor must not be reused for another file."""
 
 import json
 import os
@@ -18,20 +18,20 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="closed by the s
 
 
 def closing(streams: str, config: Path) -> Sequence[str]:
-    """`search-mcp serve` with streams closed as a shell closes them."""
+    """Return a command that starts `search-mcp serve` with streams closed by a shell."""
     command = [sys.executable, "-m", "search_mcp", "serve", "--config", str(config)]
     return ["/bin/sh", "-c", f'exec "$@" {streams}', "sh", *command]
 
 
 TAKES_A_NUMBER = "kept = open(__file__)"
-"""What a library does that opens its own log before we are there."""
+"""Stands in for a library that opens its own log before search-mcp starts."""
 
 
 @pytest.mark.parametrize("site", ["", TAKES_A_NUMBER])
 @pytest.mark.parametrize(
     ("streams", "missing"), [("<&-", "no stdin;"), (">&-", "no stdout;"), ("<&- >&-", "no stdin and no stdout;")]
 )
-def test_without_a_client_it_ends_and_says_how_to_get_one(
+def test_without_a_client_it_exits_and_names_the_command_that_installs_it(
     tmp_path: Path, streams: str, missing: str, site: str
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(site)
@@ -49,12 +49,12 @@ def test_without_a_client_it_ends_and_says_how_to_get_one(
     assert "search-mcp install" in sentence
 
 
-def test_with_everything_closed_the_exit_code_is_left(tmp_path: Path) -> None:
+def test_with_all_streams_closed_the_exit_code_is_still_set(tmp_path: Path) -> None:
     assert subprocess.run(closing("<&- >&- 2>&-", tmp_path / "nothing.json"), timeout=SECONDS).returncode == 2
 
 
-def test_without_stderr_everything_goes_on(serve: Serve, tmp_path: Path) -> None:
-    """A client that speaks through sockets, as Node's do, would hear on its own what libraries print."""
+def test_without_stderr_it_serves_as_usual(serve: Serve, tmp_path: Path) -> None:
+    """Node connects clients by sockets: output of libraries on stderr must not be written into one."""
     (tmp_path / "sitecustomize.py").write_text(SPEAKS)
     run = serve({"good": server("well_behaved")})
     hello = {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}

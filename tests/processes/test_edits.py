@@ -1,4 +1,4 @@
-"""The file is edited while search-mcp runs: DESIGN 6."""
+"""Edits of the configuration file while search-mcp runs."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_an_edit_before_the_client_speaks_takes_effect(serve: Serve) -> None:
     assert b"one: started" not in run.stderr
 
 
-def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
+def test_a_broken_edit_keeps_running_servers_and_is_reported_once(serve: Serve) -> None:
     with serve({"one": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
@@ -49,7 +49,7 @@ def test_a_broken_edit_keeps_what_runs_and_says_so_once(serve: Serve) -> None:
     assert run.stderr.count(b"not valid JSON") == 1
 
 
-def test_an_edit_that_takes_effect_after_a_restart_only_says_so(serve: Serve) -> None:
+def test_an_edit_that_needs_a_restart_is_reported(serve: Serve) -> None:
     with serve({"one": GOOD}) as run:
         run.opens()
         run.asks("tools/list")

@@ -1,4 +1,4 @@
-"""However it ends, everything ends: DESIGN 7. Every run also checks that no process is left."""
+"""All processes exit with search-mcp, for every kind of exit. Every run also checks that no process is left."""
 
 import os
 import signal
@@ -58,14 +58,14 @@ serve.LAST_ANSWERS_SECONDS = child.CLOSE_SECONDS = child.TERM_SECONDS = 3600.0
 
 @pytest.fixture
 def patient(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What makes a run wait for a server, and for answers, until it is told not to."""
+    """Environment in which a run waits for servers and for answers until it receives a signal."""
     folder = tmp_path_factory.mktemp("patient")
     (folder / "sitecustomize.py").write_text(PATIENT)
     return {"PYTHONPATH": str(folder)}
 
 
 @posix
-def test_a_signal_is_heeded_at_once_while_a_server_is_slow_to_end(serve: Serve, patient: dict[str, str]) -> None:
+def test_a_signal_takes_effect_at_once_while_a_server_is_slow_to_exit(serve: Serve, patient: dict[str, str]) -> None:
     with serve({"slow": server("stays_after_eof")}, patient) as run:
         run.opens()
         assert run.calls("slow.echo", words="up") == "up"
@@ -76,7 +76,7 @@ def test_a_signal_is_heeded_at_once_while_a_server_is_slow_to_end(serve: Serve, 
 
 
 @posix
-def test_a_signal_is_heeded_at_once_while_the_last_answers_are_waited_for(
+def test_a_signal_takes_effect_at_once_while_the_last_answers_are_waited_for(
     serve: Serve, patient: dict[str, str]
 ) -> None:
     with serve({"told": server("does_as_told")}, patient) as run:
@@ -90,7 +90,7 @@ def test_a_signal_is_heeded_at_once_while_the_last_answers_are_waited_for(
 
 
 @posix
-def test_a_second_signal_kills_at_once_what_ignored_the_first(serve: Serve, patient: dict[str, str]) -> None:
+def test_a_second_signal_kills_servers_that_ignored_the_first(serve: Serve, patient: dict[str, str]) -> None:
     with serve({"stubborn": server("ignores_eof_and_sigterm")}, patient) as run:
         run.opens()
         assert run.calls("stubborn.echo", words="up") == "up"
@@ -118,10 +118,10 @@ serve.Client = Hanging
 
 @posix
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_a_signal_ends_everything_in_the_middle_of_a_call_without_an_end(
+def test_a_signal_ends_everything_while_the_event_loop_is_blocked(
     serve: Serve, tmp_path_factory: pytest.TempPathFactory, number: signal.Signals
 ) -> None:
-    """No handler written in Python runs then; whoever waits for the end sees one, and no server is left."""
+    """No Python handler runs then; a parent that waits sees an exit, and no server is left."""
     folder = tmp_path_factory.mktemp("hanging")
     (folder / "sitecustomize.py").write_text(HANGS)
     with serve(ALL, {"PYTHONPATH": str(folder)}, firstListSeconds=0.1) as run:
@@ -134,7 +134,7 @@ def test_a_signal_ends_everything_in_the_middle_of_a_call_without_an_end(
 
 
 @posix
-def test_a_signal_is_heeded_although_the_client_does_not_read(serve: Serve) -> None:
+def test_a_signal_takes_effect_although_the_client_does_not_read(serve: Serve) -> None:
     with serve({"bad": server("floods_stdout")}) as run:
         run.opens()
         run.asks("tools/list")
@@ -143,7 +143,7 @@ def test_a_signal_is_heeded_although_the_client_does_not_read(serve: Serve) -> N
         run.waits_until((run.folder / "stuck").exists)
         run.process.send_signal(signal.SIGTERM)
         assert run.process.wait(SECONDS) == 128 + signal.SIGTERM
-        run.log = Unjudged()  # what nobody read broke off somewhere
+        run.log = Unjudged()  # the unread output was cut off inside a line
 
 
 @posix
@@ -165,7 +165,7 @@ def test_nothing_is_left_if_we_are_killed_while_we_stop_everything(serve: Serve)
 
 
 @posix
-def test_nothing_is_left_if_we_are_killed_while_we_wait_for_the_stubborn(serve: Serve) -> None:
+def test_nothing_is_left_if_we_are_killed_while_a_server_ignores_sigterm(serve: Serve) -> None:
     with serve(ALL, firstListSeconds=0.1) as run:
         _is_up(run)
         run.close_stdin()
@@ -177,7 +177,7 @@ def test_nothing_is_left_if_we_are_killed_while_we_wait_for_the_stubborn(serve: 
 @posix
 @pytest.mark.parametrize("started", range(4))
 def test_nothing_is_left_if_we_are_killed_while_everything_starts(serve: Serve, started: int) -> None:
-    """After that many of them were started; the next is just being born."""
+    """`started` servers are running; the next one is being started."""
     names = [f"server {number}" for number in range(4)]
     with serve({name: server("ignores_eof_and_sigterm") for name in names}) as run:
         info = {"name": "a client", "version": "1"}
@@ -190,8 +190,8 @@ def test_nothing_is_left_if_we_are_killed_while_everything_starts(serve: Serve, 
 
 @posix
 @pytest.mark.parametrize("unread", [0, 10 << 20])
-def test_a_daemon_of_a_backends_own_is_its_own_business(serve: Serve, unread: int) -> None:
-    """It has the pipes of its parent, which do not keep us either, not even if much waits in them."""
+def test_a_daemon_of_a_backend_is_neither_killed_nor_waited_for(serve: Serve, unread: int) -> None:
+    """It inherits its parent's pipes; neither open pipes nor unread data in them delay our exit."""
     with serve({"bad": server("leaves_a_daemon")}) as run:
         run.opens()
         daemon = int(run.calls("bad.daemon"))
@@ -202,10 +202,10 @@ def test_a_daemon_of_a_backends_own_is_its_own_business(serve: Serve, unread: in
                 run.cancels(each)
         run.close_stdin()
         assert run.process.wait(SECONDS) == 0
-        os.kill(daemon, signal.SIGKILL)  # raises if it is gone
+        os.kill(daemon, signal.SIGKILL)  # raises if it has exited
 
 
-def test_what_was_asked_before_the_end_of_stdin_is_answered(serve: Serve) -> None:
+def test_requests_before_the_end_of_stdin_are_answered(serve: Serve) -> None:
     """As in `printf ... | search-mcp`."""
     with serve({"good": ALL["well_behaved"]}) as run:
         info = {"name": "a shell", "version": "1"}
@@ -217,13 +217,13 @@ def test_what_was_asked_before_the_end_of_stdin_is_answered(serve: Serve) -> Non
         assert run.ended() == 0
 
 
-def test_an_end_at_once_is_an_end(serve: Serve) -> None:
+def test_the_end_of_stdin_at_once_ends_everything(serve: Serve) -> None:
     with serve(ALL) as run:
         run.close_stdin()
         assert run.ended() == 0
 
 
-def test_an_end_while_everything_starts_leaves_nothing(serve: Serve) -> None:
+def test_the_end_of_stdin_while_everything_starts_leaves_nothing(serve: Serve) -> None:
     with serve(ALL) as run:
         run.opens()
         run.close_stdin()
@@ -239,7 +239,7 @@ def test_a_signal_while_everything_starts_leaves_nothing(serve: Serve, number: s
         run.ended()
 
 
-# stdout is the protocol's
+# stdout is reserved for the protocol
 
 
 SPEAKS = """
@@ -256,8 +256,8 @@ sys.addaudithook(speak)
 """
 
 
-def test_what_a_library_prints_does_not_reach_stdout(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """It speaks when the first backend is started: `sitecustomize` stands in for any library."""
+def test_output_of_a_library_does_not_reach_stdout(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """`sitecustomize` stands in for any library; it prints when the first backend is started."""
     folder = tmp_path_factory.mktemp("library")
     (folder / "sitecustomize.py").write_text(SPEAKS)
     with serve({"good": ALL["well_behaved"]}, {"PYTHONPATH": str(folder)}) as run:
@@ -266,7 +266,7 @@ def test_what_a_library_prints_does_not_reach_stdout(serve: Serve, tmp_path_fact
     assert run.stderr.count(b"a library's words") >= 3
 
 
-# Configurations that are none
+# Invalid configurations
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_what_a_library_prints_does_not_reach_stdout(serve: Serve, tmp_path_fact
         ('{"mcpServers": {}, "settings": {"listing": "loud"}}', "listing"),
     ],
 )
-def test_an_invalid_configuration_is_told_once_and_clearly(tmp_path: Path, text: str, words: str) -> None:
+def test_an_invalid_configuration_is_reported_once(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "mcp-servers.json"
     path.write_text(text)
     _is_told(Run(tmp_path, path), str(path), words)
@@ -318,10 +318,10 @@ def _is_told(run: Run, path: str, words: str) -> None:
     assert b"Traceback" not in run.stderr
 
 
-# Clients that talk nonsense
+# Clients that send invalid messages
 
 
-def test_nonsense_is_answered_and_the_next_message_served(serve: Serve) -> None:
+def test_an_invalid_message_is_answered_and_the_next_one_served(serve: Serve) -> None:
     with serve({"good": ALL["well_behaved"]}) as run:
         run.writes(b"GET / HTTP/1.1\n")
         assert run.answer(None)["error"]["code"] == -32700

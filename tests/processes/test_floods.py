@@ -1,8 +1,8 @@
-"""Too much of everything, from either side: memory stays bounded, nobody else waits, nothing is answered twice.
+"""Floods from either side: memory stays bounded, no other server waits, no request is answered twice.
 
-Memory is the most the process ever had (`VmHWM`), so that no test depends on when it looks; where the system does
-not tell, only the rest of each test counts. Each bound is far above what was measured and far below what the flood
-would take if it were kept.
+Memory is the peak of the process (`VmHWM`), which does not depend on the time of the measurement; on systems without
+it, only the rest of each test counts. Each bound is far above the measured value and far below the memory that the
+flood would take if it were kept.
 """
 
 import json
@@ -25,7 +25,7 @@ GOOD = server("well_behaved")
 
 @contextmanager
 def takes_at_most(run: Run, size: int) -> Iterator[None]:
-    """Fail if the process needs this many more bytes than it ever did before."""
+    """Fail if the process's peak of memory rises by this many bytes or more."""
     before = run.peak() if sys.platform == "linux" else 0
     yield
     if sys.platform == "linux":
@@ -59,12 +59,12 @@ def test_calls_elsewhere_are_answered_while_a_backend_floods(serve: Serve) -> No
         with takes_at_most(run, 24 * MB):
             for number in range(50):
                 assert run.calls("good.echo", words=str(number)) == str(number)
-        assert run.others  # it floods all the while
+        assert run.others  # the flood goes on all the time
         run.cancels(flood)
 
 
 def test_a_backend_that_is_switched_off_while_it_floods(serve: Serve) -> None:
-    """It does not notice the end of its stdin, and floods on until it is told more plainly."""
+    """It does not notice EOF on its stdin, and floods until it is terminated."""
     with serve({"bad": server("floods_stdout"), "good": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
@@ -73,7 +73,7 @@ def test_a_backend_that_is_switched_off_while_it_floods(serve: Serve) -> None:
         with takes_at_most(run, 24 * MB):
             write(run, {"good": GOOD})
             assert run.answer(flood)["error"]["data"]["mayHaveRun"] is True
-            run.waits_until(lambda: len(living(run.mark)) == 2)  # us and the good one
+            run.waits_until(lambda: len(living(run.mark)) == 2)  # search-mcp and the good server
         assert run.calls("good.echo", words="x") == "x"
 
 
@@ -95,7 +95,7 @@ def test_a_backend_that_asks_without_reading_is_stopped(serve: Serve) -> None:
 
 
 def test_the_end_of_a_client_that_reads_nothing_any_more_is_noticed(serve: Serve) -> None:
-    """While nothing can be written nothing is read either, and so the end of the input once was not."""
+    """Reading stops while nothing can be written, so EOF on stdin once went unnoticed."""
     with serve({"bad": server("floods_stdout")}) as run:
         run.opens()
         run.asks("tools/list")
@@ -104,7 +104,7 @@ def test_the_end_of_a_client_that_reads_nothing_any_more_is_noticed(serve: Serve
         run.waits_until((run.folder / "stuck").exists)
         run.close_stdin()
         run.process.wait(SECONDS)
-        run.log = Unjudged()  # what nobody read broke off somewhere
+        run.log = Unjudged()  # the unread output was cut off inside a line
 
 
 def test_a_client_that_asks_for_long_lists_and_does_not_read_them(serve: Serve) -> None:
@@ -114,7 +114,7 @@ def test_a_client_that_asks_for_long_lists_and_does_not_read_them(serve: Serve) 
         assert size > MB
         with takes_at_most(run, 50 * MB):
             run.stops_reading()
-            ids = [run.sends("tools/list") for _ in range(100)]  # at once, and it takes them in at once
+            ids = [run.sends("tools/list") for _ in range(100)]  # sent at once, and read by search-mcp at once
             run.reads_on()
             for each in ids:
                 assert len(run.answer(each)["result"]["tools"]) > 1000
@@ -140,8 +140,8 @@ def test_a_client_that_sends_more_than_a_backend_reads(serve: Serve) -> None:
         assert run.log.waiting() == []
 
 
-def test_a_client_that_never_waits_gets_an_answer_to_every_call(serve: Serve) -> None:
-    """More small calls than anybody sends, of which many wait at once: too many for a server that is slower."""
+def test_a_client_that_does_not_wait_for_answers_gets_one_to_every_call(serve: Serve) -> None:
+    """More small calls than any real client sends, and more waiting at once than a slower server can be sent."""
     with serve({"good": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
@@ -176,7 +176,7 @@ def test_more_calls_than_a_backend_can_be_asked_are_refused(serve: Serve) -> Non
 def test_more_calls_than_can_wait_for_a_backend_are_refused_and_those_that_wait_are_answered(
     serve: Serve, tmp_path: Path
 ) -> None:
-    """It is known from an earlier day, so its tools can be called before it is open."""
+    """Its tools are cached from an earlier run, so they can be called before it is initialized."""
     sign = tmp_path / "sign"
     sign.touch()
     servers = {"late": server("waits_for_a_file", str(sign), startTimeoutSeconds=600), "good": GOOD}
@@ -202,19 +202,19 @@ def test_more_calls_than_can_wait_for_a_backend_are_refused_and_those_that_wait_
             assert run.answer(each)["result"]["content"][0]["text"] == str(number)
 
 
-# Clients that are careless
+# Careless clients
 
 
 @pytest.mark.parametrize("name", ["well_behaved", "hangs_in_start"])
 def test_a_client_that_cancels_everything(serve: Serve, name: str) -> None:
-    """What was answered first is answered; the rest is not, nor is anything else touched."""
+    """Calls answered before their cancellation are answered, the others are not, and nothing else is affected."""
     with serve({"some": server(name), "good": GOOD}, firstListSeconds=0.1) as run:
         run.opens()
         run.asks("tools/list")
         for each in range(10_000, 12_000):
             call = {"id": each, "method": "tools/call", "params": {"name": "some.echo", "arguments": {"words": "x"}}}
             cancel = {"method": "notifications/cancelled", "params": {"requestId": each}}
-            # In one write: the answer must not cross the cancellation.
+            # In one write: the answer and the cancellation must not cross.
             run.writes(b"".join(json.dumps({"jsonrpc": "2.0", **said}).encode() + b"\n" for said in (call, cancel)))
         assert run.calls("good.echo", words="x") == "x"
         run.asks("ping")
@@ -249,7 +249,7 @@ def test_an_end_in_the_middle_of_a_line_leaves_nothing(serve: Serve) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows tells nobody that nobody reads")
 @pytest.mark.parametrize("floods", [False, True])
 def test_a_client_that_closes_our_stdout_ends_everything(serve: Serve, floods: bool) -> None:
-    """Its own end of our stdin stays open: SIGPIPE, or the pipe's end, is all there is to notice."""
+    """The client keeps our stdin open: only SIGPIPE, or the pipe's end, shows that it is gone."""
     with serve({"bad": server("floods_stdout"), "good": GOOD}) as run:
         run.opens()
         run.asks("tools/list")

@@ -1,4 +1,4 @@
-"""A program that the user has not accepted is run by nothing: DESIGN 11."""
+"""No command runs a program that the user has not accepted."""
 
 import json
 import os
@@ -18,14 +18,14 @@ REMEDY = "`search-mcp check --accept evil"
 
 
 class Unnamed(Run):
-    """A `serve` that finds its configuration by itself, in the folder it is started in or in the user's own."""
+    """A `serve` that finds its configuration by itself, in the current folder or in the user's own."""
 
     def names_file(self) -> Sequence[str]:
         return ()
 
 
 def evil(run: Run, **more: object) -> Json:
-    """An entry whose program leaves a file when it is started."""
+    """Return an entry whose program creates a file when it starts."""
     return server("leaves_a_mark", str(mark(run)), **more)
 
 
@@ -44,14 +44,14 @@ def make(folder: Path, path: Path, kind: type[Run] = Run) -> Run:
 
 
 def after(run: Run) -> Run:
-    """Make another run of the same; the entries it reads have the mark of the first."""
+    """Make another run with the same configuration; its entries have the mark of the first."""
     again = type(run)(run.folder, run.config, {"XDG_CONFIG_HOME": str(run.folder / "conf")})
     again.mark = run.mark
     return again
 
 
 def is_held(run: Run, name: str = "evil") -> None:
-    """Wait until a server is held, and see that a call does not start it."""
+    """Wait until a server is held, and check that a call does not start it."""
     run.logs(f"{name}: held: ")
     run.waits_until(lambda: run.states().get(name) == "held")
     error = run.is_refused(f"{name}.echo", words="x")
@@ -104,19 +104,19 @@ def test_a_program_that_an_edit_changes_is_held_and_the_old_one_stopped(serve: S
         run.logs("evil: stopped, because the configuration changed")
         assert not [tool for tool in run.asks("tools/list")["tools"] if tool["name"].startswith("evil")]
         write(run, {"evil": GOOD}, confirmCommands=None)
-        run.waits_until(lambda: run.states()["evil"] != "held")  # what ran before is not asked for again
+        run.waits_until(lambda: run.states()["evil"] != "held")  # the program that ran before needs no new approval
         assert run.calls("evil.echo", words="x") == "x"
 
 
 @pytest.mark.parametrize("change", [{"env": {"LD_PRELOAD": "x"}}, {"cwd": "."}, {"inheritEnv": True}])
-def test_all_that_decides_what_is_run_is_part_of_a_program(serve: Serve, change: Json) -> None:
+def test_every_key_that_affects_the_process_is_part_of_a_program(serve: Serve, change: Json) -> None:
     with serve({"evil": GOOD}, confirmCommands=None) as run:
         run.opens()
         write(run, {"evil": {**GOOD, **change}}, confirmCommands=None)
         is_held(run)
 
 
-def test_an_environment_let_in_for_all_servers_changes_every_program(serve: Serve) -> None:
+def test_an_environment_inherited_by_all_servers_changes_every_program(serve: Serve) -> None:
     with serve({"evil": GOOD}, confirmCommands=None) as run:
         run.opens()
         write(run, {"evil": GOOD}, inheritEnv=True, confirmCommands=None)
@@ -144,7 +144,7 @@ def test_a_disabled_server_that_an_edit_adds_is_held_when_it_is_switched_on(serv
         is_held(run)
 
 
-def test_the_next_start_runs_what_a_named_file_holds(serve: Serve) -> None:
+def test_the_next_start_runs_all_programs_of_a_named_file(serve: Serve) -> None:
     with serve({}, confirmCommands=None) as run:
         run.opens()
         write(run, {"evil": evil(run)}, confirmCommands=None)
@@ -164,12 +164,13 @@ def test_confirm_commands_is_read_at_the_start_only(serve: Serve) -> None:
         is_held(run)
 
 
-def test_two_processes_hold_it_and_one_consent_is_enough(serve: Serve) -> None:
+def test_one_consent_releases_a_program_in_two_processes(serve: Serve) -> None:
     with serve({}, confirmCommands=None) as run, Run(run.folder, run.config) as other:
         for each in (run, other):
             each.opens()
             each.logs("= configuration")
-        # Eager: else the second process may leave it to the first call, because the first has learnt its tools.
+        # Eager: otherwise the second process may start it only on a call, because the first has cached its
+        # tools.
         write(run, {"evil": {**evil(run), "startup": "eager"}}, confirmCommands=None)
         is_held(run)
         is_held(other)
@@ -177,8 +178,8 @@ def test_two_processes_hold_it_and_one_consent_is_enough(serve: Serve) -> None:
         run.waits_until(lambda: run.states() == other.states() == {"evil": "ready"})
 
 
-def test_a_link_that_leads_to_another_file_is_another_file(tmp_path: Path) -> None:
-    """The same words mean another program there: a relative folder is that of the file."""
+def test_an_edit_of_a_link_to_another_file_holds_its_programs(tmp_path: Path) -> None:
+    """Its programs are different ones: a relative folder is resolved against the file's folder."""
     for name in ("mine", "theirs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.py").write_text(f"open({str(tmp_path / 'PWNED')!r}, 'w')" if name == "theirs" else "")
@@ -210,7 +211,7 @@ def test_an_edit_of_the_users_own_file_takes_effect_at_once(tmp_path: Path, kind
 
 
 def test_the_users_own_file_may_be_reached_through_a_link(tmp_path: Path) -> None:
-    """Who names the file that it leads to, perhaps one of a repository, names another file."""
+    """But a file that is named by its real path, perhaps in a repository, is not the user's own."""
     run = make(tmp_path, tmp_path / "dotfiles" / "servers.json", Unnamed)
     named = make(tmp_path, tmp_path / "dotfiles" / "servers.json")
     named.mark = run.mark
@@ -234,7 +235,7 @@ def test_with_confirm_commands_it_is_held_in_the_users_own_file_too_and_after_a_
     write(run, {"one": GOOD}, confirmCommands=True)
     with run:
         run.opens()
-        run.waits_until(lambda: run.states() == {"one": "ready"})  # the first start accepts what there is
+        run.waits_until(lambda: run.states() == {"one": "ready"})  # the first start accepts all programs
         write(run, {"one": GOOD, "evil": evil(run)}, confirmCommands=True)
         is_held(run)
         assert run.types("add", "two", "--", "/bin/true").returncode == 0
@@ -268,14 +269,14 @@ def test_a_folders_file_is_skipped_until_it_is_trusted(tmp_path: Path) -> None:
     assert not mark(theirs).exists()
 
 
-def test_in_a_trusted_folder_what_is_added_is_held_also_after_a_start(tmp_path: Path) -> None:
+def test_in_a_trusted_folder_an_added_program_is_held_also_after_a_start(tmp_path: Path) -> None:
     run = make(tmp_path, project(tmp_path), Unnamed)
     write(run, {"one": GOOD})
     assert run.types("config", "trust").returncode == 0
     with run:
         run.opens()
         run.waits_until(lambda: run.states() == {"one": "ready"})
-        write(run, {"one": GOOD, "evil": evil(run)})  # its own `confirmCommands: false` counts for nothing
+        write(run, {"one": GOOD, "evil": evil(run)})  # its own `confirmCommands: false` is ignored
         is_held(run)
     with after(run) as again:
         again.opens()
@@ -283,14 +284,14 @@ def test_in_a_trusted_folder_what_is_added_is_held_also_after_a_start(tmp_path: 
         assert again.calls("one.echo", words="x") == "x"
         assert again.types("list", "--refresh").returncode == 0
         assert not mark(again).exists()
-        done = again.types("check", "one", "--accept", "evil", "--config", str(again.config))  # as the remedy has it
+        done = again.types("check", "one", "--accept", "evil", "--config", str(again.config))  # as in the remedy
         assert done.returncode == 0, done.stderr
         again.waits_until(lambda: again.states()["evil"] == "ready")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links of POSIX")
-def test_an_edit_cannot_borrow_the_trust_in_another_folder(tmp_path: Path) -> None:
-    """A link to a trusted file whose programs mean others here."""
+def test_an_edit_to_a_link_does_not_use_the_trust_in_another_folder(tmp_path: Path) -> None:
+    """The edit is a link to a trusted file, whose relative programs are different ones here."""
     run = make(tmp_path, project(tmp_path), Unnamed)
     write(run, {})
     trusted = make(tmp_path, project(tmp_path / "trusted"))
@@ -329,12 +330,12 @@ def test_an_edit_that_removes_confirm_commands_runs_nothing(tmp_path: Path) -> N
         last.waits_until(lambda: last.states().get("two") == "ready")
 
 
-# A file that is none
+# Configurations that are no regular files
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes among the files")
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
-def test_a_configuration_that_becomes_a_pipe_or_endless_freezes_nothing(serve: Serve, kind: str) -> None:
+def test_a_configuration_that_becomes_a_pipe_or_endless_blocks_nothing(serve: Serve, kind: str) -> None:
     with serve({"one": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
@@ -346,11 +347,11 @@ def test_a_configuration_that_becomes_a_pipe_or_endless_freezes_nothing(serve: S
         assert run.calls("one.echo", words="still") == "still"
 
 
-# What cannot be remembered
+# Records that cannot be written
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names of bytes")
-def test_a_path_that_is_not_unicode_costs_nothing(tmp_path: Path) -> None:
+def test_a_path_that_is_not_unicode_can_be_trusted(tmp_path: Path) -> None:
     run = make(tmp_path, tmp_path / os.fsdecode(b"\xff") / "mcp-servers.json")
     write(run, {}, confirmCommands=None)
     with run:
@@ -374,10 +375,10 @@ def test_a_signal_waits_for_no_lock(tmp_path: Path) -> None:
             run.logs("evil: held: ")
             run.process.send_signal(signal.SIGTERM)
             assert run.ended() == 128 + signal.SIGTERM
-    assert b"cannot be remembered" not in run.stderr  # as it says when it has waited
+    assert b"cannot be remembered" not in run.stderr  # that message would follow a wait for the lock
 
 
-def test_a_home_that_is_a_file_costs_the_following_of_consent_only(serve: Serve, tmp_path: Path) -> None:
+def test_with_a_home_that_is_a_file_servers_run_and_new_programs_are_held(serve: Serve, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.touch()
     environment = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_CACHE_HOME": str(home / "cache")}

@@ -1,4 +1,4 @@
-"""What is loaded when: for the first answer next to nothing, the search for the first search."""
+"""Time of imports: few before the first answer, the search at the first search."""
 
 import gc
 import json
@@ -14,19 +14,19 @@ from processes.run import server
 from search_mcp.__main__ import main
 
 LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
-"""What runs the backends, follows edits, finds mistyped words and explains wrong files."""
+"""Modules that run the backends, watch for edits, suggest similar words and explain invalid files."""
 
 
 def without(*modules: str) -> str:
-    """Write a program that is search-mcp, and cannot load these modules."""
+    """Return a program that runs search-mcp without access to these modules."""
     return (
         f"import sys; sys.modules.update(dict.fromkeys({modules})); "
         "from search_mcp.__main__ import main; main(sys.argv[1:])"
     )
 
 
-def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(tmp_path: Path) -> None:
-    # DESIGN 1: "answers `initialize` at once"
+def test_initialize_is_answered_before_modules_that_it_does_not_need_are_loaded(tmp_path: Path) -> None:
+    # The contract: "answers `initialize` at once".
     config = tmp_path / "mcp-servers.json"
     config.write_text(json.dumps({"mcpServers": {"one": {"command": sys.executable}}}))
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
@@ -34,10 +34,10 @@ def test_initialize_is_answered_before_anything_is_loaded_that_only_others_need(
     command = [sys.executable, "-c", without(*LATER), "--config", str(config)]
     run = subprocess.run(command, input=f"{line}\n", capture_output=True, text=True, timeout=60)
     assert json.loads(run.stdout.splitlines()[0])["result"]["protocolVersion"] == "2025-11-25"
-    assert "anyio._backends" in run.stderr  # which is missed afterwards
+    assert "anyio._backends" in run.stderr  # the missing module is reported afterwards
 
 
-def test_who_never_searches_has_no_index(serve: Serve) -> None:
+def test_the_search_is_loaded_by_the_first_search_only(serve: Serve) -> None:
     servers, imports = {"one": server("well_behaved")}, {"PYTHONPROFILEIMPORTTIME": "1"}
     with serve(servers, imports) as run:
         run.opens()

@@ -1,4 +1,4 @@
-"""One backend misbehaves: it delays and breaks nothing else. DESIGN 1, "Never in the way"."""
+"""A misbehaving backend delays and breaks no other backend."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ GOOD = server("well_behaved")
     "name",
     ["exits_in_start", "hangs_in_start", "answers_nonsense", "garbage_on_stdout", "floods_stderr", "answers_twice"],
 )
-def test_a_bad_backend_costs_nobody_else_anything(serve: Serve, name: str) -> None:
+def test_a_bad_backend_affects_no_other(serve: Serve, name: str) -> None:
     with serve({"bad": server(name), "good": GOOD}, firstListSeconds=0.5) as run:
         run.opens()
         assert run.calls("good.echo", words="☃") == "☃"
@@ -27,14 +27,14 @@ def test_a_bad_backend_costs_nobody_else_anything(serve: Serve, name: str) -> No
 
 
 @pytest.mark.parametrize("name", ["garbage_on_stdout", "floods_stderr", "answers_twice", "forks_a_grandchild"])
-def test_a_bad_backend_that_can_be_understood_is_served_all_the_same(serve: Serve, name: str) -> None:
+def test_a_bad_backend_whose_messages_can_be_read_is_served(serve: Serve, name: str) -> None:
     with serve({"bad": server(name)}) as run:
         run.opens()
         for words in ("one", "two"):
             assert run.calls("bad.echo", words=words) == words
 
 
-def test_garbage_on_stdout_is_logged_and_goes_nowhere(serve: Serve) -> None:
+def test_garbage_on_stdout_is_logged_and_not_relayed(serve: Serve) -> None:
     with serve({"bad": server("garbage_on_stdout")}) as run:
         run.opens()
         assert run.calls("bad.echo", words="x") == "x"
@@ -47,7 +47,7 @@ def test_stderr_is_drained_while_a_call_runs(serve: Serve) -> None:
         assert run.calls("bad.loud") == "loud"
 
 
-def test_a_backend_that_hangs_in_start_is_given_up_in_its_time(serve: Serve) -> None:
+def test_a_backend_that_hangs_in_start_is_given_up_after_its_time_limit(serve: Serve) -> None:
     with serve({"bad": server("hangs_in_start", startTimeoutSeconds=0.5)}, firstListSeconds=0.1) as run:
         run.opens()
         error = run.is_refused("bad.echo")
@@ -63,7 +63,7 @@ def test_a_backend_that_reads_nothing_stops_no_other(serve: Serve) -> None:
         for _ in range(20):  # more than its pipe holds
             run.sends("tools/call", name="bad.echo", arguments={"words": "x" * 100_000})
         assert run.calls("good.echo", words="still here") == "still here"
-        run.process.terminate()  # nobody waits for the answers that never come
+        run.process.terminate()  # the answers will never come
 
 
 @pytest.mark.parametrize("code", [0, 1, 42])
@@ -100,7 +100,7 @@ def test_a_missing_folder_is_named(serve: Serve) -> None:
         assert "/no/such/folder" in error["data"]["reason"]
 
 
-def test_a_program_that_is_none_is_named(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_file_that_is_no_program_is_named(serve: Serve, tmp_path_factory: pytest.TempPathFactory) -> None:
     program = tmp_path_factory.mktemp("bin") / "broken"
     program.write_bytes(b"\x7fELF nonsense")
     program.chmod(0o755)
@@ -110,7 +110,7 @@ def test_a_program_that_is_none_is_named(serve: Serve, tmp_path_factory: pytest.
         assert "reason" in run.is_refused("bad.echo")["data"]
 
 
-# Answers that are odd
+# Odd answers
 
 ANSWERED = {
     "both, but the error is null": "both, but the error is null",
@@ -159,14 +159,14 @@ def test_odd_answers_to_many_calls_end_each_of_them_once(odd: Run) -> None:
     assert ["error" in answer for answer in answers] == [each in REFUSED for each in words]
 
 
-def test_half_a_surrogate_arrives_as_what_any_client_can_read(odd: Run) -> None:
+def test_an_unpaired_surrogate_arrives_in_a_form_that_any_client_can_read(odd: Run) -> None:
     result = odd.asks("tools/call", name="odd.echo", arguments={"words": "half a surrogate"})
     assert result == {"content": [], "x": "\N{REPLACEMENT CHARACTER}"}
 
 
 def test_arguments_nested_too_deeply_are_refused_under_their_id(odd: Run) -> None:
     head = b'{"jsonrpc":"2.0","id":"deep","method":"tools/call","params":{"name":"odd.echo","arguments":'
-    odd.log.sent(head + b"{}}}")  # it could not read the other
+    odd.log.sent(head + b"{}}}")  # its id could not be read from the other line
     assert odd.process.stdin is not None
     odd.process.stdin.write(head + b"[" * 100_000 + b"]" * 100_000 + b"}}\n")
     odd.process.stdin.flush()
@@ -177,11 +177,11 @@ def test_arguments_nested_too_deeply_are_refused_under_their_id(odd: Run) -> Non
 def test_a_last_answer_without_a_line_ending_arrives(serve: Serve) -> None:
     with serve({"bad": server("ends_without_a_newline")}) as run:
         run.opens()
-        for words in ("one", "two"):  # it is another life each time
+        for words in ("one", "two"):  # a new process each time
             assert run.calls("bad.echo", words=words) == words
 
 
-# Ends that come at any time
+# Exits at any time
 
 
 STAGES = [
@@ -195,7 +195,7 @@ STAGES = [
 
 
 @pytest.mark.parametrize(("when", "method"), STAGES)
-def test_a_backend_that_exits_at_any_stage_costs_nobody_else_anything(serve: Serve, when: str, method: str) -> None:
+def test_a_backend_that_exits_at_any_stage_affects_no_other(serve: Serve, when: str, method: str) -> None:
     with serve({"bad": server("exits_at", when, method), "good": GOOD}, firstListSeconds=0.5) as run:
         run.opens()
         ids = [run.sends("tools/call", name="bad.echo", arguments={"words": "x"}) for _ in range(3)]
@@ -207,7 +207,7 @@ def test_a_backend_that_exits_at_any_stage_costs_nobody_else_anything(serve: Ser
 
 
 @pytest.mark.parametrize("descriptor", [0, 1])
-def test_a_backend_that_closes_a_pipe_and_lives_on_is_replaced(serve: Serve, descriptor: int) -> None:
+def test_a_backend_that_closes_a_pipe_and_keeps_running_is_replaced(serve: Serve, descriptor: int) -> None:
     with serve({"bad": server("closes_a_pipe"), "good": GOOD}) as run:
         run.opens()
         run.asks("tools/list")
@@ -232,7 +232,7 @@ def test_a_backend_that_dies_between_two_pages_of_its_list_is_listed_whole_or_no
 
 
 def servers_listed(run: Run) -> dict[str, int]:
-    """How many tools of which server a list holds."""
+    """Return the number of listed tools by server."""
     names = [tool["name"] for tool in run.asks("tools/list")["tools"]]
     return dict(Counter(name.split(".")[0] for name in names if "." in name))
 
@@ -276,10 +276,10 @@ def test_a_smaller_limit_may_be_set(serve: Serve) -> None:
         assert run.calls("bad.echo", words="next") == "next"
 
 
-# What children are given
+# Environment of a child
 
 
-def test_a_backend_has_its_own_environment_and_nobody_elses(serve: Serve) -> None:
+def test_a_backend_has_its_own_environment_and_no_other(serve: Serve) -> None:
     one = server("well_behaved", env={"MINE": "one's", "TOKEN": "one's secret"})
     two = server("well_behaved", env={"TOKEN": "two's secret"})
     outside = {"AWS_SECRET_ACCESS_KEY": "the user's", "LANG": "C.UTF-8", "PASSED": "on request"}

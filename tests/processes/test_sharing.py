@@ -1,4 +1,4 @@
-"""Several clients of one user at once: their processes share what is remembered, trusted and logged."""
+"""Several clients of one user at once: their processes share caches, trust records and logs."""
 
 import json
 from functools import partial
@@ -11,7 +11,7 @@ TOOLS = 5 * len(SERVERS)
 CHANGES = 12
 
 
-def test_two_processes_whose_servers_change_damage_nothing_of_each_other(serve: Serve) -> None:
+def test_two_processes_whose_servers_change_do_not_damage_shared_files(serve: Serve) -> None:
     with serve(SERVERS, listing="full") as one, serve(SERVERS, listing="full") as two:
         for run in (one, two):
             run.opens()
@@ -45,6 +45,6 @@ def are_described_as(run: Run, words: str) -> bool:
 
 
 def is_trouble(run: Run, line: bytes) -> bool:
-    """Whether a line of the log tells of a fault, or warns of one of the files that are shared."""
+    """Return whether a log line reports a fault, or warns about a shared file."""
     names_a_file = str(run.folder).encode() in line and str(run.config).encode() not in line
     return b" ERROR " in line or (b" WARNING " in line and names_a_file)

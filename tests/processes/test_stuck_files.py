@@ -1,4 +1,4 @@
-"""Files that never answer, as on a network folder that is gone: a pipe that nobody reads stands in for each."""
+"""Files whose opening never returns, as on a lost network drive: each is a pipe that no other process opens."""
 
 import os
 import sys
@@ -15,15 +15,17 @@ GOOD = {"good": server("well_behaved")}
 
 
 def _stick(path: Path) -> None:
-    """Put a file in place whose opening never returns."""
+    """Replace a file by one whose opening never returns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
 
 
 @pytest.mark.parametrize("is_signalled", [False, True])
-def test_a_record_of_definitions_that_cannot_be_opened_holds_up_no_end(serve: Serve, is_signalled: bool) -> None:
-    """The thread that waits for the file is left behind."""
+def test_a_record_of_definitions_that_cannot_be_opened_does_not_delay_the_exit(
+    serve: Serve, is_signalled: bool
+) -> None:
+    """The thread that waits for the file is abandoned."""
     with serve(GOOD) as first:
         first.opens()
         assert first.calls("good.echo", words="x") == "x"
@@ -59,7 +61,7 @@ TrustStore.__init__.__defaults__ = (3600.0,)
 
 
 def test_a_locked_record_of_definitions_holds_up_only_its_server(serve: Serve, tmp_path: Path) -> None:
-    """The wait for the lock lasts as long as another process has it, and nothing else waits with it."""
+    """Only this server waits while another process holds the lock."""
     (tmp_path / "sitecustomize.py").write_text(PATIENT)
     servers = {**GOOD, "pinned": server("well_behaved", pinTools=True)}
     with serve(servers, {"PYTHONPATH": str(tmp_path)}, firstListSeconds=0.1) as run:
