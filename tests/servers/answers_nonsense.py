@@ -1,4 +1,4 @@
-"""Answers every request, with something that is no answer to it."""
+"""Answers every request with a message that is no valid answer."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Answers every request twice, and once under the id as text."""
+"""Answers every request twice, and once more with the id as a string."""
 
 import well_behaved
 from well_behaved import Json

@@ -1,4 +1,4 @@
-"""From its first call on it pings its client without end and reads no answer; each carries an id of 60 kB."""
+"""From its first call on, sends pings with ids of 60 kB without end and reads no answer."""
 
 import well_behaved
 from well_behaved import Json

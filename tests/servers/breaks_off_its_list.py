@@ -1,4 +1,4 @@
-"""Gives its list of tools in two pages, and exits where it is asked for the second until a file is there."""
+"""Lists its tools in two pages; exits at the request for the second page until a file exists."""
 
 import json
 import os

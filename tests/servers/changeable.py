@@ -1,4 +1,4 @@
-"""Its one tool is described by a file."""
+"""Has one tool, whose description is the content of a file."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Closes its stdin or its stdout when it is told to, and lives on: not even SIGTERM ends it."""
+"""Closes its stdin or stdout when called, and keeps running, even after SIGTERM."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Serves well until it is asked to die, and does so with half an answer on its lips."""
+"""Serves well until a call makes it exit, in the middle of its answer."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Misbehaves as the first word it is asked to echo says: one server for every fault of the soak."""
+"""Misbehaves according to the first word of an echo call: one server for every fault of the soak test."""
 
 import os
 
@@ -9,7 +9,7 @@ NEWS: Json = {"method": "notifications/message", "params": {"level": "info", "da
 
 
 def hang(_message: Json) -> None:
-    """Never answer this one."""
+    """Never answer this call."""
 
 
 def die(_message: Json) -> None:

@@ -1,4 +1,4 @@
-"""Answers each call without a line ending and exits; begins with a BOM, as some Windows programs do."""
+"""Answers each call without a line ending and exits; starts with a BOM, like some Windows programs."""
 
 import json
 import os

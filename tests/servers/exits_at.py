@@ -1,4 +1,4 @@
-"""Exits in every life at the same message: `before`, `half-way` or `after` its answer to a method."""
+"""Exits at the same message in every run: `before`, `half-way` or `after` its answer to a method."""
 
 import json
 import os

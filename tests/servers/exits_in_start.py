@@ -1,4 +1,4 @@
-"""Says on stderr what is wrong, its token included, and exits before it reads anything."""
+"""Writes an error with its token to stderr, and exits before it reads anything."""
 
 import os
 import sys

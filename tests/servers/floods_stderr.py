@@ -1,4 +1,4 @@
-"""Writes to stderr without end, from a thread, while it serves: a full pipe would stop it."""
+"""Writes to stderr without end, from a thread, while it serves; a full pipe would block it."""
 
 import os
 import threading

@@ -1,6 +1,6 @@
-"""Sends log messages from the moment of its first call: without end, or as many bytes as it is asked for.
+"""Sends log messages from its first call on: without end, or the number of bytes in the call.
 
-When it cannot write for a second it makes the file `stuck` in its folder.
+It creates the file `stuck` in its folder when a write blocks for a second.
 """
 
 import json
@@ -11,7 +11,7 @@ import well_behaved
 from well_behaved import Json
 
 MESSAGE: Json = {"method": "notifications/message", "params": {"level": "info", "data": "x" * 3900}}
-SIZE = len(json.dumps(MESSAGE))  # about a page, so that a pipe that takes anything takes all of it
+SIZE = len(json.dumps(MESSAGE))  # about a page, so that a pipe with any space takes all of it
 
 
 def flood(arguments: Json) -> str:

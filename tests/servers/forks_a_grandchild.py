@@ -1,4 +1,4 @@
-"""Starts a process of its own that has its stdout and outlives it, as `npx` and shell wrappers do."""
+"""Starts a process that inherits its stdout and outlives it, like `npx` and shell wrappers."""
 
 import subprocess
 import sys

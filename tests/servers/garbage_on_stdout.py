@@ -1,4 +1,4 @@
-"""Writes a banner, status lines, broken JSON and bytes that are no text around every message."""
+"""Writes a banner, status lines, broken JSON and invalid UTF-8 around every message."""
 
 import sys
 

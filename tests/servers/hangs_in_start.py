@@ -1,4 +1,4 @@
-"""Reads everything and never says a word."""
+"""Reads all its input and writes nothing."""
 
 import sys
 

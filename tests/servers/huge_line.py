@@ -1,4 +1,4 @@
-"""Answers a call with one line of as many bytes as it is asked for."""
+"""Answers a call with one line of the requested number of bytes."""
 
 import well_behaved
 from well_behaved import Json

@@ -1,4 +1,4 @@
-"""Serves well, and then stays: neither the end of its stdin nor SIGTERM impresses it."""
+"""Serves well, and keeps running after EOF on its stdin and after SIGTERM."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""Starts a daemon, in a session of its own and with every pipe of its parent; a call tells its pid."""
+"""Starts a daemon in a session of its own that inherits every pipe; a call returns its pid."""
 
 import subprocess
 import sys

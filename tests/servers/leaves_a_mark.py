@@ -1,4 +1,4 @@
-"""A server that works, and whose every start makes a file."""
+"""Serves well, and creates a file at every start."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Exits at the end of its stdin, and leaves children and grandchildren that ignore SIGTERM behind."""
+"""Exits at EOF on its stdin, and leaves children and grandchildren that ignore SIGTERM."""
 
 import subprocess
 import sys
@@ -20,5 +20,5 @@ if __name__ == "__main__":
     command = [sys.executable, "-c", STUBBORN, "2", STUBBORN]
     family = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert family.stdout is not None
-    family.stdout.readline()  # all of it is there
+    family.stdout.readline()  # the whole family has started
     well_behaved.serve()

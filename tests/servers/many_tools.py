@@ -1,4 +1,4 @@
-"""Has a thousand tools with a page of description each: a list of megabytes."""
+"""Has a thousand tools with a page of description each: a list of several megabytes."""
 
 import well_behaved
 from well_behaved import Json

@@ -1,4 +1,4 @@
-"""Answers a call as oddly as the words it is asked to echo say; anything else it does well."""
+"""Answers a call in the odd way that its words select; any other request correctly."""
 
 import json
 import os
@@ -20,7 +20,7 @@ def envelope(message: Json, rest: bytes) -> bytes:
 
 
 def crumbs(message: Json) -> bytes:
-    """All but the line ending, in writes of one byte: also in the middle of characters."""
+    """Write all but the line ending in writes of one byte, which also splits characters."""
     for byte in plain({**message, "result": well_behaved.text("☃☃")}):
         os.write(1, bytes([byte]))
     return b""

@@ -1,4 +1,4 @@
-"""Serves well until it is called; from then on it reads and says nothing more."""
+"""Serves well until its first call; then it reads and writes nothing more."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Describes its tools in the words it was last called with, says that its list changed, and chatters on stderr."""
+"""Describes its tools with the words of the last call, announces the change, and writes much to stderr."""
 
 import sys
 

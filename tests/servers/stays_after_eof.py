@@ -1,4 +1,4 @@
-"""Serves well, and stays when its stdin ends; then it makes the file `stays` in its folder. SIGTERM ends it."""
+"""Serves well, and keeps running after EOF on its stdin, when it creates the file `stays`. SIGTERM ends it."""
 
 import time
 from pathlib import Path

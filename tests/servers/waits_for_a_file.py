@@ -1,4 +1,4 @@
-"""Answers nothing until a file is there."""
+"""Answers nothing until a file exists."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""A server that does everything right; the others are this one with one misbehaviour."""
+"""A correct server; each of the others adds one misbehaviour to it."""
 
 import json
 import os
@@ -12,7 +12,7 @@ Tool = Callable[[Json], str]
 
 
 def say(message: Json) -> None:
-    """Write one message; everything on stdout goes through here."""
+    """Write one message; all output on stdout goes through this function."""
     sys.stdout.buffer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
     sys.stdout.buffer.flush()
 
@@ -37,7 +37,7 @@ TOOLS: dict[str, Tool] = {
 def serve(
     tools: dict[str, Tool] = TOOLS, say: Callable[[Json], None] = say, lines: Iterable[bytes] = sys.stdin.buffer
 ) -> None:
-    """Answer until stdin ends."""
+    """Answer requests until EOF on stdin."""
     for line in lines:
         message = json.loads(line)
         method, params = message.get("method"), message.get("params", {})
