@@ -1,4 +1,4 @@
-"""What is built and installed here starts from the files as a clone has them."""
+"""Distributions that are built from the files of a clone."""
 
 import os
 import subprocess
@@ -18,12 +18,12 @@ SCRIPTS = "Scripts" if os.name == "nt" else "bin"
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs programs with a home of its own, and uv on the PATH."""
+    """Runner of programs, with a temporary home, and uv on the PATH."""
 
     home: Path
 
     def run(self, *words: str | Path, variables: Mapping[str, str] = MappingProxyType({})) -> str:
-        """Give what a program printed; it must end well."""
+        """Run a program; return its output. Fail if its exit code is not 0."""
         done = subprocess.run(
             [str(word) for word in words],
             stdin=subprocess.DEVNULL,
@@ -64,7 +64,7 @@ class Distributions:
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
-    """The sdist of a clone, and the wheel that is built from the sdist."""
+    """The sdist of a clone, and the wheel built from the sdist."""
     place = tmp_path_factory.mktemp("distributions")
     sources = clone(place / "clone")
     Shell(place).run("uv", "build", "--out-dir", place / "dist", sources)

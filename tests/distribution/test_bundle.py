@@ -1,4 +1,4 @@
-"""The bundle, by the official tool, and started as a host starts it."""
+"""The bundle: validated by the official tool, and started as by a host."""
 
 import json
 import os
@@ -22,7 +22,7 @@ pytestmark = [
 
 TIME = {"command": sys.executable, "args": ["-m", "mcp_server_time"]}
 
-# What a host would run: the official tool's own reading of the manifest.
+# The command that a host would run: the manifest as read by the official tool.
 READ_AS_A_HOST = """
 import { readFileSync } from "node:fs";
 const { getMcpConfigForManifest } = await import(process.argv[1]);

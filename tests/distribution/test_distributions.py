@@ -1,4 +1,4 @@
-"""sdist and wheel: what is in them, and that each of the usual installers makes a working command of them."""
+"""The content of sdist and wheel, and the command that each of the usual installers makes of them."""
 
 import email
 import json
@@ -28,7 +28,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(distributions: Distributio
     assert f"search_mcp-{__version__}.dist-info/licenses/LICENSE" in names
 
 
-def test_the_wheel_says_what_it_is(distributions: Distributions) -> None:
+def test_the_wheel_has_its_metadata(distributions: Distributions) -> None:
     with zipfile.ZipFile(distributions.wheel) as wheel:
         about = email.message_from_bytes(wheel.read(f"search_mcp-{__version__}.dist-info/METADATA"))
     assert about["Name"] == "search-mcp"
@@ -68,7 +68,7 @@ def test_uvx_runs_it(distributions: Distributions, shell: Shell) -> None:
 
 
 def _works(command: Path, shell: Shell) -> None:
-    """Where no checkout is, it knows its version and runs a server of another environment."""
+    """Check its version and serve a server of another environment, outside of any checkout."""
     assert shell.run(command, "--version") == f"search-mcp {__version__}\n"
     servers = {name: {"command": sys.executable, "args": ["-m", f"mcp_server_{name}"]} for name in ("time", "git")}
     (shell.home / "mcp-servers.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")

@@ -1,4 +1,4 @@
-"""server.json, by the official MCP registry's schema and by what the registry compares it with."""
+"""server.json matches the official MCP registry's schema, and the package that the registry compares it with."""
 
 import json
 import re
@@ -27,6 +27,6 @@ def test_its_versions_are_ours() -> None:
     assert [SERVER["version"], *(package["version"] for package in SERVER["packages"])] == [__version__] * 2
 
 
-def test_the_readme_says_whose_package_it_is() -> None:
+def test_the_readme_has_the_name_of_the_server() -> None:
     """ "The MCP Registry verifies ownership of PyPI packages by checking for [...] `mcp-name: $SERVER_NAME`"."""
     assert f"<!-- mcp-name: {SERVER['name']} -->" in (ROOT / "README.md").read_text("utf-8").splitlines()

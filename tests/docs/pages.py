@@ -19,7 +19,7 @@ PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 SECONDS = 300
 
 _ONE_COMMAND = re.compile(r"search-mcp(?: +(?:[\w@%+=:,./-]+|'[^']*'))*")
-"""A command of search-mcp in which a shell expands nothing."""
+"""A command of search-mcp without shell expansions."""
 
 
 def text(page: str) -> str:
@@ -51,7 +51,7 @@ class Reader:
         return {**inherited, "HOME": str(self.home), "USERPROFILE": str(self.home), "PATH": path, "PYTHONUTF8": "1"}
 
     def types(self, line: str) -> "subprocess.CompletedProcess[str]":
-        """Run a line in a shell; a command of search-mcp that means the same without a shell runs in a fork."""
+        """Run a line in a shell, or in a fork if it is a single command of search-mcp without shell syntax."""
         if self.fork_server is None or _ONE_COMMAND.fullmatch(line) is None:
             return self._run(line, shell=True)
         name, *words = shlex.split(line)

@@ -23,7 +23,7 @@ def text(name: str) -> str:
 
 
 def paths(page: str) -> list[str]:
-    """Return what a page has in backticks and what looks like a path: with a slash or a usual suffix, and no more."""
+    """Return the code spans of a page that look like paths: with a slash or a known suffix, and nothing else."""
     named = re.findall(r"`([\w./-]+)`", page)
     return [name for name in named if "/" in name or name.endswith((".md", ".py", ".toml", ".json", ".yml"))]
 
@@ -49,7 +49,7 @@ def test_every_script_is_explained() -> None:
 
 
 def test_every_marker_is_registered() -> None:
-    """A marker that is not selects no test, and pytest does not complain about it in `-m`."""
+    """An unregistered marker selects no test, and pytest does not warn about it in `-m`."""
     config = tomllib.loads(text("pyproject.toml"))["tool"]["pytest"]["ini_options"]
     registered = {marker.partition(":")[0] for marker in config["markers"]}
     selecting = "".join([text("CONTRIBUTING.md"), *(path.read_text("utf-8") for path in [*WORKFLOWS, *SCRIPTS])])
@@ -97,7 +97,7 @@ def test_a_script_ends_with_the_exit_code_of_its_command() -> None:
     assert run("test.py", "tests/no_such_file.py").returncode == 4
 
 
-def test_the_notes_of_a_release_are_those_of_the_changelog() -> None:
+def test_the_release_notes_are_the_changelog_of_the_version() -> None:
     done = run("notes.py")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("### ") or done.stdout.startswith("This will be")

@@ -1,4 +1,4 @@
-"""The tables, commands and options on the pages are those of the code."""
+"""The tables, commands and options on the pages match the code."""
 
 import re
 import subprocess
@@ -20,10 +20,10 @@ def test_the_tables_are_those_of_the_code() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_only_commands_and_options_are_named_that_there_are(page: str) -> None:
-    """Also in prose, which no other test executes."""
+def test_pages_name_only_existing_commands_and_options(page: str) -> None:
+    """Prose is checked as well, because no other test runs it."""
     group = typer.main.get_command(application())
-    commands = {*group.commands}  # type: ignore[attr-defined]  # typer does not say that it is a group
+    commands = {*group.commands}  # type: ignore[attr-defined]  # typer does not declare that it is a group
     described = {*re.findall(r"--[a-z][a-z-]+", text("commands.md"))}
     named = {*re.findall(r"`search-mcp ([a-z]+)", text(page))}
     assert named <= commands
