@@ -41,14 +41,14 @@ class Ended:
 
 @dataclass(frozen=True)
 class Place:
-    """A folder to run in, which is the home as well, so that processes of a run are found by their environment."""
+    """A folder to run in, which is also the home: the environment identifies the processes of a run."""
 
     folder: Path
     variables: dict[str, str]
     fork_server: ForkServer | None
 
     def run(self, *words: str, stdin: str = "", command: tuple[str, ...] | None = None, **variables: str) -> Ended:
-        """Run search-mcp to its end, in a forked process if that makes no difference, or another command."""
+        """Run search-mcp until it exits, in a forked process if that makes no difference, or another command."""
         environment = {**self.variables, **variables}
         if command is None and (forks := self.fork_server_for(environment)) is not None:
             done = forks.run(
@@ -71,7 +71,7 @@ class Place:
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def fork_server_for(self, environment: dict[str, str]) -> ForkServer | None:
-        """Return the fork server if what it forks behaves as a new process in this environment."""
+        """Return the fork server if its children behave like a new process in this environment."""
         return self.fork_server if self.fork_server is not None and self.fork_server.fits(environment) else None
 
     @property
@@ -86,7 +86,7 @@ class Place:
         self.config.write_text(json.dumps({"mcpServers": servers, "settings": settings}), encoding="utf-8")
 
     def processes(self) -> set[int]:
-        """Return the processes of this place's runs that are alive, on systems with /proc."""
+        """Return the running processes of this place, on systems with /proc."""
         mark = f"HOME={self.folder}".encode()
         return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark in _environment(entry)}
 

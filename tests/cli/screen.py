@@ -1,4 +1,4 @@
-"""The command at a real terminal: its screen, and keys."""
+"""The command at a real terminal, with its screen and keys."""
 
 import fcntl
 import os
@@ -44,7 +44,7 @@ class Screen:
                 cwd=place.folder,
                 env=environment,
                 start_new_session=True,
-                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # so that Ctrl-C is a signal
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # makes Ctrl-C a signal
             )
         os.close(other_end)
         self._seen = b""
@@ -59,7 +59,7 @@ class Screen:
         os.write(self._terminal, keys.encode())
 
     def end(self) -> int:
-        """Read to the end; returns the exit code."""
+        """Read until the command exits; return the exit code."""
         while self._read():
             pass
         os.close(self._terminal)
@@ -67,10 +67,10 @@ class Screen:
 
     def _read(self) -> bool:
         ready, _, _ = select.select([self._terminal], [], [], max(0.0, self._deadline - time.monotonic()))
-        assert ready, f"nothing more after {self.shown!r}"
+        assert ready, f"no output after {self.shown!r}"
         try:
             chunk = os.read(self._terminal, 65536)
-        except OSError:  # on Linux, after the last process with the terminal has ended
+        except OSError:  # on Linux, after the last process with the terminal has exited
             chunk = b""
         self._seen += chunk
         return chunk != b""

@@ -70,7 +70,7 @@ class Asked(Terminal):
 
     def confirm(self, question: str) -> bool:
         self.questions.append(question)
-        assert self.answer is not None, "nobody is to be asked"
+        assert self.answer is not None, "no question is expected"
         return self.answer
 
 

@@ -481,7 +481,7 @@ def test_a_reader_that_closes_the_pipe_early(configured: Configured) -> None:
         (["--nonsense"], "2>&-", 2, False),
     ],
 )
-def test_commands_do_without_a_stream_that_is_closed(
+def test_commands_run_with_a_closed_stream(
     configured: Configured, words: list[str], streams: str, code: int, is_heard: bool
 ) -> None:
     place = configured(toolbox=server("toolbox"))
@@ -491,7 +491,7 @@ def test_commands_do_without_a_stream_that_is_closed(
     assert bool(ended.out) is is_heard
 
 
-def test_serve_loads_nothing_for_people(place: Place) -> None:
+def test_serve_loads_no_module_of_the_commands(place: Place) -> None:
     script = "import sys; from search_mcp.__main__ import main; main(['serve', '--config', 'nowhere.json'])"
     check = f"{script}; sys.exit(str({{'typer', 'rich', 'search_mcp.cli'}} & sys.modules.keys()))"
     ended = place.run(command=(sys.executable, "-c", check))

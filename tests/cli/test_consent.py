@@ -1,4 +1,4 @@
-"""A folder with a stranger's configuration, and commands that are shown in full before they are added."""
+"""A folder with another person's configuration, and commands that are shown in full before they are added."""
 
 import inspect
 import json
@@ -21,7 +21,7 @@ from search_mcp.config import location
 from search_mcp.wire import structs
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
-"""A program that creates a file when it is started."""
+"""A program that creates a file when it starts."""
 
 
 def evil(place: Place, **more: Any) -> dict[str, Any]:
@@ -83,7 +83,9 @@ def test_a_copy_of_the_shipped_example_is_skipped_without_a_notice(place: Place,
 
 
 @pytest.mark.parametrize("words", [["list"], ["check"], ["servers"], ["serve"]], ids=" ".join)
-def test_it_is_not_used_even_without_another(place: Place, theirs: Path, words: list[str]) -> None:
+def test_a_file_that_is_not_trusted_is_not_used_even_if_it_is_the_only_one(
+    place: Place, theirs: Path, words: list[str]
+) -> None:
     ended = place.run(*words)
     assert ended.code == 2
     assert "config trust" in ended.err
@@ -103,7 +105,7 @@ def test_it_is_not_used_even_without_another(place: Place, theirs: Path, words: 
     ids=" ".join,
 )
 @pytest.mark.parametrize("is_trusted", [False, True])
-def test_no_command_writes_into_it_or_registers_it(
+def test_no_command_writes_into_the_file_of_a_folder_or_registers_it(
     place: Place, theirs: Path, words: list[str], is_trusted: bool
 ) -> None:
     place.configure({"mine": {"command": sys.executable, "args": ["-c", ""]}})

@@ -363,7 +363,7 @@ sys.addaudithook(listen)
 
 
 def test_commands_edit_one_after_the_other(place: Place, config: Path) -> None:
-    """Every command has started before the first one may read or write the file."""
+    """Every command starts before the first one may read or write the file."""
     (place.folder / "sitecustomize.py").write_text(PATIENT_AND_SAYS_WHEN_IT_ASKS)
     environment = {**place.variables, "PYTHONPATH": str(place.folder)}
     edits = [["add", "one", "--", "x"], ["disable", "files"], ["remove", "git"]]

@@ -46,7 +46,7 @@ def test_names_that_are_shortened() -> None:
     assert "short," not in remark.text
 
 
-def test_names_the_user_lets_be_too_long() -> None:
+def test_names_too_long_for_the_client_under_the_users_setting() -> None:
     (remark,) = remarks(catalog("a" * 70), BY_NAME["goose"], max_length=100)
     assert remark.is_fatal
     assert remark.text.startswith("goose refuses names longer than 60 characters: box__aaa")

@@ -33,7 +33,7 @@ WORDS = {
 
 
 def test_every_command_is_compared() -> None:
-    """`demo` prints how long things took; all its tests start new processes."""
+    """`demo` prints durations; all its tests start new processes."""
     assert {*WORDS} | {"demo"} == {*typer.main.get_command(application()).commands}  # type: ignore[attr-defined]
 
 
@@ -46,5 +46,5 @@ def test_a_command_does_the_same_in_a_new_process(toolbox: Place, words: list[st
 
 
 def without_ages(ended: Ended) -> Ended:
-    """Leave out how long ago the tools were listed."""
+    """Leave out the age of cached lists."""
     return replace(ended, out=re.sub(r'"ageSeconds": \d+', "", ended.out))

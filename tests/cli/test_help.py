@@ -43,17 +43,17 @@ def at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("at_home")
 @pytest.mark.skipif(sys.platform != "linux", reason="the default config file has another path")
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
-def test_the_help_of(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_a_command_is_unchanged(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*path, "--help"]) == 0
     compare(_file(path), capsys.readouterr().out)
 
 
-def test_no_text_is_left_of_a_command_that_is_gone() -> None:
+def test_no_file_is_left_of_a_removed_command() -> None:
     assert {*TEXTS.iterdir()} == {*map(_file, PATHS)}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
-def test_a_help_text_fits_and_says_what_it_should(path: tuple[str, ...]) -> None:
+def test_a_help_text_fits_and_has_all_its_parts(path: tuple[str, ...]) -> None:
     text = _file(path).read_text("utf-8")
     assert max(map(len, text.splitlines())) <= 80
     assert text.isascii()
@@ -78,7 +78,7 @@ def test_a_help_text_fits_and_says_what_it_should(path: tuple[str, ...]) -> None
         (["version"], ["--version"]),
     ],
 )
-def test_ways_to_ask_for_it(place: Place, words: list[str], same: list[str]) -> None:
+def test_the_ways_to_ask_for_help(place: Place, words: list[str], same: list[str]) -> None:
     ended, wanted = place.run(*words), place.run(*same)
     assert (ended.code, ended.err, ended.out) == (0, "", wanted.out)
     assert ended.out

@@ -464,7 +464,7 @@ def started(entry: Mapping[str, Any]) -> list[str]:
     ids=["module", "script"],
 )
 @pytest.mark.parametrize("client", SHAPES)
-def test_a_client_starts_what_was_written(place: Place, client: str, command: tuple[str, ...]) -> None:
+def test_a_client_can_start_the_written_entry(place: Place, client: str, command: tuple[str, ...]) -> None:
     place.configure({"toolbox": server("toolbox")})
     ended = place.run("install", "--no-start", client, command=command)
     assert ended.code == 0, ended.err

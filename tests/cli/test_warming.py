@@ -38,13 +38,13 @@ def test_install_makes_the_first_list_complete(home: Place) -> None:
     visit([*COMMAND, "serve"], "claude-ai", WANTED, folder=home.folder, environment=home.variables)
 
 
-def test_import_learns_the_tools_of_the_clients_servers(home: Place) -> None:
+def test_import_caches_the_tools_of_the_clients_servers(home: Place) -> None:
     box = Counted(home.folder, "box")
     desktop(home).write_text(json.dumps({"mcpServers": {"box": box.entry}}))
     assert "Ready: 7 tools of 1 server." in home.run("import").err
     assert home.run("import").code == 0
     assert home.run("install", "claude-desktop").code == 0
-    assert box.starts == 1, "it is known from then on"
+    assert box.starts == 1, "its tools are cached after the import"
 
 
 def test_only_requested_servers_are_started(home: Place) -> None:
