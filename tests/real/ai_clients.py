@@ -1,7 +1,7 @@
-"""Real AI clients at the command line, driven by a scripted model: how each is installed, pointed at it and started.
+"""Real AI clients at the command line with a scripted model: their installation, configuration and start.
 
-A client lives in a home of its own, where nothing is configured but what `search-mcp install` writes and what makes
-it run without a person. This module knows the clients and runs their conversations; what is right is for the tests.
+A client has a home of its own, with only the files that `search-mcp install` writes and the settings that let it run
+without a person. This module knows the clients and runs their conversations; the tests judge the results.
 """
 
 import contextlib
@@ -23,27 +23,27 @@ from real.peers import Run
 from real.scripted_model import Answer, Call, Json, Say, ScriptedModel, Turn
 
 SECONDS = 180.0
-"""Until a client that does not come to its end has failed; the slowest needs about 30 s on two busy cores."""
+"""Time limit for a client's conversation; the slowest needs about 30 s on two busy cores."""
 OFFER_SECONDS = 60.0
-"""Until a tool that is not offered is not waited for any longer."""
+"""Time limit for a tool to be offered."""
 
 INHERITED = ("PATH", "LANG", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC", "PATHEXT")
 
 
 @dataclass(frozen=True)
 class Client:
-    """A real client. `shell` is the call of the client's own tool that runs a command: with it, a model waits."""
+    """A real client. `shell` is the call of the client's own tool that runs a command: a model waits with it."""
 
     program: Callable[[], list[str]]
     arguments: Callable[[str], list[str]]
     variables: Callable[[str], dict[str, str]]
     shell: Callable[[str], tuple[str, Json]]
     honours_news: bool
-    """Whether it lists tools again after `notifications/tools/list_changed`."""
+    """True if it lists tools again after `notifications/tools/list_changed`."""
     files: Mapping[str, Json] = field(default_factory=dict)
-    """Settings that are in its home before `search-mcp install`, by their paths."""
+    """Settings that are in its home before `search-mcp install`, by path."""
     interruption: signal.Signals = signal.SIGTERM if os.name == "nt" else signal.SIGINT
-    """The signal that makes it give up a call and end."""
+    """Signal that makes it abandon a call and exit."""
 
 
 def _codex_arguments(url: str) -> list[str]:
@@ -93,7 +93,7 @@ CLIENTS = {
         variables=lambda url: {
             "GOOGLE_GEMINI_BASE_URL": url,
             "GEMINI_API_KEY": "none",
-            "GEMINI_CLI_NO_RELAUNCH": "true",  # it would start itself a second time
+            "GEMINI_CLI_NO_RELAUNCH": "true",  # otherwise it would start itself a second time
         },
         shell=lambda command: ("run_shell_command", {"command": command}),
         honours_news=True,
@@ -117,7 +117,7 @@ CLIENTS = {
 
 
 class Home:
-    """One user's computer: an empty home, a configuration of search-mcp, and a client that it is installed in."""
+    """A user's computer: an empty home, a configuration of search-mcp, and a client with search-mcp installed."""
 
     def __init__(self, name: str, run: Run) -> None:
         self.client, self.run = CLIENTS[name], run
@@ -145,7 +145,7 @@ class Home:
         file.write_text(json.dumps(value), encoding="utf-8")
 
     def converse(self, steps: "dict[str, Step]", interrupt: "Interruption | None" = None) -> "Conversation":
-        """Start the client and let its model take the steps; the end is the client's own, or the interruption."""
+        """Start the client and let its model take the steps, until the client exits or is interrupted."""
         conversation = Conversation(self.client, steps)
         output = self.run.folder / f"output-{time.time_ns()}"
         with ScriptedModel(conversation) as model, output.open("wb") as file:
@@ -177,7 +177,7 @@ def _tail(output: Path) -> str:
 
 
 class Interruption:
-    """The end of a client in the middle of a call, which has come as far as a server that connects to `port`."""
+    """Signal to a client in the middle of a call, sent once a server has connected to `port`."""
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -186,7 +186,7 @@ class Interruption:
         self.heard = b""
 
     def wait_and_send(self, process: "subprocess.Popen[Any]", number: signal.Signals) -> None:
-        """Wait until the server says that it is called, interrupt, and read on until its process ends."""
+        """Wait until the server reports its call, send the signal, and read until the server's process exits."""
         threading.Thread(target=self._wake_after, args=(process,), daemon=True).start()
         server, _ = self._listener.accept()
         with self._listener, server:
@@ -196,15 +196,15 @@ class Interruption:
             self.heard += b"".join(iter(lambda: server.recv(100), b""))
 
     def _wake_after(self, process: "subprocess.Popen[Any]") -> None:
-        """Connect in the place of a server, if the client ends before it has called one."""
+        """Connect instead of a server if the client exits before it has called one."""
         process.wait()
-        with contextlib.suppress(OSError):  # nobody listens any longer: a server was called
+        with contextlib.suppress(OSError):  # the listener is closed: a server was called
             socket.create_connection(("127.0.0.1", self.port)).close()
 
 
 @dataclass(frozen=True)
 class Step:
-    """A call that the model makes. `tool` is its canonical name; `reads` is what the answer has to tell the model."""
+    """A call that the model makes. `tool` is its canonical name; `reads` are texts that the answer must contain."""
 
     tool: str
     arguments: Json
@@ -212,10 +212,10 @@ class Step:
 
 
 class Conversation:
-    """The script of a model that takes steps in their order, each once its tool is offered; and what came of it.
+    """Script of a model that takes steps in order, each once its tool is offered; and the record of it.
 
-    `turns` are the client's requests, `taken` are those that were answered with a step, and `read` is what the model
-    read after it.
+    `turns` are the client's requests, `taken` are those that were answered with a step, and `read` is the text that the
+    model read after each step.
     """
 
     def __init__(self, client: Client, steps: dict[str, Step]) -> None:
@@ -237,7 +237,7 @@ class Conversation:
             name, step = self._steps[0]
             tool = turn.find(step.tool)
             if tool is None and self._may_come(turn, step):
-                # The comment makes each call another one: clients stop a model that repeats itself.
+                # The comment makes each call different: clients stop a model that repeats itself.
                 return self._own(turn, *self._client.shell(f"sleep 1 # {len(self.turns)}"))
             if tool is not None and tool.deferred:
                 return self._own(turn, "ToolSearch", {"query": f"select:{tool.name}", "max_results": 5})
@@ -249,7 +249,7 @@ class Conversation:
         return Say()
 
     def _may_come(self, turn: Turn, step: Step) -> bool:
-        """Whether to wait for a tool: ours are in the list that the first server's tools are in, or in none."""
+        """Return whether to wait for a tool: our tools are listed with the first server's tools, or not at all."""
         return time.monotonic() < self._give_up and not ("." not in step.tool and turn.find("fast.echo"))
 
     def _own(self, turn: Turn, name: str, arguments: Json) -> Answer:
@@ -258,7 +258,7 @@ class Conversation:
 
     @property
     def first_offer(self) -> Turn | None:
-        """The first request that offers any of our tools."""
+        """First request that offers any of our tools."""
         return next((turn for turn in self.turns if turn.find("search_tools")), None)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What every test of real peers starts from: Node.js is there, and a command line of the server under test."""
+"""Fixtures of the tests with real peers: Node.js, and command lines of search-mcp."""
 
 import json
 import os
@@ -17,7 +17,7 @@ Aggregator = Callable[..., list[str]]
 
 @pytest.fixture(scope="session", autouse=True)
 def node() -> None:
-    """Fail without Node.js where it must be (CI), skip where it may be missing."""
+    """Fail without Node.js where it must be installed (CI), skip where it may be missing."""
     if not packages.has_node():
         reason = "Node.js 20 or newer with npm is not on PATH, and most real peers are npm packages"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
@@ -25,15 +25,15 @@ def node() -> None:
 
 @pytest.fixture(scope="session")
 def new_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Run]:
-    """Make runs, each with a folder whose name occurs nowhere else."""
+    """Return a function that makes runs, each with a folder of a unique name."""
     return lambda: Run(tmp_path_factory.mktemp(f"run-{uuid4().hex[:12]}-"))
 
 
 @pytest.fixture(scope="session")
 def aggregator(tmp_path_factory: pytest.TempPathFactory) -> Aggregator:
-    """Write a config file with these servers and settings; the command line that serves it.
+    """Return a function that writes a configuration and returns the command line that serves it.
 
-    A first list waits until it is whole, on a busy machine too: as long as the client is believed to wait.
+    A first list waits until it is complete, even on a busy machine: as long as the client is assumed to wait.
     """
 
     def command(servers: dict[str, Any], **settings: Any) -> list[str]:

@@ -1,7 +1,7 @@
-"""A conversation with a server, line by line, without any SDK: what it answers is kept as the bytes it wrote.
+"""A conversation with a server, line by line and without any SDK: results are kept as bytes.
 
 Every line goes through a WireLog, so that a server which breaks the protocol fails the test that talks to it.
-The reading side is a thread and a queue, because pipes on Windows cannot be waited for with a deadline.
+A thread reads into a queue, because pipes on Windows cannot be waited for with a deadline.
 """
 
 import json
@@ -23,7 +23,7 @@ INFO = {"name": "conversation", "version": "1.0.0"}
 
 
 class Reply(msgspec.Struct):
-    """A response, or anything else a server sent; `result` is as it stood in the line."""
+    """A response, notification or request of a server; `result` has the bytes of the line."""
 
     id: int | str | None = None
     method: str | None = None
@@ -33,14 +33,14 @@ class Reply(msgspec.Struct):
 
     @property
     def value(self) -> Any:
-        """The result, decoded; fails with the error if there is none."""
-        assert isinstance(self.result, msgspec.Raw), f"an error instead of a result: {self.error}"
+        """Result, decoded; fails with the error if there is none."""
+        assert isinstance(self.result, msgspec.Raw), f"expected a result, got an error: {self.error}"
         return json.loads(bytes(self.result))
 
     @property
     def payload(self) -> dict[str, bytes]:
-        """The bytes of every member of the result but those each hop makes its own."""
-        assert isinstance(self.result, msgspec.Raw), f"an error instead of a result: {self.error}"
+        """Bytes of every member of the result, except those that each hop sets itself."""
+        assert isinstance(self.result, msgspec.Raw), f"expected a result, got an error: {self.error}"
         members = msgspec.json.decode(self.result, type=dict[str, msgspec.Raw])
         own = {"resultType", "ttlMs", "cacheScope", "_meta"}
         return {name: bytes(raw) for name, raw in members.items() if name not in own}
@@ -48,7 +48,7 @@ class Reply(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Era:
-    """How a client introduces itself: a revision and what it can do."""
+    """Revision and capabilities of a client."""
 
     revision: str
     capabilities: dict[str, Any]
@@ -65,7 +65,7 @@ class Era:
 
 
 class Conversation:
-    """A server process and one client's side of talking to it; a context manager that ends with the process."""
+    """A server process and its client; a context manager that ends with the process."""
 
     def __init__(self, command: list[str], era: Era, environment: dict[str, str]) -> None:
         self._command, self._era, self._environment = command, era, environment
@@ -95,7 +95,7 @@ class Conversation:
             self.write({"method": "notifications/initialized"})
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
-        """Leave; a server that stays is killed and fails the test."""
+        """Close the conversation; a server that keeps running is killed and fails the test."""
         assert self._process.stdout is not None
         try:
             self.leave()
@@ -107,17 +107,17 @@ class Conversation:
             self._drain()
 
     def leave(self) -> int:
-        """Close stdin, as a client does that leaves; the exit code of a server that ends by itself."""
+        """Close stdin, as a client does that leaves; return the exit code of the server."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         return self._process.wait(SECONDS)
 
     def ask(self, method: str, **params: Any) -> Reply:
-        """Send a request and wait for its response; what comes in between is in `others`."""
+        """Send a request and return its response; other messages go to `others`."""
         return self.answer_to(self.begin(method, **params))
 
     def begin(self, method: str, **params: Any) -> int:
-        """Send a request; its id."""
+        """Send a request; return its id."""
         self._ids += 1
         meta = {**self._era.meta(), **params.pop("_meta", {})}
         whole = {**params, **({"_meta": meta} if meta else {})}
@@ -125,7 +125,7 @@ class Conversation:
         return self._ids
 
     def answer_to(self, identifier: int) -> Reply:
-        """Wait for the response to a request that was begun."""
+        """Wait for the response to a request that was sent with `begin`."""
         while True:
             reply = self.next()
             if reply.method is None:
@@ -134,12 +134,12 @@ class Conversation:
             self.others.append(reply)
 
     def next(self) -> Reply:
-        """Wait for whatever the server sends next."""
+        """Return the next message of the server."""
         try:
             line = self._lines.get(timeout=SECONDS)
         except Empty:
             raise AssertionError(f"silent for {SECONDS} s; waiting for: {self._log.waiting()}") from None
-        assert line is not None, f"ended with exit code {self._process.wait(SECONDS)}; waiting: {self._log.waiting()}"
+        assert line is not None, f"exited with code {self._process.wait(SECONDS)}; waiting: {self._log.waiting()}"
         self._log.received(line)
         return msgspec.json.decode(line, type=Reply)
 
@@ -152,12 +152,12 @@ class Conversation:
         self._process.stdin.flush()
 
     def end(self, number: signal.Signals) -> None:
-        """Send the server a signal and wait for its end."""
+        """Send the server a signal and wait for its exit."""
         self._process.send_signal(number)
         self._process.wait(SECONDS)
 
     def _drain(self) -> None:
-        """Judge what the server still said on its way out."""
+        """Judge the last lines of the server."""
         while (line := self._lines.get(timeout=SECONDS)) is not None:
             self._log.received(line)
 

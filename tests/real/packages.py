@@ -1,8 +1,8 @@
-"""The published programs the tests talk to, installed once for all test runs of this user.
+"""The published programs that the tests use, installed once for all test runs of this user.
 
 Each set of packages has a folder named after its exact versions, in the user's cache folder for `search-mcp-tests`, so
 a changed pin installs beside the old one. A folder is built under another name and renamed when it is complete, under a
-lock: what exists is whole, however many test runs start at once. All of it can be deleted at any time.
+lock: a folder that exists is complete, however many test runs start at once. All of it can be deleted at any time.
 """
 
 import hashlib
@@ -48,12 +48,12 @@ FASTMCP = (
 )
 BUNDLES = ("@anthropic-ai/mcpb@2.1.2",)
 INSTALLERS = ("pipx==1.18.4", "uv==0.13.8")
-REGISTRY = ("skillsaw==0.22.0",)  # a linter that brings the released schemas of the official registry
+REGISTRY = ("skillsaw==0.22.0",)  # a linter that contains the released schemas of the official registry
 OPENCODE = "opencode-ai@1.18.33"
 CODEX = "@openai/codex@0.169.0"
 GEMINI_CLI = "@google/gemini-cli@0.61.0"
 CLAUDE_CODE = "@anthropic-ai/claude-code@2.1.329"
-INTERACTION = (PYTHON_2, "inline-snapshot==0.36.1")  # a release of the Python SDK, and what its own tests import
+INTERACTION = (PYTHON_2, "inline-snapshot==0.36.1")  # a release of the Python SDK, and the imports of its own tests
 
 # The Inspector's engines field says ">=22.19.0", and the conformance suite uses fs.globSync, which 22.0 brought;
 # where `node` is older, npm has a newer one by platform.
@@ -70,31 +70,31 @@ INSTALL_SECONDS = 600  # the Inspector with its user interface is 300 MB
 
 
 class PackagesMissingError(Exception):
-    """Something the tests need is not installed and could not be; the message says what, and why."""
+    """A program that the tests need is not installed and could not be; the message gives the reason."""
 
 
 def server(name: str) -> list[str]:
-    """Give the command line of an npm server, such as `everything`."""
+    """Return the command line of an npm server, such as `everything`."""
     return [node(), str(_entry(modules(), f"@modelcontextprotocol/server-{name}", f"mcp-server-{name}"))]
 
 
 def modules() -> Path:
-    """Install the npm servers and SDKs; the folder that holds their node_modules."""
+    """Install the npm servers and SDKs; return the folder that contains their node_modules."""
     return _installed("npm", (*NPM, f"node{_node_version()[0]}"), lambda folder: _npm(folder, NPM))
 
 
 def inspector() -> list[str]:
-    """Give the command line of the MCP Inspector in its CLI mode."""
+    """Return the command line of the MCP Inspector in its CLI mode."""
     return [*_on_newer_node("inspector", INSPECTOR, "@modelcontextprotocol/inspector", "mcp-inspector"), "--cli"]
 
 
 def conformance() -> list[str]:
-    """Give the command line of the official conformance suite."""
+    """Return the command line of the official conformance suite."""
     return _on_newer_node("conformance", CONFORMANCE, "@modelcontextprotocol/conformance", "conformance")
 
 
 def conformance_results(revision: str, sources: Iterable[Path], run: Callable[[Path], None]) -> Path:
-    """Keep the results of the suite's run against a server of these sources; the folder that holds them."""
+    """Run the suite against a server of these sources, unless results are stored; return their folder."""
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     key = (revision, digest, *CONFORMANCE, PYTHON_2, f"python{sys.version_info[0]}{sys.version_info[1]}")
     return _installed("conformance-results", key, run)
@@ -108,30 +108,30 @@ def _on_newer_node(kind: str, packages: tuple[str, ...], package: str, command: 
 
 
 def bridge() -> Path:
-    """Install mcp-remote; the folder in which `npx mcp-remote` finds it."""
+    """Install mcp-remote; return the folder in which `npx mcp-remote` finds it."""
     return _installed("bridge", BRIDGE, lambda folder: _npm(folder, BRIDGE))
 
 
 def opencode() -> list[str]:
-    """Give the command line of opencode."""
+    """Return the command line of opencode."""
     system = {"Windows": "windows"}.get(platform.system(), platform.system().lower())
     return _native_program("opencode", OPENCODE, f"opencode-{system}-{_architecture()}/bin/opencode")
 
 
 def claude_code() -> list[str]:
-    """Give the command line of Claude Code."""
+    """Return the command line of Claude Code."""
     system = {"Windows": "win32"}.get(platform.system(), platform.system().lower())
     package = f"@anthropic-ai/claude-code-{system}-{_architecture()}"
     return _native_program("claude-code", CLAUDE_CODE, f"{package}/claude")
 
 
 def codex() -> list[str]:
-    """Give the command line of Codex."""
+    """Return the command line of Codex."""
     return [node(), str(_entry(_npm_folder("codex", CODEX), "@openai/codex", "codex"))]
 
 
 def gemini_cli() -> list[str]:
-    """Give the command line of Gemini CLI."""
+    """Return the command line of Gemini CLI."""
     return [node(), str(_entry(_npm_folder("gemini-cli", GEMINI_CLI), "@google/gemini-cli", "gemini"))]
 
 
@@ -140,10 +140,10 @@ def _npm_folder(kind: str, package: str) -> Path:
 
 
 def _native_program(kind: str, package: str, program: str) -> list[str]:
-    """Install a package whose program is an executable in a package of its own for each platform.
+    """Install a package whose program is an executable in a separate package for each platform.
 
-    The executable is started directly: the script that the package puts in its place is not run. npm skips an
-    optional package that it cannot install, so its presence is part of the installation.
+    The executable is started directly, not with the package's script. npm skips an optional package that it cannot
+    install, so the installation checks that the executable exists.
     """
     executable = Path("node_modules") / (program + (".exe" if os.name == "nt" else ""))
 
@@ -162,7 +162,7 @@ def _architecture() -> str:
 
 
 def python_1() -> str:
-    """Give the interpreter of a virtual environment with the last 1.x of the Python SDK."""
+    """Return the interpreter of a virtual environment with the last 1.x of the Python SDK."""
     return str(_environment("python", PYTHON_1))
 
 
@@ -172,34 +172,34 @@ def fastmcp() -> str:
 
 
 def installers() -> Path:
-    """Give the interpreter of a virtual environment with uv and pipx."""
+    """Return the interpreter of a virtual environment with uv and pipx."""
     return _environment("installers", INSTALLERS)
 
 
 def bundles() -> Path:
-    """Install the official tool for MCP bundles; the folder of its package."""
+    """Install the official tool for MCP bundles; return the folder of its package."""
     folder = _installed("bundles", BUNDLES, lambda folder: _npm(folder, BUNDLES))
     return folder / "node_modules" / "@anthropic-ai" / "mcpb"
 
 
 def registry_schema(release: str) -> Path:
-    """Give the JSON Schema of the official registry's server.json, by the date of its release."""
+    """Return the JSON Schema of the official registry's server.json, by the date of its release."""
     folder = _installed("registry", REGISTRY, lambda folder: _pip_install(folder, REGISTRY, "--no-deps"))
     return folder / "packages/skillsaw/schemas/mcp_registry" / f"v{release.replace('-', '_')}" / "server.schema.json"
 
 
 def interaction() -> Path:
-    """Unpack the Python SDK with its own tests; the folder that holds `src`, `tests`, `examples` and `packages`."""
+    """Unpack the Python SDK with its tests; return the folder with `src`, `tests`, `examples` and `packages`."""
     return _installed("interaction", (*INTERACTION, f"python{sys.version_info[0]}{sys.version_info[1]}"), _interaction)
 
 
 def everything_server() -> Path:
-    """Unpack the Python SDK's example server; the folder to import it from."""
+    """Unpack the Python SDK's example server; return the folder to import it from."""
     return interaction() / "examples" / "servers" / "everything-server"
 
 
 def has_node() -> bool:
-    """Whether there is a Node.js to run anything with."""
+    """Return whether Node.js is installed."""
     return shutil.which("node") is not None and shutil.which("npm") is not None
 
 
@@ -231,7 +231,7 @@ def _npm(folder: Path, packages: tuple[str, ...]) -> None:
 
 
 def _environment(kind: str, packages: tuple[str, ...]) -> Path:
-    """Give the interpreter of a virtual environment with these packages."""
+    """Return the interpreter of a virtual environment with these packages."""
     key = (*packages, f"python{sys.version_info[0]}{sys.version_info[1]}")
     return _interpreter(_installed(kind, key, lambda folder: _venv(folder, packages)))
 
@@ -258,7 +258,7 @@ def _interaction(folder: Path) -> None:
         (folder / archive.name.removesuffix(".tar.gz") / name).rename(folder / name)
     shutil.rmtree(folder / archive.name.removesuffix(".tar.gz"))
     archive.unlink()
-    (folder / "tests" / "conftest.py").unlink()  # it is for the SDK's other tests, and imports much
+    (folder / "tests" / "conftest.py").unlink()  # it is for the SDK's other tests, and has many imports
     (folder / "pytest.ini").write_text("[pytest]\n")
     _pip_install(folder, INTERACTION[1:])
 
@@ -270,12 +270,12 @@ def _run(command: list[str], folder: Path, what: str) -> None:
         raise PackagesMissingError(f"`{what}` did not finish within {INSTALL_SECONDS} seconds") from exc
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "error" in line.lower()]
-        complaint = " / ".join(errors[:4]) or done.stderr  # npm says the reason in its fourth line
+        complaint = " / ".join(errors[:4]) or done.stderr  # npm gives the reason in its fourth line
         raise PackagesMissingError(f"`{what}` failed with exit code {done.returncode}: {complaint}")
 
 
 def _entry(folder: Path, package: str, command: str) -> Path:
-    """Find the script that a package's command runs: `npx` would only cost time and a process."""
+    """Return the script that a package's command runs; `npx` would only cost time and a process."""
     root = folder / "node_modules" / package
     scripts: dict[str, str] = json.loads((root / "package.json").read_text(encoding="utf-8"))["bin"]
     return root / scripts[command]
@@ -286,7 +286,7 @@ def _interpreter(venv: Path) -> Path:
 
 
 def node() -> str:
-    """Give the Node.js on PATH."""
+    """Return the Node.js on PATH."""
     return _program("node")
 
 

@@ -1,12 +1,12 @@
-"""Visits: one real client plays one script against one server, and everything either said is kept.
+"""Visits: a real client plays a script against a server, and the lines of both are recorded.
 
-A client is a program in `clients/` (or the Inspector's command line) that is given the server's command and
-a list of steps, and prints what its SDK showed it, one JSON object a line. A tap between the two keeps the
-lines themselves. This module starts processes and collects; what is right is for the tests to say.
+A client is a program in `clients/` (or the Inspector's command line). It gets the server's command and a list of
+steps, and prints the events of its SDK as lines of JSON. A tap between client and server records the lines
+themselves. This module starts processes and collects; the tests judge.
 
 A step is `{"do": METHOD, "params": {...}}`, with `"progress": true` to ask for progress or `"cancel": true`
 to abandon the request at its first progress, or `{"await": METHOD}` for a notification. `answers` maps the
-requests a server may send to what the client answers; the client declares exactly these capabilities.
+requests a server may send to the client's answers; the client declares exactly these capabilities.
 """
 
 import json
@@ -34,7 +34,7 @@ Line = tuple[str, bytes]  # ">" from the client or "<" from the server, and the 
 
 @dataclass(frozen=True)
 class Client:
-    """One real client: which program plays the script, in which of its modes."""
+    """A real client: the program that plays the script, and its mode."""
 
     program: str
     mode: Any = None
@@ -59,7 +59,7 @@ CLIENTS = {
 
 
 class Run:
-    """A folder of its own for everything one visit makes, a home for its processes, and a mark on them."""
+    """A folder for all files of a visit, a home for its processes, and a mark on them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -68,24 +68,24 @@ class Run:
 
     @property
     def environment(self) -> dict[str, str]:
-        """This process's environment with a home where nothing is cached or configured yet."""
+        """Environment of this process, with an empty home."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
         homes = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
         return kept | dict.fromkeys(homes, str(self.folder / "home")) | self.mark
 
     def tapped(self, server: list[str], name: str) -> list[str]:
-        """Put a tap in front of a server: the command line to use in its place."""
+        """Return the command line of a tap in front of a server."""
         log = self.folder / f"tap-{name}"
         log.mkdir(exist_ok=True)
         return [sys.executable, "-S", str(HERE / "tap.py"), str(log), *server]
 
     def conversations(self, name: str) -> list[list[Line]]:
-        """Read what a tap wrote down, one conversation for each process it started, oldest first."""
+        """Read the records of a tap: a conversation for each process it started, oldest first."""
         logs = sorted((self.folder / f"tap-{name}").glob("*.log"))
         return [[(line[:1].decode(), line[2:]) for line in log.read_bytes().split(b"\n") if line] for log in logs]
 
     def play(self, command: list[str]) -> subprocess.CompletedProcess[str]:
-        """Run a client to its end."""
+        """Run a client until it exits."""
         options: dict[str, Any] = {"capture_output": True, "encoding": "utf-8", "errors": "replace"}
         try:
             return subprocess.run(command, env=self.environment, timeout=SECONDS, check=False, **options)
@@ -96,7 +96,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request of a client, what the server reported on its progress, and the response if there was one."""
+    """A request of a client, the server's progress reports about it, and its response if there is one."""
 
     method: str
     params: dict[str, Any]
@@ -110,7 +110,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Visit:
-    """What a client saw, and the lines that went by, by server process in the order of their start."""
+    """The events that a client saw, and the recorded lines by server process, oldest first."""
 
     seen: list[dict[str, Any]]
     conversations: list[list[Line]]
@@ -125,11 +125,11 @@ class Visit:
         return found[0]
 
     def result(self, step: str) -> Any:
-        """What the client got for a step; fails if that was an error."""
+        """Return the client's result of a step; fail if it was an error."""
         return self.one("result", step=step)["result"]
 
     def exchanges(self, method: str, **params: Any) -> list[Exchange]:
-        """Find the requests with these parameters, and all that the server sent about each."""
+        """Return the requests with these parameters, and all messages of the server about each."""
         return [e for c in self.conversations for e in exchanges(c) if e.fits(method, params)]
 
     def __str__(self) -> str:
@@ -139,16 +139,16 @@ class Visit:
 
 
 def as_asked(params: dict[str, Any], server: str) -> dict[str, Any]:
-    """Write a server's question as search-mcp passes it on: it names who asks, and shares no context of others."""
+    """Return a server's question as search-mcp forwards it: with the server's name, without other servers' context."""
     named = {"message": f"[{server}] {params['message']}"} if "message" in params else {}
     return {**params, **named, **({"includeContext": "none"} if "includeContext" in params else {})}
 
 
 def visit(client: Client, server: list[str], steps: dict[str, Step], run: Run, **more: Any) -> Visit:
-    """Let the client play its script, given by the names of its steps; `more` are further keys of it.
+    """Let the client play a script, given by the names of its steps; `more` are further keys of the script.
 
     Raises:
-        AssertionError: the client failed or did not come to its end; shows all that was said.
+        AssertionError: the client failed or did not finish; the message has all recorded lines.
     """
     script = {"command": run.tapped(server, "front"), "steps": list(steps.values()), "env": run.mark, **more}
     if client.program.startswith("typescript"):
@@ -160,8 +160,8 @@ def visit(client: Client, server: list[str], steps: dict[str, Step], run: Run, *
     names = list(steps)
     seen = [event | ({"step": names[event["step"]]} if "step" in event else {}) for event in seen]
     visited = Visit(seen, run.conversations("front"), done.stderr)
-    assert done.returncode == 0, f"the client ended with {done.returncode}\n{visited}"
-    assert seen and seen[-1]["saw"] == "closed", f"the client did not come to its end\n{visited}"
+    assert done.returncode == 0, f"the client exited with code {done.returncode}\n{visited}"
+    assert seen and seen[-1]["saw"] == "closed", f"the client did not finish\n{visited}"
     return visited
 
 
@@ -175,14 +175,14 @@ def inspect(server: list[str], arguments: list[str], run: Run) -> Visit:
 
 
 def judge(conversation: list[Line]) -> WireLog:
-    """Replay a conversation through a WireLog, which fails at the first thing the server must not say.
+    """Replay a conversation through a WireLog, which fails at the first illegal message of the server.
 
-    What crosses a cancellation on its way is no fault: the cancellation counts from where the server has read
-    it for certain, which is before its first response to a later request.
+    A message that crosses a cancellation is legal: the cancellation counts once the server has certainly read it, which
+    is before its first response to a later request.
     """
     log = WireLog()
-    pending: list[bytes] = []  # cancellations the server may not have read yet
-    later: set[object] = set()  # ids of the requests behind them
+    pending: list[bytes] = []  # cancellations that the server may not have read yet
+    later: set[object] = set()  # ids of the requests after them
     for direction, line in conversation:
         message = json.loads(line)
         if direction == ">" and message.get("method") == "notifications/cancelled":
@@ -203,7 +203,7 @@ def judge(conversation: list[Line]) -> WireLog:
 
 
 def judge_client(conversation: list[Line]) -> None:
-    """Check what we, as the client of a server, said to it: the official types, and no id used twice."""
+    """Check our messages to a server against the official types, and that no id is used twice."""
     revision, ids = None, set()
     for direction, line in conversation:
         message = json.loads(line)
@@ -223,7 +223,7 @@ def judge_client(conversation: list[Line]) -> None:
 
 
 def exchanges(conversation: list[Line]) -> list[Exchange]:
-    """Sort a conversation by the client's requests."""
+    """Group a conversation by the client's requests."""
     said = [json.loads(line) for direction, line in conversation if direction == ">"]
     got = [msgspec.json.decode(line, type=Reply) for direction, line in conversation if direction == "<"]
     reports = [reply.params for reply in got if reply.method == "notifications/progress"]

@@ -1,8 +1,8 @@
-"""Which processes carry a mark, so that a test can say that nothing is left of a run.
+"""Processes that carry a mark, which shows whether a process of a run is left.
 
-The mark is the name of the run's own folder. It is in the environment of every process of the run: as the value of
-a variable of its own, and in the home, which is passed on by clients that drop unknown variables. Where an environment
-cannot be read (Windows), it is looked for in the command line.
+The mark is the name of the run's folder. It is in the environment of every process of the run: as the value of a
+separate variable, and in the home, which is passed on by clients that drop unknown variables. Where an environment
+cannot be read (Windows), the command line is searched.
 """
 
 import os
@@ -15,11 +15,11 @@ from pathlib import Path
 
 VARIABLE = "SEARCH_MCP_TEST_RUN"
 SECONDS = 60.0
-"""Until a process that is to end counts as left behind: far longer than anything of ours waits before it kills."""
+"""Time limit for the exit of processes: far longer than search-mcp waits before it kills."""
 
 
 def living(mark: str) -> set[int]:
-    """Find the processes with the mark."""
+    """Return the processes with the mark."""
     if platform.system() == "Linux":
         return {int(entry.name) for entry in Path("/proc").glob("[0-9]*") if mark.encode() in _environment(entry)}
     if platform.system() == "Windows":
@@ -31,7 +31,7 @@ def living(mark: str) -> set[int]:
 
 
 def wait_until_gone(mark: str) -> set[int]:
-    """Wait for the end of every process with the mark; those that are still there when time is up."""
+    """Wait for the exit of every process with the mark; return those that are still running at the time limit."""
     deadline = time.monotonic() + SECONDS
     while (left := living(mark)) and time.monotonic() < deadline:
         _wait_for_one(left.pop(), deadline - time.monotonic())
@@ -39,12 +39,12 @@ def wait_until_gone(mark: str) -> set[int]:
 
 
 def _wait_for_one(pid: int, seconds: float) -> None:
-    """Wait for a process that is not a child; where that cannot be done, listing them all anew takes its time."""
+    """Wait for a process that is not a child; where that is impossible, listing them all takes its time instead."""
     if sys.platform == "linux":
         try:
             handle = os.pidfd_open(pid)
         except ProcessLookupError:
-            return  # gone since it was listed
+            return  # exited since it was listed
         try:
             select.select([handle], [], [], max(0.0, seconds))
         finally:
@@ -55,7 +55,7 @@ def _environment(process: Path) -> bytes:
     try:
         return (process / "environ").read_bytes()
     except OSError:
-        return b""  # gone, or another user's: not of this run
+        return b""  # exited, or another user's: not of this run
 
 
 def _output(command: list[str]) -> str:

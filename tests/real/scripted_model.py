@@ -35,7 +35,7 @@ class Tool:
 
 @dataclass(frozen=True)
 class Turn:
-    """One request of the client: what the model is offered and what it reads.
+    """One request of the client: the tools the model is offered and the texts it reads.
 
     `instructions` is all text that does not answer a call; `results` are the answers to the calls, oldest first.
     """
@@ -45,7 +45,7 @@ class Turn:
     results: tuple[str, ...]
 
     def find(self, name: str) -> Tool | None:
-        """Find an offered tool by the end of its name, whatever prefix and separators the client gives it."""
+        """Return an offered tool by the end of its name, with any prefix and separators of the client."""
         return next((tool for tool in self.tools if folded(tool.name).endswith(folded(name))), None)
 
 
@@ -69,15 +69,15 @@ Script = Callable[[Turn], Answer]
 
 
 def folded(name: str) -> str:
-    """Spell a name alike for every client: letters and digits, with one `_` for whatever stands between them."""
+    """Normalize a name for all clients: letters and digits, with one `_` for every other sequence of characters."""
     return re.sub(r"[^A-Za-z0-9]+", "_", name)
 
 
 class WireFormat:
-    """How one provider's API writes a request and a streamed response."""
+    """A provider's format of requests and streamed responses."""
 
     path: ClassVar[str]
-    """What the path of a request to generate something contains."""
+    """Part of the path of every request that generates something."""
 
     def turn(self, body: Json) -> Turn:
         raise NotImplementedError
@@ -200,7 +200,7 @@ class Messages(WireFormat):
         blocks = [block for message in messages for block in blocks_of(message["content"])]
         results = [text_of(block.get("content")) for block in blocks if block["type"] == "tool_result"]
         rest = "\n".join([text_of(body.get("system")), *(block["text"] for block in blocks if block["type"] == "text")])
-        # Claude Code announces the tools of MCP servers by their names alone, one a line.
+        # Claude Code announces the tools of MCP servers by their names alone, one per line.
         loaded = {tool.name for tool in tools}
         announced = [line for line in rest.splitlines() if re.fullmatch(r"mcp__\S+", line) and line not in loaded]
         tools += [Tool(name, deferred=True) for name in dict.fromkeys(announced)]
@@ -234,7 +234,7 @@ def blocks_of(content: Any) -> list[Json]:
 
 
 def text_of(content: Any) -> str:
-    """Give what a model reads of a content: its texts, and anything else as JSON."""
+    """Return the text that a model reads of a content: its texts, and any other block as JSON."""
     if isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False)
     return "\n".join(block.get("text") or json.dumps(block, ensure_ascii=False) for block in blocks_of(content))

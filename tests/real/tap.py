@@ -1,8 +1,8 @@
-"""Run a server and write down both directions of its conversation: `python tap.py FOLDER COMMAND...`
+"""Run a server and record both directions of its conversation: `python tap.py FOLDER COMMAND...`
 
-Stands between a client and a server, changes nothing, and adds one file to FOLDER for each process it starts:
-the lines as they went by, `> ` before what the client wrote and `< ` before what the server did. A line is
-written down before it is passed on, so an answer never stands above its question.
+The tap changes no line. It adds a file to FOLDER for each process it starts: all lines in order, with `> ` before
+those of the client and `< ` before those of the server. A line is recorded before it is forwarded, so an answer is
+never recorded before its request.
 """
 
 import os
@@ -26,7 +26,7 @@ def relay(source: IO[bytes], target: IO[bytes], log: IO[bytes], mark: bytes) -> 
             target.flush()
         target.close()
     except OSError:
-        pass  # the other side is gone; its own end of file ends this program
+        pass  # the other side has exited; its own end of file ends this program
 
 
 def main() -> int:
@@ -45,4 +45,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    os._exit(main())  # the asking thread may still wait for a client that does not close our stdin
+    os._exit(main())  # the thread that reads stdin may still wait for a client that does not close it

@@ -1,8 +1,8 @@
-"""Real AI clients with a scripted model: what the model is offered, and what it reads.
+"""Real AI clients with a scripted model: the tools the model is offered, and the texts it reads.
 
-Every client meets the same three servers: one that answers at once, one that does not answer before the model has
-made a call, and one that exits. A model reads less than a server sends: each client drops something, so everything
-that matters has to reach it through what is left.
+Every client has the same three servers: one that answers at once, one that does not answer before the model has
+made a call, and one that exits. A model reads less than a server sends: each client drops some parts, so everything
+that matters must be in the parts that all clients pass on.
 """
 
 import sys
@@ -34,7 +34,7 @@ def servers(gate: Path) -> Json:
 
 
 def steps(gate: Path, port: int, *, honours_news: bool) -> dict[str, Step]:
-    """Script a conversation; its last call is answered by nobody."""
+    """Return the script of a conversation; its last call is never answered."""
     late = {"words": "better late"}
     slow = Step("slow.echo", late) if honours_news else Step("call_tool", {"name": "slow.echo", "arguments": late})
     return READS | {
@@ -105,7 +105,7 @@ def meeting(client: str, new_run: Callable[[], Run]) -> Meeting:
 
 @pytest.fixture(scope="session")
 def installed(client: str, new_run: Callable[[], Run]) -> Conversation:
-    """Install with the servers configured and able to start; then the client's very first conversation."""
+    """Install with the servers configured and able to start; return the client's first conversation."""
     run = new_run()
     home, gate = Home(client, run), run.folder / "gate"
     gate.touch()
@@ -116,7 +116,7 @@ def installed(client: str, new_run: Callable[[], Run]) -> Conversation:
 
 
 def shown(turn: Turn | None) -> set[str]:
-    """Name the tools of the two servers, and our own, that a request offers."""
+    """Return the names of the tools of the two servers, and of our own, that a request offers."""
     return {tool for tool in (*FAST, *SLOW, *OWN_TOOLS, "call_tool") if turn is not None and turn.find(tool)}
 
 
@@ -129,13 +129,13 @@ def test_a_list_without_the_slow_server_offers_a_way_to_call_it(meeting: Meeting
     assert "call_tool" in shown(meeting.cold.taken.get("a right call")), str(meeting.cold)
 
 
-def test_a_tool_shows_what_it_needs(meeting: Meeting) -> None:
+def test_a_tool_is_offered_with_its_required_parameters(meeting: Meeting) -> None:
     tool = meeting.cold.taken["a right call"].find("fast.echo")
     assert tool is not None
     assert "(words)" in tool.description or "words" in tool.schema["properties"]
 
 
-def test_the_model_is_told_what_a_server_is_for(meeting: Meeting) -> None:
+def test_the_instructions_describe_each_server(meeting: Meeting) -> None:
     assert "fast: Answers at once" in meeting.warm.turns[-1].instructions, meeting.warm.turns[-1].instructions
 
 
@@ -152,7 +152,7 @@ def test_a_start_after_install_offers_everything_at_once(installed: Conversation
 
 
 @pytest.mark.parametrize("step", READS)
-def test_the_model_reads_what_it_needs(step: str, meeting: Meeting) -> None:
+def test_the_model_reads_the_texts_that_matter(step: str, meeting: Meeting) -> None:
     assert step in meeting.cold.read, f"{READS[step].tool} was not offered\n{meeting.cold}"
     read = meeting.cold.read[step]
     assert [words for words in READS[step].reads if folded(words) not in folded(read)] == [], read

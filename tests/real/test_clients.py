@@ -1,7 +1,7 @@
-"""Real clients: whatever one sees of a server directly, it sees through search-mcp.
+"""Real clients: all that they see of a server directly, they see through search-mcp.
 
-Each client visits once for all the tests about it. The visit's lines are judged by the official types, and its
-results compared with those the same SDK got from the same server without anything in between.
+Each client visits once for all its tests. The lines of the visit are judged by the official types, and its results
+are compared with those of the same SDK and the same server without search-mcp.
 """
 
 import json
@@ -31,7 +31,7 @@ ANSWERS = {
     },
 }
 
-# Calls of server-everything that give the same result every time; the second value is what the client is asked.
+# Calls of server-everything with the same result every time; the second value is the question to the client.
 CALLS: dict[str, tuple[dict[str, Any], str | None]] = {
     "echo": ({"message": "héllo, wörld ✓ 日本語 \u2028"}, None),
     "get-annotated-message": ({"messageType": "error", "includeImage": True}, None),
@@ -41,7 +41,7 @@ CALLS: dict[str, tuple[dict[str, Any], str | None]] = {
     "get-tiny-image": ({}, None),
     "trigger-elicitation-request": ({}, "elicitation/create"),
     "trigger-sampling-request": ({"prompt": "hello", "maxTokens": 7}, "sampling/createMessage"),
-    "get-roots-list": ({}, None),  # whether the roots are asked for again is the server's to decide
+    "get-roots-list": ({}, None),  # the server decides whether the roots are asked for again
 }
 URI = "demo://resource/static/document/features.md"
 COUNTING = "trigger-long-running-operation"
@@ -49,7 +49,7 @@ SHORT, ENDLESS = {"duration": 0.3, "steps": 3}, {"duration": 600, "steps": 6000}
 
 
 def tour(prefix: str) -> dict[str, Step]:
-    """A walk through server-everything, its tools and prompts under a prefix."""
+    """Return steps through server-everything, its tools and prompts under a prefix."""
 
     def call(tool: str, arguments: dict[str, Any], **more: Any) -> Step:
         return {"do": "tools/call", "params": {"name": prefix + tool, "arguments": arguments}, **more}
@@ -75,9 +75,9 @@ def tour(prefix: str) -> dict[str, Step]:
 
 
 def refused(prefix: str) -> dict[str, Step]:
-    """What only search-mcp does as it should: server-everything goes on reporting after a cancellation."""
+    """Return steps that only search-mcp handles correctly: server-everything sends progress after a cancellation."""
     after = {"name": f"{prefix}echo", "arguments": {"message": "still here"}}
-    log = {"name": f"{prefix}toggle-simulated-logging", "arguments": {}}  # logs once during the call, and every 5 s
+    log = {"name": f"{prefix}toggle-simulated-logging", "arguments": {}}  # logs once in the call, and every 5 s
     return {
         "cancel": {
             "do": "tools/call",
@@ -93,7 +93,7 @@ def refused(prefix: str) -> dict[str, Step]:
 
 @pytest.fixture(scope="session")
 def direct(new_run: Callable[[], Run]) -> Callable[[str], Visit]:
-    """Let a client's SDK visit server-everything without anything in between, in the era they both speak."""
+    """Let a client's SDK visit server-everything directly, in the newest era of both."""
     legacy = {"typescript-1": "typescript-1", "python-1": "python-1"}
 
     @cache
@@ -118,7 +118,7 @@ def run(client: str, new_run: Callable[[], Run]) -> Run:
 
 @pytest.fixture(scope="session")
 def through(client: str, run: Run, aggregator: Aggregator) -> Visit:
-    """Let the client visit server-everything, beside two others, through search-mcp."""
+    """Let the client visit server-everything, with two other servers, through search-mcp."""
 
     def backend(command: list[str]) -> dict[str, Any]:
         return {"command": command[0], "args": command[1:], "env": run.mark}
@@ -133,7 +133,7 @@ def through(client: str, run: Run, aggregator: Aggregator) -> Visit:
 
 
 def without_envelope(result: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what each hop makes its own: the modern envelope, which SDKs also show where there was none."""
+    """Leave out the members that each hop sets: the modern envelope, which SDKs also add where there was none."""
     return {k: v for k, v in result.items() if k not in ("resultType", "ttlMs", "cacheScope", "_meta")}
 
 
@@ -162,7 +162,7 @@ def test_a_result_is_the_same_as_directly(
 ) -> None:
     assert without_envelope(through.result(tool)) == without_envelope(direct(client).result(tool))
     arguments, _ = CALLS[tool]
-    # A modern client repeats a call with the answers to its questions: the last one got the result.
+    # A modern client repeats a call with the answers to its questions: the last request got the result.
     here = through.exchanges("tools/call", name=f"everything.{tool}", arguments=arguments)[-1].reply
     there = direct(client).exchanges("tools/call", name=tool, arguments=arguments)[-1].reply
     assert here is not None and there is not None
@@ -170,7 +170,7 @@ def test_a_result_is_the_same_as_directly(
 
 
 @pytest.mark.parametrize(("tool", "asked"), [(t, asked) for t, (_, asked) in CALLS.items() if asked])
-def test_the_same_is_asked_as_directly(
+def test_the_questions_are_the_same_as_directly(
     tool: str, asked: str, client: str, through: Visit, direct: Callable[[str], Visit]
 ) -> None:
     here, there = through.one("asked", method=asked), direct(client).one("asked", method=asked)
@@ -199,11 +199,11 @@ def test_prompts_are_listed_under_their_server(client: str, through: Visit, dire
 
 
 def test_progress_arrives_before_the_result(client: str, through: Visit) -> None:
-    # More than one request, if the server happened to ask for the roots of a modern client just then.
+    # More than one request, if the server asked for the roots of a modern client at that moment.
     requests = through.exchanges("tools/call", name=f"everything.{COUNTING}", arguments=SHORT)
     assert [report for request in requests for report in request.progress] == [1, 2, 3]
     seen = [report["progress"] for report in through.all("progress", step="progress")]
-    # The TypeScript SDKs lose a report that arrives in one read with the result: it may be the last one here.
+    # The TypeScript SDKs lose a report that arrives in one read with the result, perhaps the last one here.
     assert seen in ([1, 2, 3], [1, 2])
     assert "completed" in json.dumps(through.result("progress"))
 
@@ -212,7 +212,7 @@ def test_a_cancellation_reaches_the_one_request_it_concerns(client: str, through
     through.one("error", step="cancel")
     abandoned = through.exchanges("tools/call", name=f"everything.{COUNTING}", arguments=ENDLESS)[-1]
     assert abandoned.cancelled and abandoned.reply is None
-    (backend,) = run.conversations("everything")  # one process, however often a client starts us to probe
+    (backend,) = run.conversations("everything")  # one process, even if a client starts us several times to probe
     calls = [exchange for exchange in exchanges(backend) if exchange.method == "tools/call"]
     assert [call.params["arguments"] for call in calls if call.cancelled] == [ENDLESS]
     assert "still here" in json.dumps(through.result("after"))
@@ -232,12 +232,12 @@ def test_a_log_message_arrives_once_where_it_is_wanted(client: str, through: Vis
 
 
 def notified(conversations: list[list[Line]], method: str) -> list[Any]:
-    """Collect the parameters of every notification of this kind from a server."""
+    """Return the parameters of every notification of this kind from a server."""
     messages = [json.loads(line) for lines in conversations for direction, line in lines if direction == "<"]
     return [message["params"] for message in messages if message.get("method") == method]
 
 
-def test_nothing_went_wrong_unseen(through: Visit) -> None:
+def test_no_error_is_logged(through: Visit) -> None:
     assert "Traceback" not in through.stderr
     assert " ERROR " not in through.stderr
 
@@ -256,7 +256,7 @@ def test_no_process_is_left(through: Visit, run: Run) -> None:
     assert wait_until_gone(run.folder.name) == set()
 
 
-# Backends on the current SDKs speak both eras, and are to be spoken to in the client's.
+# Backends on the current SDKs speak both eras; the client's era must be used.
 
 BACKENDS = ("typescript", "python")
 

@@ -1,4 +1,4 @@
-"""The Python SDK's example server, which has something of everything: real clients see what they see directly."""
+"""The Python SDK's example server for all features: real clients see the same directly and through search-mcp."""
 
 import json
 import sys
@@ -20,7 +20,7 @@ ANSWERS = {
         "model": "none",
     },
 }
-# But for `test_tool_with_progress`, which gives back its progress token: each hop has tokens of its own.
+# Except `test_tool_with_progress`, which returns its progress token: each hop has its own tokens.
 TOOLS: dict[str, dict[str, Any]] = {
     "test_simple_text": {},
     "test_image_content": {},
@@ -74,7 +74,7 @@ OWN_TOOLS = {"search_tools", "describe_tools", "call_tool", "call_read_only_tool
 
 @pytest.fixture(scope="module", params=["python-2-legacy", "python-2-modern", "typescript-2-modern"])
 def visits(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregator: Aggregator) -> tuple[Visit, Visit]:
-    """Let a client see the server directly, then as the only one behind search-mcp, under its own names."""
+    """Let a client visit the server directly, then as the only one behind search-mcp, under its own names."""
     server = [sys.executable, str(HERE / "servers" / "python2_everything.py"), str(packages.everything_server())]
     entry = {"command": server[0], "args": server[1:], "prefix": ""}
     through = aggregator({"everything": entry}, listing="full")
@@ -85,12 +85,12 @@ def visits(request: pytest.FixtureRequest, new_run: Callable[[], Run], aggregato
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_every_step_gives_what_it_gives_directly(step: str, visits: tuple[Visit, Visit]) -> None:
+def test_every_step_has_the_same_result_as_directly(step: str, visits: tuple[Visit, Visit]) -> None:
     direct, through = (seen(each, step) for each in visits)
     assert through == [as_passed_on(event) for event in direct]
 
 
-def test_the_same_is_asked(visits: tuple[Visit, Visit]) -> None:
+def test_all_questions_are_the_same_as_directly(visits: tuple[Visit, Visit]) -> None:
     direct, through = ([essence(event) for event in each.all("asked")] for each in visits)
     assert sorted(map(json.dumps, through)) == sorted(json.dumps(as_passed_on(event)) for event in direct)
     assert len(direct) >= 5
@@ -102,7 +102,7 @@ def test_every_line_is_legal(visits: tuple[Visit, Visit]) -> None:
 
 
 def seen(visited: Visit, step: str) -> list[dict[str, Any]]:
-    """What the client saw in a step, but for what is search-mcp's own by its contract."""
+    """Return the client's events in a step, without those that search-mcp adds by its contract."""
     events = []
     for event in visited.seen:
         if event.get("step") != step:
@@ -115,7 +115,7 @@ def seen(visited: Visit, step: str) -> list[dict[str, Any]]:
 
 
 def as_passed_on(event: dict[str, Any]) -> dict[str, Any]:
-    """The asking server's name stands in front of a question."""
+    """Put the server's name in front of a question."""
     if event["saw"] != "asked" or "params" not in event:
         return event
     return {**event, "params": as_asked(event["params"], "everything")}
@@ -130,7 +130,7 @@ def inner_code(error: dict[str, Any]) -> int:
 
 
 def essence(value: Any) -> Any:
-    """Leave out the envelope that each hop makes its own, ids and states, and our own tools."""
+    """Leave out the envelope that each hop sets, ids and states, and our own tools."""
     if not isinstance(value, dict):
         return value
     kept = {

@@ -1,7 +1,7 @@
-"""Real servers behind search-mcp: what they answer arrives as the bytes they wrote.
+"""Real servers behind search-mcp: their results arrive byte for byte.
 
-The same requests go to a server directly and through search-mcp, without any SDK in the way, and every line of
-both conversations is judged by the official types. All five servers stand in one config, as a user has them.
+The same requests go to a server directly and through search-mcp, without any SDK, and every line of both
+conversations is judged by the official types. All five servers are in one configuration, like a user's.
 """
 
 import json
@@ -30,7 +30,7 @@ DUAL = ("git", "time")  # built on the Python SDK 2.x; the npm servers speak the
 
 @dataclass(frozen=True)
 class Place:
-    """The servers and the files they serve."""
+    """The servers, and the files they serve."""
 
     files: Path
     servers: dict[str, dict[str, Any]]
@@ -46,7 +46,7 @@ def run(new_run: Callable[[], Run]) -> Run:
 
 @pytest.fixture(scope="module")
 def place(run: Run) -> Place:
-    """Make a folder with files, a git repository and a memory, and the entries of the servers that know them."""
+    """Make a folder with files, a git repository and a memory, and the entries of servers for them."""
     files = run.folder / "files"
     files.mkdir()
     (files / "text.txt").write_text("first\nsecond ✓ 日本語\n", encoding="utf-8", newline="\n")
@@ -76,7 +76,7 @@ def place(run: Run) -> Place:
 def through(
     request: pytest.FixtureRequest, place: Place, run: Run, aggregator: Aggregator
 ) -> Iterator[tuple[Era, Conversation]]:
-    """Talk to search-mcp, in each era, for as long as the tests about it last."""
+    """Connect to search-mcp in each era, for all tests that use the conversation."""
     environment = run.environment | {"A_SECRET_OF_THE_CLIENT": "s3cret"}
     with Conversation(aggregator(place.servers), request.param, environment) as conversation:
         yield request.param, conversation
@@ -84,7 +84,7 @@ def through(
 
 @pytest.fixture(scope="module")
 def direct(place: Place, run: Run) -> Iterator[Callable[[str, Era], Conversation]]:
-    """Talk to a server directly, in the client's era if the server speaks it."""
+    """Connect to a server directly, in the client's era if the server speaks it."""
     open_ones: dict[tuple[str, str], Conversation] = {}
 
     def talk(server: str, era: Era) -> Conversation:
@@ -100,7 +100,7 @@ def direct(place: Place, run: Run) -> Iterator[Callable[[str, Era], Conversation
         conversation.__exit__(None, None, None)
 
 
-FILES = "{files}"  # stands for the folder of the files, which has another name in every run
+FILES = "{files}"  # the folder of the files, which has another name in every run
 CALLS: list[tuple[str, str, dict[str, Any]]] = [
     ("time", "convert_time", {"source_timezone": "Asia/Tokyo", "time": "12:30", "target_timezone": "Asia/Kolkata"}),
     ("time", "convert_time", {"source_timezone": "Nowhere", "time": "12:30", "target_timezone": "UTC"}),
@@ -178,7 +178,7 @@ def test_a_refusal_of_unfit_arguments_brings_the_signature(
 
 
 FIRST_CALLS: dict[str, dict[str, Any]] = {
-    # Written by somebody who read the signatures and nothing else.
+    # Arguments written from the signatures alone.
     "time.get_current_time(timezone: string)": {"timezone": "Asia/Tokyo"},
     "git.git_log(repo_path: string, max_count?: integer, start_timestamp?: string|null, end_timestamp?: string|null)": {
         "repo_path": FILES,
@@ -250,13 +250,13 @@ def as_bytes(definition: dict[str, msgspec.Raw]) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def full(run: Run, place: Place, aggregator: Aggregator) -> list[dict[str, msgspec.Raw]]:
-    """List all tools of all servers with everything their servers say about them."""
+    """List all tools of all servers with their complete definitions."""
     with Conversation(aggregator(place.servers, listing="full"), LEGACY, run.environment) as conversation:
         listed = msgspec.json.decode(raw(conversation.ask("tools/list")), type=dict[str, msgspec.Raw])
     return msgspec.json.decode(listed["tools"], type=list[dict[str, msgspec.Raw]])
 
 
-def test_what_a_call_changes_is_changed(through: tuple[Era, Conversation], place: Place) -> None:
+def test_a_call_has_its_effect(through: tuple[Era, Conversation], place: Place) -> None:
     era, front = through
     path = place.files / f"written in {era.revision} ✓.txt"
     arguments = {"path": str(path), "content": "written ✓\n"}
@@ -310,9 +310,9 @@ def test_every_legacy_revision_is_spoken(revision: str, run: Run, place: Place, 
         assert conversation.ask("ping").value == {}
 
 
-def test_the_end_of_the_input_is_the_end_of_us(place: Place, run: Run, aggregator: Aggregator) -> None:
+def test_search_mcp_exits_at_the_end_of_its_input(place: Place, run: Run, aggregator: Aggregator) -> None:
     with Conversation(aggregator(place.servers), LEGACY, run.environment) as conversation:
-        conversation.ask("tools/list")  # all five are up
+        conversation.ask("tools/list")  # all five are running
         assert conversation.leave() == 0
 
 
@@ -320,14 +320,14 @@ ENDINGS = [signal.SIGTERM] if sys.platform == "win32" else [signal.SIGTERM, sign
 
 
 @pytest.mark.parametrize("ending", ENDINGS, ids=lambda ending: ending.name)
-def test_nothing_is_left_whatever_ends_us(
+def test_no_process_is_left_after_a_signal(
     ending: signal.Signals, new_run: Callable[[], Run], aggregator: Aggregator
 ) -> None:
     run = new_run()
     (command, *args), env = packages.server("everything"), run.mark
     only = {"everything": {"command": command, "args": args, "env": env}}
     with Conversation(aggregator(only), LEGACY, run.environment) as conversation:
-        busy = {"duration": 600, "steps": 6000}  # its timers keep server-everything alive at the end of its input
+        busy = {"duration": 600, "steps": 6000}  # its timers keep server-everything running after EOF on its stdin
         name = "everything.trigger-long-running-operation"
         conversation.begin("tools/call", name=name, arguments=busy, _meta={"progressToken": 1})
         while conversation.next().method != "notifications/progress":

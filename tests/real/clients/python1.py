@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# (run by the interpreter of its own virtual environment, whose SDK 1.x is not what mypy sees)
+# (run by the interpreter of its own virtual environment, whose SDK 1.x is not the one that mypy sees)
 """A client built on the Python SDK 1.x, which speaks the legacy era only."""
 
 import anyio
@@ -34,7 +34,7 @@ CALLS = {
 
 async def take(session, number, step):
     with anyio.CancelScope() as scope:
-        # This SDK does not tell the server when a call is abandoned, so the program does, as its users must.
+        # This SDK does not tell the server about an abandoned call, so the program does, as its users must.
         request = session._request_id  # the id of the next request; the SDK has no public name for it
 
         async def cancel():

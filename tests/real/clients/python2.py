@@ -13,7 +13,7 @@ from steps import answer, heard, plain, play, reporter, say, script  # type: ign
 
 async def on_message(message: Any) -> None:
     method = getattr(message, "method", None)
-    if method not in (None, "notifications/progress"):  # progress is reported by step
+    if method not in (None, "notifications/progress"):  # progress is recorded by the step
         heard(method, plain(message.params) if message.params else None)
 
 

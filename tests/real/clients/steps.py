@@ -1,4 +1,4 @@
-"""What both Python clients do with a script: play its steps, say what was seen, one JSON object a line."""
+"""Shared by both Python clients: play the steps of a script, and print each event as a line of JSON."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ import anyio
 script: dict[str, Any] = json.loads(sys.argv[1])
 answers: dict[str, Any] = script.get("answers", {})
 
-_notified: list[str] = []  # methods seen and not awaited yet
+_notified: list[str] = []  # methods of notifications that were received and not awaited yet
 _news = anyio.Event()
 
 
@@ -23,7 +23,7 @@ def plain(model: Any) -> Any:
 
 
 def answer(method: str, result: type[Any]) -> Any:
-    """Make the callback for a request of the server, or None if the script has no answer to it."""
+    """Return the callback for a request of the server, or None if the script has no answer to it."""
 
     async def callback(context: object, params: Any = None) -> Any:
         say("asked", method=method, params=plain(params) if params else {})
@@ -47,7 +47,7 @@ async def wait(method: str) -> None:
 
 
 def reporter(number: int, step: dict[str, Any], cancel: Callable[[], Awaitable[None] | None]) -> Any:
-    """Make the progress callback of a step that wants one; one with `cancel` ends at the first."""
+    """Return the progress callback of a step that wants one; with `cancel`, the first report cancels the step."""
 
     async def report(progress: float, total: float | None, message: str | None) -> None:
         say("progress", step=number, progress=progress, total=total, message=message)

@@ -1,7 +1,7 @@
 """A server for AI clients, with one tool for each kind of answer: `acquaintance.py [GATE]`
 
 With a GATE it answers nothing until that file exists: a server that is slow to start. `endless` never answers: it
-connects to a port, keeps the connection until its process ends, and writes there that it is called and cancelled.
+connects to a port, keeps the connection until its process exits, and writes to it when it is called and cancelled.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A server on the Python SDK 2.x that speaks both eras: it asks, it counts with progress, it grows a tool."""
+"""A server on the Python SDK 2.x for both eras, with tools that ask, that report progress, and that add a tool."""
 
 from typing import Annotated
 
@@ -40,7 +40,7 @@ def era(ctx: Context) -> str:
 async def grow(ctx: Context) -> str:
     """Does grow."""
     server.add_tool(lambda: "a new tool", name="grown", description="Does grown.", structured_output=False)
-    await ctx.notify_tools_changed()  # to those who listen
+    await ctx.notify_tools_changed()  # to the clients that listen
     if ctx.request_context.protocol_version < "2026":
         await ctx.session.send_tool_list_changed()
     return "grown"

@@ -1,4 +1,4 @@
-"""The Python SDK's example server, which has something of everything, over stdio: `python2_everything.py FOLDER`."""
+"""The Python SDK's example server for all features, over stdio: `python2_everything.py FOLDER`."""
 
 import importlib
 import sys
