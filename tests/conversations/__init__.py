@@ -1,1 +1,1 @@
-"""Conversations as data: one client, one to three scripted servers, search-mcp between them, no process."""
+"""Conversations as data: one client, one to three scripted servers and search-mcp between them, without processes."""

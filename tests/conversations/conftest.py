@@ -1,4 +1,4 @@
-"""The `pair` every scenario is about."""
+"""The `pair` fixture of all scenarios."""
 
 from collections.abc import Generator, Iterator
 

@@ -1,4 +1,4 @@
-"""Which pairings a scenario runs in, where it does not run in all four."""
+"""Markers for the pairings of a scenario that does not run in all four."""
 
 import pytest
 

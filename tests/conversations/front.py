@@ -1,4 +1,4 @@
-"""A client of either era: what stands in front of search-mcp in these conversations."""
+"""The client of a conversation, of either era."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +15,7 @@ ANY: Any = object()
 
 
 class Front:
-    """The client's side of the conversation; every line it hears goes through a WireLog."""
+    """The client; every line it receives goes through a WireLog."""
 
     def __init__(self, pair: "Pair", revision: str, name: str = "front") -> None:
         self.pair, self.revision, self.name = pair, revision, name
@@ -33,23 +33,23 @@ class Front:
         return self.revision == MODERN
 
     def starts_anew(self) -> None:
-        """Be a new process of the same client."""
+        """Start a new process of the same client."""
         self.inbox, self._open, self._ids = [], [], 0
         self._log = WireLog(self.revision if not self.is_modern else None)
 
     def becomes(self, revision: str, **capabilities: Json) -> None:
-        """Be another client, of another era perhaps, once this one has left."""
+        """Become another client, of any era, after this one has left."""
         self.revision, self.capabilities = revision, capabilities
         self.starts_anew()
 
     def expects(self, version: str) -> None:
-        """Say which revision `initialize` must settle on, where it is another than this client's own."""
+        """Set the revision that `initialize` must agree on, if it is not the client's own."""
         self._log = WireLog(version)
 
-    # What it says
+    # Messages that it sends
 
     def opens(self, **capabilities: Json) -> None:
-        """Open as a client of this era does, and list the tools: afterwards every backend is ready."""
+        """Open as a client of this era does, and list the tools: then every backend is ready."""
         self.capabilities = capabilities
         if self.is_modern:
             self.opening = self.asks("server/discover").result()
@@ -59,7 +59,7 @@ class Front:
         self.tools = self.asks("tools/list").result()["tools"]
 
     def opens_over(self, seconds: float) -> None:
-        """Open, list the tools, and let so much time pass that every server has answered or failed."""
+        """Open, list the tools, and let enough time pass for every server to answer or fail."""
         if not self.is_modern:
             self.initializes()
         self.asks("tools/list")
@@ -71,7 +71,7 @@ class Front:
         self.opening = self.asks("initialize", {**params, "clientInfo": self.info}, meta=None).result()
 
     def watches(self, uri: str) -> None:
-        """Ask to hear of a resource's changes, of a server that takes such a request by habit."""
+        """Subscribe to a resource, at a server whose habit is to accept that."""
         if self.is_modern:
             self.asks("subscriptions/listen", {"notifications": {"resourceSubscriptions": [uri]}})
             self.hears("notifications/subscriptions/acknowledged")
@@ -79,7 +79,7 @@ class Front:
             self.asks("resources/subscribe", {"uri": uri}).gets({})
 
     def hears_anything(self) -> None:
-        """From now on hear what the protocol does not allow, too: a server's nonsense is passed on as it is."""
+        """Accept illegal messages from now on: invalid messages of a server are relayed unchanged."""
         self._log = Unjudged()
 
     def calls(
@@ -97,7 +97,7 @@ class Front:
         meta: Json | None = ANY,
         id: int | str | None = None,  # noqa: A002  # as it is called on the wire
     ) -> "Asked":
-        """Send a request; with `meta=None` one without any `_meta`."""
+        """Send a request; with `meta=None`, without any `_meta`."""
         asked = Asked(self, method, params or {}, {} if meta is ANY else meta, self.mint() if id is None else id)
         self._open.append(asked)
         self.says(**asked.message())
@@ -108,7 +108,7 @@ class Front:
         return self._ids
 
     def stamped(self, meta: Json) -> Json:
-        """The `_meta` of a request: in the modern era it says who asks."""
+        """Return the `_meta` of a request; in the modern era it identifies the client."""
         if not self.is_modern:
             return meta
         return {VERSION: self.revision, CLIENT_INFO: self.info, CAPABILITIES: self.capabilities, **meta}
@@ -120,20 +120,20 @@ class Front:
         self.says_line(encode({"jsonrpc": "2.0", **message}))
 
     def says_line(self, line: bytes) -> None:
-        """Say anything at all."""
+        """Send any line."""
         self.says_lines(line)
 
     def says_lines(self, *lines: bytes) -> None:
-        """Say several things in one breath."""
+        """Send several lines at once."""
         for line in lines:
             self.pair.transcript.say(self.name, ">", line)
             try:
                 self._log.sent(line)
-            except RecursionError:  # nested too deeply for the log, on purpose: noted as the nonsense it is
+            except RecursionError:  # nested too deeply for the log, on purpose: recorded as an invalid line
                 self._log.sent(b"[")
         self.pair.feed(b"".join(line + b"\n" for line in lines), self)
 
-    # What it hears
+    # Messages that it receives
 
     def hear(self, line: bytes) -> None:
         self.pair.transcript.say(self.name, "<", line)
@@ -146,7 +146,7 @@ class Front:
         return self.inbox.pop(0)
 
     def hears(self, method: str, **params: Any) -> Said:
-        """Expect a notification next; with params, exactly these, but for a subscription's id."""
+        """Expect a notification next; with params, exactly these, except a subscription's id."""
         said = self.next()
         assert said.method == method and "id" not in said.body, f"front expects {method}, hears {said!r}"
         given = {key: value for key, value in said.params.items() if key != "_meta"}
@@ -157,7 +157,7 @@ class Front:
         assert not self.inbox, f"front hears {self.inbox}"
 
     def is_asked(self, *questions: Json, by: str = "alpha") -> "Asking":
-        """Expect questions of a server to the client, in the course of the only call."""
+        """Expect a server's questions to the client, during the only open call."""
         return self._only().is_asked(*questions, by=by)
 
     def gets(self, result: Any) -> None:
@@ -173,7 +173,7 @@ class Front:
 
 @dataclass(eq=False)
 class Asked:
-    """One request of the client; over several rounds where the answer is a question."""
+    """A request of the client, with several rounds if it is answered by questions."""
 
     front: Front
     method: str
@@ -194,7 +194,7 @@ class Asked:
         self.front.notifies("notifications/cancelled", requestId=self.id, **more)
 
     def is_over(self) -> None:
-        """Take note that no answer is to come."""
+        """Record that no answer will come."""
         self.front._open.remove(self)
 
     def _response(self) -> Said:
@@ -205,14 +205,14 @@ class Asked:
         return said
 
     def result(self) -> Json:
-        """Expect the result next, and give it decoded."""
+        """Expect the result next, and return it decoded."""
         said = self._response()
         assert said.result is not None, f"front expects a result, hears {said!r}"
         self.front._open.remove(self)
         result: Json = said.body["result"]
         if self.front.is_modern and self.method != "initialize":
             assert result["_meta"][SERVER_INFO]["name"] == "search-mcp", (
-                f"every modern result says whose it is: {said!r}"
+                f"every modern result has our serverInfo: {said!r}"
             )
         return result
 
@@ -224,7 +224,7 @@ class Asked:
         assert members(said.result) == members(encode(result)), f"front expects {result!r}, hears {said!r}"
 
     def fails(self, code: int, message: str | None = None, data: Any = ANY) -> Said:
-        """Expect this error next; of its message, the whole or what stands before reasons, names and remedies."""
+        """Expect this error next; `message` is its whole message, or its part before reasons, names and remedies."""
         said = self._response()
         self.front._open.remove(self)
         error = said.body.get("error")
@@ -239,29 +239,29 @@ class Asked:
         return self.is_parked(*questions, by=by) if self.front.is_modern else self.is_interrupted(*questions, by=by)
 
     def is_interrupted(self, *questions: Json, by: str = "alpha") -> "LegacyAsking":
-        """As `is_asked`, where the client is known to be a legacy one."""
+        """Expect the questions like `is_asked`; the client must be a legacy one."""
         return LegacyAsking(self, [labelled(question, by) for question in questions])
 
     def is_parked(self, *questions: Json, by: str = "alpha") -> "ModernAsking":
-        """As `is_asked`, where the client is known to be a modern one."""
+        """Expect the questions like `is_asked`; the client must be a modern one."""
         return ModernAsking(self, [labelled(question, by) for question in questions])
 
     def again(self, state: Json) -> None:
-        """Make the same request again, under another id, with what an unfinished answer asks for."""
+        """Send the same request again, under another id, with the input that an unfinished answer asked for."""
         self.id, self._state = self.front.mint(), state
         self.front.says(**self.message())
 
 
 class Asking(Protocol):
-    """Questions that were put to the client."""
+    """Questions to the client."""
 
     def answers(self, *responses: Any) -> None:
-        """Answer all the questions, in their order."""
+        """Answer all the questions, in order."""
         ...
 
 
 class LegacyAsking:
-    """Each question is a request to the client."""
+    """Questions to a legacy client: each is a request."""
 
     def __init__(self, asked: Asked, questions: list[Json]) -> None:
         self.front = asked.front
@@ -283,7 +283,7 @@ class LegacyAsking:
 
 
 class ModernAsking:
-    """All questions come as one unfinished answer; the client makes its request again."""
+    """Questions to a modern client: all are in one unfinished answer, and the client sends its request again."""
 
     def __init__(self, asked: Asked, questions: list[Json]) -> None:
         self.asked = asked

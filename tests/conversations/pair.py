@@ -1,4 +1,4 @@
-"""One client, scripted servers, and the real search-mcp between them, on a clock that stands still.
+"""One client, scripted servers, and the real search-mcp between them, with a clock that the test controls.
 
     def test_a_backend_asks_during_a_call(pair):            # pair: legacy/modern x legacy/modern
         pair.front.opens(elicitation={})
@@ -9,7 +9,7 @@
         pair.alpha.returns(text("hello Ada"))
         pair.front.gets(text("hello Ada"))
 
-Nothing may be said that the test does not expect: whatever is left unread at the end fails it.
+Every message must be expected: a message that is unread at the end fails the test.
 """
 
 import contextlib
@@ -44,14 +44,14 @@ Answer = TypeVar("Answer")
 
 
 class Pair:
-    """Everything a scenario talks to."""
+    """The client, the servers and search-mcp of a scenario."""
 
     def __init__(self, front: str, back: str) -> None:
         self.loop = StillLoop()
         self.transcript = Transcript()
         self.settings: dict[str, Any] = {}
         self.profile: Profile | None = None
-        """The client that search-mcp is told of on its command line."""
+        """Client profile from search-mcp's command line."""
         self.front = Front(self, front)
         self.others: list[Front] = []
         """Clients that share search-mcp with `front`."""
@@ -69,58 +69,58 @@ class Pair:
 
     @property
     def eras(self) -> tuple[str, str]:
-        """The client's era and alpha's."""
+        """Eras of the client and of alpha."""
         front, alpha = ("modern" if each.is_modern else "legacy" for each in (self.front, self.alpha))
         return front, alpha
 
     def with_server(self, name: str, revision: str | None = None, **config: Any) -> Back:
-        """Add a server to the configuration; before the client says anything."""
+        """Add a server to the configuration; call it before the client sends a message."""
         self.backs[name] = back = Back(self, name, revision or self.alpha.revision)
         back.config = config
         return back
 
     def remembers_in(self, folder: Path) -> None:
-        """Have a cache; without one nothing outlives a process of search-mcp."""
+        """Use a cache; without one, no list outlives a process of search-mcp."""
         self._cache = CatalogCache(folder)
 
     def knows_last_uses_in(self, folder: Path) -> None:
-        """Know when tools were last called: `startup: "auto"` starts only what was called lately."""
+        """Record when tools were last called: `startup: "auto"` starts only servers called recently."""
         self._last_uses = LastUses(folder, self._wall_clock)
 
     def was_here_before(self, folder: Path) -> None:
-        """Have a cache, and in it what one visit of the client leaves behind."""
+        """Use a cache, filled by an earlier session of the client."""
         self.remembers_in(folder)
         self.front.opens()
         self.comes_back()
 
     def distrusts_in(self, folder: Path) -> None:
-        """Remember what tools were when first seen."""
+        """Record the first definitions of tools."""
         self.trust = TrustStore(folder)
 
     def accepts(self, name: str, *tools: str) -> None:
-        """The user accepts these tools of a server as they are now."""
+        """Accept the current definitions of these tools of a server, as the user."""
         assert self.trust is not None
         assert self.engine is not None
         backend = next(each for each in self.engine.backends if each.name == name)
         config = next(each for each in self._config().servers if each.name == name)
         shown = [each for each in backend.opened() if not tools or each.name in tools]
-        assert {each.name for each in shown} >= set(tools), f"{tools} are as they were: {shown}"
+        assert {each.name for each in shown} >= set(tools), f"not changed, of {tools}: {shown}"
         self.trust.accept(config, shown)
         self.looks_at_trust()
 
     def looks_at_trust(self) -> None:
-        """The running search-mcp notices that something was accepted."""
+        """Let the running search-mcp notice that definitions were accepted."""
         assert self.engine is not None
         task = self.loop.create_task(self.engine.look_at_trust())
         self.settle()
-        while not task.done():  # comparing takes its time in some tests
+        while not task.done():  # in some tests a comparison takes time
             self.after(0.1)
         task.result()
 
-    # What happens
+    # Events
 
     def feed(self, data: bytes, front: Front | None = None) -> None:
-        """Give search-mcp bytes from a client."""
+        """Feed bytes from a client to search-mcp."""
         if self._face is None:
             self._face = self._start()
         face = self._face if front not in self._sessions else self._sessions[front][0]
@@ -128,7 +128,7 @@ class Pair:
         self.settle()
 
     def joined_by(self, revision: str, profile: Profile | None = None) -> Front:
-        """Have another client share the running search-mcp, after the first client spoke."""
+        """Connect another client to the running search-mcp, after the first client has sent a message."""
         engine = self.engine
         assert engine is not None
         front = Front(self, revision, f"front {len(self.others) + 2}")
@@ -140,7 +140,7 @@ class Pair:
         return front
 
     def left_by(self, front: Front) -> None:
-        """Have a client that joined close its connection."""
+        """Close the connection of a client that joined."""
         face, session = self._sessions.pop(front)
 
         def end() -> None:
@@ -151,7 +151,7 @@ class Pair:
         self.settle()
 
     def settle(self) -> None:
-        """Let happen what happens now, and raise what was wrong with it."""
+        """Run until nothing is left to do at this time, and raise the first fault."""
         if not self.loop.is_running():
             self.loop.settle()
             self._raise_fault()
@@ -162,13 +162,13 @@ class Pair:
         self._raise_fault()
 
     def ends(self) -> None:
-        """The client closes our stdin; search-mcp goes through what it does then."""
+        """Close our stdin, as the client does; search-mcp starts its exit."""
         self._over = True
         self._ended.set()
         self.settle()
 
     def comes_back(self) -> None:
-        """The client leaves, and a new one starts a new search-mcp."""
+        """End the client and search-mcp, and start both anew."""
         self.nothing_is_left()
         self._end()
         self._face, self._ended = None, anyio.Event()
@@ -177,7 +177,7 @@ class Pair:
             back.heard, back.lives = [], []
 
     def client_stops_reading(self) -> None:
-        """The client takes nothing from us, so that nothing is to be read of any server."""
+        """Stop reading as a client; then no server may be read either."""
         assert self.engine is not None
         self.engine.pause_reading()
 
@@ -186,19 +186,19 @@ class Pair:
         self.engine.resume_reading()
 
     def edit(self) -> None:
-        """The file is edited: it says now what `backs` says."""
+        """Write the configuration with the current `backs`."""
         assert self.engine is not None
         self.loop.call_soon(self.engine.reconfigure, self._config())
         self.settle()
 
     def terminates(self) -> None:
-        """A signal arrives for search-mcp."""
+        """Send a signal to search-mcp."""
         assert self.engine is not None
         self.engine.terminate()
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
-        """Keep what is wrong with a message until the test's next verb: we are inside of search-mcp here."""
+        """Keep faults until the next verb of the test: here search-mcp is running and would catch an exception."""
         try:
             yield
         except AssertionError as exc:
@@ -208,7 +208,7 @@ class Pair:
         if self.transcript.faults:
             raise AssertionError(self.transcript.faults.pop(0))
 
-    # The machinery
+    # Internals
 
     def _wall_clock(self) -> float:
         return time.time() + self.loop.time()
@@ -236,7 +236,7 @@ class Pair:
         )
         faces: list[Face] = []
 
-        def start() -> None:  # where a loop runs, as in production
+        def start() -> None:  # inside a running loop, as in production
             self.engine = Engine(self._config(), world)
             session = self.engine.open_session(self.profile)
             face = Face(session, self.front.hear, 1 << 20)
@@ -251,7 +251,7 @@ class Pair:
         return faces[0]
 
     async def _live(self, face: Face) -> None:
-        """Do as `server.serve` does."""
+        """Run the session as `server.serve` does."""
         assert self.engine is not None
         async with self.engine.running():
             await self._ended.wait()
@@ -279,7 +279,7 @@ class Pair:
         return self
 
     def nothing_is_left(self) -> None:
-        """Raise if anything was said that the test did not expect."""
+        """Raise if there is a message that the test did not expect."""
         self._raise_fault()
         if self._over:
             return

@@ -1,7 +1,7 @@
-"""An event loop whose clock stands still.
+"""An event loop with a clock that the test controls.
 
-It runs until nothing is left to do and returns; time passes only when a test says so, and then straight from
-one timer to the next. So a test waits for nothing and sees every message in the order it was said.
+The loop runs until nothing is left to do, and returns. Time passes only when a test says so, in steps from one timer
+to the next: a test never waits, and sees all messages in their order.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 
 class _Selector(selectors.SelectSelector):
-    """Asked to wait, it reports that instead of waiting: nothing outside the loop ever happens here."""
+    """Selector that reports idleness instead of waiting: no event ever comes from outside the loop."""
 
     def __init__(self, on_idle: Callable[[float | None], None]) -> None:
         super().__init__()
@@ -35,11 +35,11 @@ class StillLoop(asyncio.SelectorEventLoop):
         return self._now
 
     def settle(self) -> None:
-        """Run until everything that can happen now has happened."""
+        """Run until nothing is left to do at this time."""
         self.run_forever()
 
     def let_pass(self, seconds: float) -> None:
-        """Run until everything that happens within these seconds has happened."""
+        """Run until nothing is left to do within these seconds."""
         self._until = self._now + seconds
         self.run_forever()
 

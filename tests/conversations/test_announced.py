@@ -1,4 +1,4 @@
-"""A list that its server said changed: what it holds now can be used at once, and it is told of once it was read."""
+"""A changed list: its new tools can be called before it is read, and clients are notified after that."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ HELLO: Json = {"name": "hello"}
 
 
 def announces(back: Back, what: str, method: str) -> None:
-    """Have a server say that a list changed, and leave the reading of it to the test."""
+    """Have a server announce that a list changed; the test decides when it is read."""
     back.on(method, leaves_to_the_test)
     back.changes(what)
 

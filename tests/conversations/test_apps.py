@@ -1,9 +1,9 @@
 """MCP Apps (the extension io.modelcontextprotocol/ui): a tool names the `ui://` resource that shows it.
 
-What is needed of us: the capability passes both ways, `_meta.ui` reaches the client in every listing that shows the
-tool, and the resource is read from the server whose tool names it, listed or not. The page in it calls its server's
-tools by that server's names for them, and a client looks these up in our list: "Host MUST reject `tools/call` requests
-from apps for tools that don't include "app" in visibility".
+Requirements: the capability passes both ways, `_meta.ui` reaches the client in every listing that has the tool, and
+the resource is read from the server whose tool names it, listed or not. The page of the resource calls tools by its
+server's names for them, and a client looks these up in our list: "Host MUST reject `tools/call` requests from apps for
+tools that don't include "app" in visibility".
 """
 
 import pytest
@@ -25,7 +25,7 @@ def opens_with_apps(pair: Pair) -> None:
 
 
 def visibilities(pair: Pair) -> Json:
-    """Who may call each listed tool, as the client is told; `None` where it is told nothing."""
+    """Return the visibility of each listed tool, as the client receives it; `None` if it has none."""
     return {each["name"]: each.get("_meta", {}).get("ui", {}).get("visibility") for each in pair.front.tools}
 
 

@@ -1,4 +1,4 @@
-"""Questions to the user: each says which server asks, leads to safe pages only, and few of one server are open."""
+"""Questions to the user: they name the server, lead to safe pages only, and few of a server are open at once."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def url_question(pair: Pair, url: object, **more: object) -> Json:
 
 
 def shown(pair: Pair) -> Json:
-    """Expect one question next, however it comes; give what is in it."""
+    """Expect a question next, in either form; return its params."""
     said = pair.front.next()
     if pair.front.is_modern:
         (request,) = said.body["result"]["inputRequests"].values()
@@ -47,7 +47,7 @@ def shown(pair: Pair) -> Json:
 
 
 def is_refused(pair: Pair, call: Asked, served: Served, key: str, words: str) -> None:
-    """Expect that a question came to the server as refused, or ended the call of a modern one."""
+    """Expect that a question was refused: an error for the server, or for a modern one the end of its call."""
     if pair.alpha.is_modern:
         served.is_over()
         assert words in call.fails(-32000).body["error"]["message"]

@@ -1,4 +1,4 @@
-"""Servers that ask for much, or all at once: in all four pairings every answer finds who asked."""
+"""Servers that ask many questions, or all at once: every answer reaches its question, in all four pairings."""
 
 import pytest
 

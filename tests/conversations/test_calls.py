@@ -1,4 +1,4 @@
-"""Calls and what comes back, byte for byte: DESIGN 2, "Payloads are relayed, not rebuilt" and "Ids and tokens"."""
+"""Calls and their results, byte for byte: payloads are relayed unchanged, ids and tokens belong to each hop."""
 
 import pytest
 

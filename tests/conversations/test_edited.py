@@ -1,4 +1,4 @@
-"""What outlives an edit of a server's entry: calls that wait, subscriptions, the log level."""
+"""State that survives an edit of a server's entry: waiting calls, subscriptions, the log level."""
 
 from pathlib import Path
 

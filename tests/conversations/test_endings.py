@@ -1,4 +1,4 @@
-"""How a conversation ends: the client leaves, a backend leaves, both come back. DESIGN 2 and 7."""
+"""Ends of a conversation: the client leaves, a backend exits, both come back."""
 
 from conversations.eras import legacy_backend
 from conversations.pair import Pair

@@ -1,4 +1,4 @@
-"""Every row of the table of DESIGN 5, in the order it stands there (the first row is in test_calls)."""
+"""Every error of a call, in the order of the contract's table (its first row is in test_calls)."""
 
 from typing import Any
 

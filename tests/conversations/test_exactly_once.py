@@ -1,6 +1,6 @@
-"""Any interleaving of calls, progress, questions, cancellations and deaths ends every request exactly once.
+"""Any interleaving of calls, progress, questions, cancellations and exits ends every request exactly once.
 
-The pair refuses what nobody asked for, so each step says what must come of it, and nothing else may.
+The pair fails on an unexpected message, so each step expects its own consequences and no others.
 """
 
 import random
@@ -17,7 +17,7 @@ MOST_OPEN = 5
 
 
 class Walk:
-    """One random walk; the same seed is the same walk."""
+    """A random walk; the same seed gives the same walk."""
 
     def __init__(self, pair: Pair, seed: int) -> None:
         self.pair = pair

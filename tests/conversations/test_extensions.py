@@ -1,4 +1,4 @@
-"""Extensions of servers in the capabilities that a client is offered: only those whose methods can be routed."""
+"""Extensions of servers in the capabilities for a client: only extensions whose methods can be routed."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ OTHER = "com.example/x"
 
 
 def offered(pair: Pair) -> Json | None:
-    """The extensions in the capabilities that the client got last, but for skills, which are offered as a list is."""
+    """Return the extensions in the capabilities that the client received last, without skills."""
     extensions: Json = pair.front.opening["capabilities"].get("extensions", {})
     return {name: settings for name, settings in extensions.items() if name != SKILLS} or None
 
 
 def asks_again(pair: Pair) -> None:
-    """Have the client ask once more what it is offered."""
+    """Have the client ask for the capabilities again."""
     if pair.front.is_modern:
         pair.front.opening = pair.front.asks("server/discover").result()
     else:
@@ -27,7 +27,7 @@ def asks_again(pair: Pair) -> None:
 
 
 def knows_of(pair: Pair, folder: Path, **declared: Json) -> None:
-    """Have each server declare these extensions, and remember that from an earlier process."""
+    """Have each server declare these extensions, and be cached with them by an earlier process."""
     for name, extensions in declared.items():
         pair.backs[name].more_capabilities = {"extensions": extensions}
     pair.was_here_before(folder)

@@ -1,6 +1,6 @@
-"""The first list of tools, which is all that some clients ever read: DESIGN 7, CLIENTS 3.
+"""The first list of tools, the only one that some clients read.
 
-Servers that need 0.5, 3, 8 and 20 s to start stand beside one that never answers and one that exits.
+Servers that need 0.5, 3, 8 and 20 s to start are combined with one that never answers and one that exits.
 """
 
 from pathlib import Path
@@ -193,7 +193,7 @@ def _lists_at_once(pair: Pair) -> list[Json]:
 
 
 def _asks(pair: Pair) -> Asked:
-    """Open as a client of this era does, and ask for the tools."""
+    """Open as a client of this era does, and request the tools."""
     if not pair.front.is_modern:
         pair.front.initializes()
     return pair.front.asks("tools/list")
@@ -265,7 +265,7 @@ def _is_beside_slow_servers(pair: Pair, folder: Path, client: str) -> None:
 
 
 def _servers(listed: list[Json]) -> set[str]:
-    """The servers whose tools are listed, by whatever spelling."""
+    """Return the servers of the listed tools, for any spelling of names."""
     canonical = [name.replace("__", ".") for name in names(listed)]
     return {name.partition(".")[0] for name in canonical if "." in name}
 

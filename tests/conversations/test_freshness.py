@@ -1,4 +1,4 @@
-"""How long a modern client may keep what it is given: `ttlMs` and `cacheScope`."""
+"""Caching by modern clients: `ttlMs` and `cacheScope` of lists and results."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_a_list_that_is_still_filling_is_not_to_be_kept(pair: Pair) -> None:
 
 
 def _lists_what_may_be_kept(pair: Pair, *, notifies: bool) -> None:
-    """Have alpha list a tool for a minute, and announce changes of its list or not."""
+    """Have alpha list a tool with a `ttlMs` of a minute; with `notifies`, it announces changes of its list."""
     pair.alpha.more_capabilities = {"tools": {"listChanged": True} if notifies else {}}
     pair.alpha.on("tools/list", lambda back, said: back.answer(said.id, {"tools": [ECHO]}, **TO_KEEP))
     pair.front.opens()

@@ -1,4 +1,4 @@
-"""What a call that is over leaves behind: nothing that would have to be searched for."""
+"""Memory of finished calls: nothing is left for the garbage collector to search for."""
 
 import gc
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Our own subscription at a modern backend: opened again when the backend ends it, and nothing is missed."""
+"""Our own subscription at a modern backend: renewed when the backend ends it, without missing a change."""
 
 import pytest
 
@@ -12,7 +12,7 @@ LONGEST_PAUSE = 30.0
 
 
 def ends_its_streams(pair: Pair, **how: object) -> None:
-    """Answer every `subscriptions/listen` of ours, and so end it."""
+    """Answer, and so end, every `subscriptions/listen` of ours."""
     for stream in list(pair.alpha.listening):
         del pair.alpha.listening[stream]
         graceful: Json = {"result": {"resultType": "complete", "_meta": {SUBSCRIPTION: stream}}}

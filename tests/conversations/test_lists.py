@@ -1,4 +1,4 @@
-"""What a client is shown and what it finds: DESIGN 2 (the lists), 4 and 7 (the first list)."""
+"""Lists of all kinds: their content for a client, and the lookup of names."""
 
 from pathlib import Path
 from typing import Any
@@ -176,7 +176,7 @@ def warned(pair: Pair, words: str) -> bool:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take less than usual, so that a test needs less."""
+    """Lower the limits, so that a test needs fewer entries."""
     monkeypatch.setattr(list_limits, "MOST_ENTRIES", 50)
     monkeypatch.setattr(list_limits, "MOST_BYTES", 100_000)
     monkeypatch.setattr(list_limits, "LARGEST_ENTRY", 20_000)

@@ -1,4 +1,4 @@
-"""Log messages: who sets their level, and whom they reach."""
+"""Log messages: their level and their recipients."""
 
 import pytest
 
@@ -12,7 +12,7 @@ MESSAGES: list[Json] = [{"level": level, "data": level} for level in ("debug", "
 
 
 def _level_with_a_call(pair: Pair, meta: Json | None = None) -> object:
-    """Make a call; the level that its server was told with it."""
+    """Make a call; return the log level that its server received with it."""
     call = pair.front.calls("alpha.echo", meta=meta)
     served = pair.alpha.is_called("echo")
     served.returns(text("x"))

@@ -1,4 +1,4 @@
-"""What outlives a process of search-mcp, and what an edit of its file changes: DESIGN 2 (the verdict), 6 and 7."""
+"""State that outlives a process of search-mcp, and the effects of an edit of its file."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What backends say unasked: changed lists, updated resources, log messages: DESIGN 2, the table."""
+"""Notifications of backends: changed lists, updated resources, log messages."""
 
 import pytest
 
@@ -16,11 +16,11 @@ from search_mcp.dialects.back.notifications import LARGEST_NOTIFICATION
 
 EVERYTHING: Json = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
 TOLD = 1.0
-"""Seconds after which whatever is coalesced has been told."""
+"""Time after which all coalesced notifications have been sent."""
 
 
 def listens(pair: Pair, **wanted: object) -> Asked | None:
-    """Ask to hear of changes: in the legacy era that needs no words."""
+    """Subscribe to changes; a legacy client needs no request for that."""
     if not pair.front.is_modern:
         return None
     listening = pair.front.asks("subscriptions/listen", {"notifications": wanted or EVERYTHING})
@@ -394,7 +394,7 @@ LATER: Json = {"uri": "later://1", "name": "Later"}
 
 
 def _listens_to_what_no_server_has(pair: Pair) -> Asked:
-    """Have two servers with resources, and a subscription to another one, which is acknowledged."""
+    """Make two servers with resources, and a subscription to another resource, which is acknowledged."""
     beta = pair.with_server("beta")
     pair.alpha.resources, beta.resources = [NOTE], [{"uri": "beta://1", "name": "1"}]
     for back in (pair.alpha, beta):

@@ -1,4 +1,4 @@
-"""How a client opens us and how we open the backends for it: DESIGN 2, "Front" and "Backends"."""
+"""Opening of connections: by a client to us, and by us to the backends."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Time that is not the server's, time without calls, and servers that never answered: DESIGN 6 and 7."""
+"""Time limits that do not count all time, idle servers, and servers that never answered."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which tools may be called: `call_read_only_tool`, `callTool` and `readOnly`."""
+"""Permission to call tools: `call_read_only_tool`, `callTool` and `readOnly`."""
 
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,8 @@
-"""With `pinTools`, nothing is shown and no call is forwarded but for what was first seen or accepted.
+"""With `pinTools`, only first or accepted definitions are shown, and only calls of those are forwarded.
 
 Any sequence of listings, revisions, failures, restarts, edits and other processes over one folder, with the real
-catalogue, router and supervisor between a client and a server that are scripted. Every text of a definition holds a
-mark, so that whatever reaches the client, in whichever message, tells which definition it comes from.
+catalogue, router and supervisor between a scripted client and a scripted server. Every text of a definition contains a
+mark, which identifies the definition in any message to the client.
 """
 
 import json
@@ -37,7 +37,7 @@ def mark(section: str, name: str, version: int) -> str:
 
 
 def definition(section: str, name: str, version: int, whole: bool) -> Json:
-    """One version of a definition; what is left out of some is harmless."""
+    """Return one version of a definition; if not `whole`, without harmless members."""
     own = mark(section, name, version)
     shared: Json = {"name": name, "description": f"Does {own}."}
     if whole:
@@ -56,7 +56,7 @@ async def slowly(act: Callable[[], Any], /) -> Any:
 
 
 class World:
-    """One user with one server, several clients and other processes."""
+    """A user with one server, several clients and other processes."""
 
     def __init__(self, folder: Path, front: str, back: str) -> None:
         self.pair = Pair(front, back)
@@ -67,11 +67,11 @@ class World:
         self.server.config = {"pin_tools": True}
         self.server.completes = True
         self.known: set[str] = set()
-        """Every mark that was first seen or accepted."""
+        """All marks that were first or accepted."""
         self.begun: set[str] = set()
-        """The sections with a baseline."""
+        """Sections with a baseline."""
         self.listed: dict[str, set[str]] = {}
-        """By section: the marks of what the server listed last in this life."""
+        """By section: the marks of the last list in this process of the server."""
         self.fails = False
         self.faults: list[str] = []
         self.lists({"pay": 0}, {"plan": 0}, 0, True)
@@ -100,7 +100,7 @@ class World:
     # The server
 
     def lists(self, tools: dict[str, int], prompts: dict[str, int], about: int, whole: bool) -> None:
-        """From now on list this."""
+        """List these definitions from now on."""
         self.server.tools = [definition(TOOLS, name, version, whole) for name, version in tools.items()]
         self.server.prompts = [definition(PROMPTS, name, version, whole) for name, version in prompts.items()]
         self.server.instructions = f"Use {mark(ABOUT, 'x', about)}." if about else ""
@@ -159,7 +159,7 @@ class World:
         assert self.faults == []
 
     def looks(self) -> None:
-        """Let the client look at everything there is to see, and use it."""
+        """Let the client request and use everything it can."""
         front = self.pair.front
         if self.pair.engine is None:
             return
@@ -183,7 +183,7 @@ class World:
             front.asks("completion/complete", {"ref": ref, "argument": {"name": "to", "value": ""}})
 
     def opens(self, revision: str, apps: bool) -> None:
-        """Leave, if there is a client, and come back as another one."""
+        """End the connection of the client, if any, and open one for another client."""
         front = self.pair.front
         self._quiet()
         if self.pair.engine is not None:
@@ -203,7 +203,7 @@ class World:
         self.uses()
 
     def accepts(self) -> None:
-        """The user accepts what is shown."""
+        """Accept the definitions that are shown, as the user."""
         if self.pair.engine is None:
             return
         (backend,) = self.pair.engine.backends
@@ -212,7 +212,7 @@ class World:
         self.pair.accepts("alpha")
 
     def other_process(self, tools: dict[str, int], whole: bool) -> None:
-        """Another process of search-mcp sees this list, over the same folder."""
+        """Let another process of search-mcp compare this list, in the same folder."""
         entries = [definition(TOOLS, name, version, whole) for name, version in tools.items()]
         self._begins(TOOLS, entries)
         page = ServerList(tuple(Entry(each["name"], payload.fields(payload.encode(each))) for each in entries))

@@ -1,4 +1,4 @@
-"""Progress and cancellation reach the one request they concern: DESIGN 2, "Ids and tokens"."""
+"""Progress and cancellation reach exactly the request they belong to."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A backend needs something from the client during a call: DESIGN 2, the table of the four pairings."""
+"""Requests of a backend to the client during a call, in the four pairings of eras."""
 
 import pytest
 
@@ -746,7 +746,7 @@ def test_what_a_server_asks_before_it_is_open_is_refused_beyond_a_bound(pair: Pa
 
 
 def _refusal(back: Back, key: str) -> Json:
-    """The error that answers a backend's question."""
+    """Return the error that answers a backend's question."""
     said = back.next()
     assert said.id == key and "error" in said.body, f"expected a refusal of {key}, heard {said!r}"
     error: Json = said.body["error"]

@@ -1,4 +1,4 @@
-"""Every revision on both sides, where what is said differs from one to the next."""
+"""Every revision on both sides, for messages that differ between revisions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Prompts, resources, templates and completions reach the one server they belong to: DESIGN 2, the table."""
+"""Prompts, resources, templates and completions reach the one server they belong to."""
 
 from pathlib import Path
 
@@ -102,7 +102,7 @@ def test_resources_are_read_from_whoever_has_them(pair: Pair) -> None:
 
 
 def reads(pair: Pair, uri: str, back: Back) -> None:
-    """Have the client read a resource, and this server be asked for it."""
+    """Have the client read a resource, and expect the request at this server."""
     reading = pair.front.asks("resources/read", {"uri": uri})
     back.receives("resources/read", uri=uri).returns({"contents": []})
     reading.gets({"contents": []})

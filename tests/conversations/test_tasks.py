@@ -1,4 +1,4 @@
-"""Tasks, of both kinds and in both directions: their ids lead to whoever issued them."""
+"""Tasks of both kinds, in both directions: an id leads to the side that issued it."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_experimental_tasks_are_asked_of_the_server_that_made_them(pair: Pair) -
 
 
 def reads(pair: Pair, uri: str, back: Back) -> None:
-    """Have the client read a resource, and this server be asked for it."""
+    """Have the client read a resource, and expect the request at this server."""
     reading = pair.front.asks("resources/read", {"uri": uri})
     back.receives("resources/read", uri=uri).returns({"contents": []})
     reading.gets({"contents": []})
@@ -159,7 +159,7 @@ def _related(task: str) -> Json:
 
 
 def _two_with_one_id(pair: Pair, **capabilities: Json) -> tuple[Back, str]:
-    """Have alpha and then beta make a task that both call t-1; give beta, and what the client knows its task by."""
+    """Have alpha and then beta create a task with the id t-1; return beta, and the client's id for its task."""
     beta = pair.with_server("beta")
     for server in (pair.alpha, beta):
         server.more_capabilities = {"tasks": EXPERIMENTAL}

@@ -1,4 +1,4 @@
-"""A tool that is not what it was when first seen: told of, and with `pinTools` withheld until it is accepted."""
+"""A tool that changed since it was first seen: it is reported, and with `pinTools` withheld until it is accepted."""
 
 import json
 import threading
@@ -152,7 +152,7 @@ def test_switching_the_pins_on_withholds_at_once(pair: Pair, tmp_path: Path) -> 
 
 
 def _listed_again(pair: Pair, *listed: str) -> None:
-    """Expect that a client is shown just these tools of alpha now."""
+    """Expect that a client is shown exactly these tools of alpha now."""
     pair.after(1)
     pair.front.inbox.clear()
     shown = names(pair.front.asks("tools/list").result()["tools"])
@@ -471,7 +471,7 @@ def test_a_page_of_an_app_calls_no_tool_that_is_withheld(pair: Pair, tmp_path: P
 
 
 class Watched(TrustStore):
-    """A store that is used where its locks, reads and writes hold up nothing, and nowhere else."""
+    """A store that may only be used in a thread, where locks, reads and writes block nothing."""
 
     is_aside = False
 

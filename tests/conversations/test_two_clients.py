@@ -1,4 +1,4 @@
-"""Two clients of one search-mcp: nothing that belongs to one of them reaches the other."""
+"""Two clients of one search-mcp: no state of one reaches the other."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -28,21 +28,21 @@ URL: Json = {"mode": "url", "elicitationId": "e-1", "url": "https://example.com/
 
 
 class Two:
-    """Two clients, and what they share."""
+    """Two clients and the search-mcp they share."""
 
     def __init__(self, pair: Pair, second: str) -> None:
         self.pair, self.alpha, self._second = pair, pair.alpha, second
         self.first = pair.front
 
     def open(self, profile: Profile | None = None, **capabilities: Json) -> tuple[Front, Front]:
-        """The first client opens, then the second."""
+        """Open the first client, then the second."""
         self.first.opens(**capabilities)
         self.second = self.pair.joined_by(self._second, profile)
         self.second.opens(**capabilities)
         return self.first, self.second
 
     def leaves(self) -> None:
-        """The second client closes its connection."""
+        """Close the connection of the second client."""
         self.pair.left_by(self.second)
 
 
@@ -64,7 +64,7 @@ first_is_legacy = _in(*product(["legacy"], ERAS, ERAS))
 
 
 def _listens(front: Front) -> None:
-    """Ask to hear of the list of tools, where a client of this era has to ask."""
+    """Subscribe to changes of the tools, if a client of this era has to."""
     if front.is_modern:
         front.asks("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         front.hears("notifications/subscriptions/acknowledged")

@@ -1,4 +1,4 @@
-"""What servers have and do not list, and what they do not even declare."""
+"""Resources and prompts that servers do not list, and capabilities that they do not declare."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_as_long_as_another_server_may_have_it_too_nobody_is_asked(pair: Pair) -
 
 
 def declares_nothing(back: Back) -> None:
-    """Be a server as the simplest examples are: handlers, and no capabilities."""
+    """Make a server like the simplest examples: handlers without capabilities."""
 
     def initializes(back: Back, said: Said) -> None:
         info = {"name": back.name, "version": "1"}

@@ -1,4 +1,4 @@
-"""Elicitation in URL mode, which the eras ask for in different words."""
+"""Elicitation in URL mode, which differs between the eras."""
 
 import pytest
 

@@ -1,7 +1,7 @@
-"""What was said on all sides of one conversation, in order, and what was wrong with it.
+"""Record of a conversation between all sides, in order, with its faults.
 
-Everything is printed as it is said, so that pytest shows it with a test that fails. Faults are gathered, because
-they show where search-mcp runs, which would survive an exception; the next verb of the test raises them.
+Every message is printed, so that pytest shows it when a test fails. Faults are collected, because they are found
+while search-mcp runs, which would catch an exception; the next verb of the test raises them.
 """
 
 import json
@@ -22,7 +22,7 @@ _Members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass(frozen=True)
 class Said:
-    """One message as its bytes and as what they mean."""
+    """One message, as bytes and decoded."""
 
     line: bytes
 
@@ -60,7 +60,7 @@ class Said:
 
 
 def members(result: bytes) -> list[tuple[str, object]]:
-    """The members of a result in their order, byte for byte, without what each hop makes its own."""
+    """Return the members of a result in order, byte for byte, except those that each hop sets itself."""
     kept: list[tuple[str, object]] = []
     for key, raw in _Members.decode(result).items():
         if key == "_meta":
@@ -72,7 +72,7 @@ def members(result: bytes) -> list[tuple[str, object]]:
 
 
 class Transcript(logging.Handler):
-    """The record of one conversation; as a log handler it also notes the bugs search-mcp reports of itself."""
+    """Record of one conversation; as a log handler it also collects the bugs that search-mcp logs."""
 
     def __init__(self) -> None:
         super().__init__(logging.DEBUG)
@@ -92,7 +92,7 @@ class Transcript(logging.Handler):
 
 
 class BackendLog:
-    """Judges what search-mcp says to one life of a backend, by the official types of the revision spoken."""
+    """Judge of search-mcp's messages to one process of a backend, by the official types of its revision."""
 
     def __init__(self, revision: str) -> None:
         self._revision = revision
@@ -100,14 +100,14 @@ class BackendLog:
         self._asked: dict[int | str, str] = {}
 
     def agrees_on(self, revision: str) -> None:
-        """From now on judge by the revision that is agreed on."""
+        """Judge by the negotiated revision from now on."""
         self._revision = revision
 
     def heard(self, said: Said) -> None:
         """Judge a message of search-mcp.
 
         Raises:
-            AssertionError: a client must not say this to a server of this revision, or not now.
+            AssertionError: no client may send it to a server of this revision, or not now.
         """
         try:
             self._judge(said)
@@ -115,7 +115,7 @@ class BackendLog:
             raise AssertionError(f"towards a {self._revision} backend: {exc!r}\n{said!r}") from exc
 
     def sent(self, body: Any) -> None:
-        """Note what the scripted backend says."""
+        """Record a message of the scripted backend."""
         if "method" not in body:
             self._in_flight.pop(body["id"], None)
         elif "id" in body:
@@ -128,7 +128,7 @@ class BackendLog:
         assert body["jsonrpc"] == "2.0"
         if "method" not in body:
             asked = self._asked.pop(body["id"], None)
-            assert asked is not None, f"an answer to nothing that was asked: {said!r}"
+            assert asked is not None, f"an answer to no request: {said!r}"
             assert self._revision in LEGACY, f"a modern client writes no responses: {said!r}"
             if "result" in body and not asked.startswith("tasks/") and "task" not in body["result"]:
                 methods.validate_client_result(asked, self._revision, body["result"])
@@ -139,17 +139,17 @@ class BackendLog:
             self._in_flight[body["id"]] = method
             if method in SKILL_METHODS:
                 judge_skill_request(method, params, is_modern=self._revision == MODERN)
-            elif not method.startswith("tasks/"):  # which the official types leave out
+            elif not method.startswith("tasks/"):  # the official types leave tasks out
                 methods.validate_client_request(method, self._spoken(method, params), params)
             return
-        if method != "notifications/tasks/status":  # as above
+        if method != "notifications/tasks/status":  # likewise
             methods.validate_client_notification(method, self._revision, params)
         if method == "notifications/cancelled":
             gone = self._in_flight.pop(params["requestId"], None)
             # "Cancellation notifications MUST only reference requests that [...] are believed to still be in-progress"
-            assert gone is not None, f"a cancellation of nothing in flight: {said!r}"
+            assert gone is not None, f"a cancellation of no open request: {said!r}"
         if method == "notifications/progress":
-            assert self._asked, f"progress on nothing that was asked: {said!r}"
+            assert self._asked, f"progress on no request: {said!r}"
 
     def _spoken(self, method: str, params: Json) -> str:
         if method == "initialize":

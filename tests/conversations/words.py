@@ -1,4 +1,4 @@
-"""What is said in the conversations: tools, results, questions and their answers, and the two eras' spelling."""
+"""Vocabulary of the conversations: tools, results, questions and answers, and their forms in both eras."""
 
 import json
 from collections.abc import Iterable
@@ -18,16 +18,16 @@ LOG_LEVEL, SUBSCRIPTION = f"{RESERVED}logLevel", f"{RESERVED}subscriptionId"
 SKILLS = f"{RESERVED}skills"
 
 HOP_KEYS = ("resultType", "ttlMs", "cacheScope")
-"""Members of a modern result that each hop makes its own."""
+"""Members of a modern result that each hop sets itself."""
 
 OWN_TOOLS = ["search_tools", "describe_tools", "list_servers"]
 CALL_TOOLS = ["call_tool", "call_read_only_tool"]
 WITH_CALL_TOOL = ["search_tools", "describe_tools", *CALL_TOOLS, "list_servers"]
-"""Our tools in a list that some server's tools are missing from."""
+"""Our own tools in a list that lacks the tools of a server."""
 
 
 def encode(value: object) -> bytes:
-    """Write JSON as search-mcp itself would: compact, unicode as it is, in the order given."""
+    """Write JSON as search-mcp does: compact, unescaped, in the given order."""
     return value if isinstance(value, bytes) else json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -52,7 +52,7 @@ def elicit(message: str) -> Json:
 
 
 def labelled(question: Json, server: str) -> Json:
-    """Write a question as it reaches the client: an elicitation's message begins with the server's name."""
+    """Return a question as the client receives it: with the server's name before an elicitation's message."""
     if question["method"] != "elicitation/create":
         return question
     params = question["params"]
