@@ -83,7 +83,7 @@ for _ in range(200):
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there a file that somebody reads cannot be replaced")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot replace a file that is open for reading")
 def test_a_reader_sees_a_whole_file_while_several_processes_write_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
     files.write_whole(path, b"0" * 1_000_000)

@@ -28,7 +28,7 @@ def test_every_state_of_a_supervisor_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("event", Event, ids=lambda event: event.name)
 @pytest.mark.parametrize("state", State, ids=lambda state: state.name)
-def test_every_pair_leads_where_the_table_says_or_raises(state: State, event: Event) -> None:
+def test_every_pair_has_the_transition_of_the_table_or_raises(state: State, event: Event) -> None:
     then = LEADS_TO.get(state.name, {}).get(event.name)
     if then is None:
         with pytest.raises(RuntimeError, match=f"a backend that is {state.value} cannot {event.value}"):

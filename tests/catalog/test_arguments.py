@@ -19,8 +19,8 @@ from search_mcp.wire.structs import ErrorObject, Fields, Raw
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
 
-class Somebody:
-    capabilities: Fields = {}  # noqa: RUF012  # nobody changes it
+class AnyCaller:
+    capabilities: Fields = {}  # noqa: RUF012  # never changed
     info: Raw | None = None
     log_level: str | None = None
     viewer = Viewer(None, object_output_only=True)
@@ -32,7 +32,7 @@ class Somebody:
 
 def call(given: str | None, target: str = "s.t") -> Call:
     params = {} if given is None else {"arguments": Raw(given.encode())}
-    return Call(Action.CALL_TOOL, target, params, {}, Somebody(), reply=lambda _outcome: None)
+    return Call(Action.CALL_TOOL, target, params, {}, AnyCaller(), reply=lambda _outcome: None)
 
 
 def item(schema: object) -> Item:

@@ -225,7 +225,7 @@ def test_a_list_that_is_as_it_was_changes_nothing() -> None:
     assert (merged.version, merged.freshness(Kind.TOOLS, now=0)) == (version, Freshness(5, True))
 
 
-def test_a_list_has_entries_whatever_the_filters_do() -> None:
+def test_a_list_whose_entries_are_all_filtered_out_has_entries() -> None:
     merged = catalog((server("a", deny=("*",)), tools("x")), (server("b"), None))
     assert (merged.has_entries(Kind.TOOLS), merged.has_entries(Kind.PROMPTS)) == (True, False)
 

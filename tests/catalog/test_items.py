@@ -63,7 +63,7 @@ VISIBILITIES = [
 
 
 @pytest.mark.parametrize(("app", "for_models", "for_apps", "of_app"), VISIBILITIES)
-def test_models_and_apps_see_what_the_visibility_says(
+def test_models_and_apps_see_tools_according_to_their_visibility(
     app: object, for_models: bool, for_apps: bool, of_app: bool
 ) -> None:
     (item,) = catalog((server("s"), ServerList((tool("x", _meta={"ui": app}),)))).tools()

@@ -349,7 +349,7 @@ def test_a_relative_path_in_a_folder_that_was_deleted_is_refused_in_a_sentence(p
         assert (done.code, done.err.count("x.json: the current folder is gone; write an absolute path")) == (2, 1)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes among the files")
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes of POSIX")
 def test_a_configuration_that_is_a_pipe_or_without_end_is_refused_at_once(place: Place, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), "/dev/zero"):

@@ -7,7 +7,7 @@ import pytest
 
 from cli.conftest import TIME, Place, log, server
 
-pytest.importorskip("termios", reason="pseudo-terminals are a thing of Unix")
+pytest.importorskip("termios", reason="only Unix has pseudo-terminals")
 
 from cli.screen import Screen, make_pipe  # only on systems with terminals
 

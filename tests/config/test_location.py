@@ -150,7 +150,7 @@ def test_a_copy_of_the_shipped_example_is_not_mentioned(folder: Path) -> None:
     assert location.unused(None, {}, own) == path
 
 
-def test_a_file_that_cannot_be_looked_at_is_no_copy(folder: Path) -> None:
+def test_a_file_that_cannot_be_examined_is_no_copy(folder: Path) -> None:
     own = write(own_place())
     path = folder / "config" / FILE_NAME
     path.parent.mkdir()

@@ -307,7 +307,7 @@ WARNINGS = [
 
 
 @pytest.mark.parametrize(("keys", "warning"), WARNINGS)
-def test_an_unknown_key_is_warned_of(keys: str, warning: str) -> None:
+def test_an_unknown_key_is_reported_by_a_warning(keys: str, warning: str) -> None:
     got = parse('{"mcpServers": {"s": {"command": "c",\n' + keys + "}}}")
     assert got.warnings == (f"f:2: {warning}",)
     assert [replace(each, program=b"") for each in got.servers] == [PLAIN]

@@ -139,7 +139,7 @@ def test_malformed_envelopes(changes: dict[str, bytes | None], message: str) -> 
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2099-01-01", "1.0.0", "", "2026-07-28 "])
-def test_an_unsupported_version_learns_what_is_supported(revision: str) -> None:
+def test_an_unsupported_version_is_answered_with_the_supported_ones(revision: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         read_envelope(fields({**ASKED, VERSION: revision}))
     written: dict[str, Any] = json.loads(messages.failure(1, caught.value.error_object()))["error"]

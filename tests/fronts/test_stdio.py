@@ -73,7 +73,7 @@ def socket_pair() -> tuple[int, int]:
     return ours.detach(), theirs.detach()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there a thread reads, and the writer notices")
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows a thread reads, and the writer detects the end")
 @pytest.mark.parametrize("pair", [os.pipe, socket_pair])
 @pytest.mark.parametrize("left", [b"", b"the last words"])
 async def test_an_input_that_is_not_read_is_over_once_nothing_is_left_in_it(
@@ -96,7 +96,7 @@ async def test_an_input_that_is_not_read_is_over_once_nothing_is_left_in_it(
     assert ear.heard == left
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there a thread reads, and the writer notices")
+@pytest.mark.skipif(sys.platform == "win32", reason="on Windows a thread reads, and the writer detects the end")
 @pytest.mark.parametrize("pair", [os.pipe, socket_pair])
 async def test_the_end_of_an_input_that_is_not_read_is_noticed_when_it_comes(
     pair: Callable[[], tuple[int, int]], monkeypatch: pytest.MonkeyPatch

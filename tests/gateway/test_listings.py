@@ -16,7 +16,7 @@ from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
 
-SOMEBODY, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
+UNKNOWN, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
 SERVER = ServerConfig(name="s", command="x")
 
 
@@ -43,10 +43,10 @@ class Room:
 
 AUDIENCES = [
     # the profile of the command line, the settings, the viewer; then the name it is shown
-    pytest.param(None, {}, SOMEBODY, "s.a", id="nobody known"),
+    pytest.param(None, {}, UNKNOWN, "s.a", id="nobody known"),
     pytest.param(None, {}, CLAUDE, "s__a", id="a client with a profile"),
     pytest.param(BY_NAME["canonical"], {}, CLAUDE, "s.a", id="the command line before the client"),
-    pytest.param(None, {"separator": "-"}, SOMEBODY, "s-a", id="the settings"),
+    pytest.param(None, {"separator": "-"}, UNKNOWN, "s-a", id="the settings"),
     pytest.param(BY_NAME["canonical"], {"separator": "-"}, CLAUDE, "s-a", id="the settings before both"),
 ]
 
@@ -60,10 +60,10 @@ def test_a_list_has_the_names_of_the_profile_that_applies(
 
 def test_changed_settings_apply_to_the_next_list() -> None:
     room = Room()
-    assert room.sees(SOMEBODY) == ["s.a"]
+    assert room.sees(UNKNOWN) == ["s.a"]
     room.presentation.configure(Settings(separator="-"))
     room.catalog.configure([SERVER], ())
-    assert room.sees(SOMEBODY) == ["s-a"]
+    assert room.sees(UNKNOWN) == ["s-a"]
 
 
 CHANGES: list[Any] = [
@@ -88,7 +88,7 @@ CHANGES: list[Any] = [
 @pytest.mark.parametrize(("change", "then"), CHANGES)
 def test_which_lists_look_different(change: Callable[[Catalog], None], then: set[Kind]) -> None:
     room = Room()
-    for viewer in (SOMEBODY, CLAUDE):
+    for viewer in (UNKNOWN, CLAUDE):
         room.sees(viewer)
         room.sees(viewer, Kind.PROMPTS)
     change(room.catalog)

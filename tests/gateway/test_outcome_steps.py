@@ -107,7 +107,7 @@ def test_tasks_have_the_ids_that_the_client_knows(client: Client, kind: str, typ
     assert client.tasks.find(given) == (("a", "t") if is_translated else ("another", "t"))
 
 
-def test_a_bug_in_a_step_costs_its_own_call_only(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_in_a_step_fails_its_own_call_only(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     def breaks(_forwarded: Forwarded, _outcome: Outcome) -> Outcome:
         raise RuntimeError
 

@@ -293,7 +293,7 @@ def test_an_answer_says_which_servers_are_down_and_why(status: Status, said: str
 
 
 @pytest.mark.parametrize(("status", "said"), DOWN)
-def test_a_description_of_its_tools_says_so_too(status: Status, said: str | None) -> None:
+def test_a_description_of_tools_says_why_their_server_is_down(status: Status, said: str | None) -> None:
     _, data = with_servers(status).ask("describe_tools", {"names": ["x.read", "x__read", "files.none"]})
     reason = "x (it is disabled in the configuration)" if status.state == "disabled" else said
     assert [each.get("notRunning") for each in data["unknown"]] == [reason, reason, None]
@@ -419,13 +419,13 @@ def test_a_server_is_missing_where_there_are_none() -> None:
     assert result["content"][0]["text"] == "There is no server 'x'. Servers: none"
 
 
-def test_nothing_found_says_so_and_what_there_is(bench: Bench) -> None:
+def test_a_search_without_results_names_the_servers(bench: Bench) -> None:
     text, data = bench.ask("search_tools", {"query": "qqqqqqqq"})
     assert text == "No tool matches 'qqqqqqqq'. Servers: files, git."
     assert data == {"results": [], "nearest": [], "servers": ["files", "git"]}
 
 
-def test_nothing_found_gives_the_nearest_names() -> None:
+def test_a_search_without_results_gives_the_nearest_names() -> None:
     bench = Bench(git=GIT, s=[])
     text, data = bench.ask("search_tools", {"query": "git.git_log", "server": "s"})
     assert data == {"results": [], "nearest": [], "servers": ["git", "s"]}
@@ -796,7 +796,7 @@ def test_a_result_has_the_hint_of_its_tool(detail: str, annotations: dict[str, o
         assert re.findall(r"\[(.*)\]", result) == ([] if hint is None else [hint])
 
 
-def test_descriptions_say_what_a_tool_does() -> None:
+def test_a_description_has_the_annotations_of_its_tool() -> None:
     wipe = entry("wipe", "Wipe a thing.", annotations={"destructiveHint": True})
     (tool,) = Bench(box=[wipe]).answer("describe_tools", {"names": ["box.wipe"]})["structuredContent"]["tools"]
     assert tool["annotations"] == {"destructiveHint": True}

@@ -246,7 +246,7 @@ def test_an_end_in_the_middle_of_a_line_leaves_nothing(serve: Serve) -> None:
         assert run.ended() == 0
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows tells nobody that nobody reads")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not report that the reader is gone")
 @pytest.mark.parametrize("floods", [False, True])
 def test_a_client_that_closes_our_stdout_ends_everything(serve: Serve, floods: bool) -> None:
     """The client keeps our stdin open: only SIGPIPE, or the pipe's end, shows that it is gone."""

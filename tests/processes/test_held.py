@@ -333,7 +333,7 @@ def test_an_edit_that_removes_confirm_commands_runs_nothing(tmp_path: Path) -> N
 # Configurations that are no regular files
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pipes among the files")
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes of POSIX")
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
 def test_a_configuration_that_becomes_a_pipe_or_endless_blocks_nothing(serve: Serve, kind: str) -> None:
     with serve({"one": GOOD}) as run:

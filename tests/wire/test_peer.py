@@ -118,7 +118,7 @@ def test_a_request_may_be_dropped_without_an_answer(talk: Conversation) -> None:
 # Notifications and invalid lines
 
 
-def test_notifications_are_heard_in_order(talk: Conversation) -> None:
+def test_notifications_are_received_in_order(talk: Conversation) -> None:
     talk.hears(news("a"), news("b", params={"x": 1.0}), call(1), news("c", params=[]))
     assert talk.owner.notified == [("a", UNSET), ("b", Raw(b'{"x": 1.0}')), ("c", Raw(b"[]"))]
     assert talk.said() == []
@@ -421,7 +421,7 @@ def test_while_paused_nothing_is_acted_on_and_then_in_order(talk: Conversation) 
     assert len(talk.owner.notified) == 1
 
 
-def test_an_answer_may_pause_what_came_in_the_same_chunk(talk: Conversation) -> None:
+def test_an_answer_may_pause_the_rest_of_its_chunk(talk: Conversation) -> None:
     def answer(request: Request) -> None:
         talk.peer.answer(request, OK)
         talk.peer.pause()

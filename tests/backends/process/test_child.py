@@ -90,7 +90,7 @@ async def test_a_child_that_stays_is_asked_then_killed() -> None:
 
 
 @posix
-async def test_a_child_that_is_given_up_while_it_is_started_can_be_stopped_like_any_other() -> None:
+async def test_a_child_that_is_abandoned_during_its_start_can_be_stopped_like_any_other() -> None:
     class Impatient(Recorded):
         def start(self) -> None:
             super().start()
@@ -168,8 +168,8 @@ def test_a_child_has_its_own_session_and_no_window(platform: str, options: dict[
 
 
 @posix
-async def test_a_child_that_is_no_program_is_forgotten(tmp_path: Path) -> None:
-    """The reaper was told about it before the start failed."""
+async def test_the_reaper_is_told_that_a_start_failed(tmp_path: Path) -> None:
+    """The reaper watches a child before its program is executed."""
     path = tmp_path / "file"
     path.write_bytes(b"\x00")
     path.chmod(0o755)
