@@ -80,3 +80,8 @@ def test_suggestions_are_distinct_names_and_repeatable(name: str, names: list[st
 )
 def test_the_closest_of_a_few_words(word: str, least: float, meant: str | None) -> None:
     assert closest(word, ["uvx", "node", "docker"], least) == meant
+
+
+def test_of_thousands_of_long_names_the_ends_are_compared_too() -> None:
+    uris = [f"file:///{'folder/' * 40}file-{number}.txt" for number in range(5000)]
+    assert uris[31] in nearest(f"file:///{'folder/' * 40}fil-31.txt", uris)
