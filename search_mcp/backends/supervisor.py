@@ -8,7 +8,8 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
@@ -24,8 +25,7 @@ from search_mcp.backends.time_limit import Limited
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.dialects import BackDialect
-from search_mcp.dialects.back.opening import CannotOpenError, CannotSpeakError, back_dialect, negotiate
+from search_mcp.dialects import BackDialect, CannotOpenError, CannotSpeakError
 from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
@@ -426,7 +426,7 @@ class Supervisor:
             connection.channel.pause_reading()
         try:
             with anyio.fail_after(self._config.start_timeout_seconds):
-                server_capabilities = await negotiate(
+                server_capabilities = await _back_dialects().negotiate(
                     connection.peer,
                     opening,
                     pinned=self._config.protocol,
@@ -458,7 +458,7 @@ class Supervisor:
         def lost() -> WireError:
             return Lost(self.name, "ended during the call", self._ending or connection.how_it_ended())
 
-        dialect = back_dialect(
+        dialect: BackDialect = _back_dialects().back_dialect(
             self.name, connection.peer, server_capabilities, opening, self._known.hear, self._known.mark_stale, lost
         )
         connection.open(dialect)
@@ -519,6 +519,11 @@ _COMPARED = {
 """By action, the list of a pinned server that must be compared with the accepted definitions before the action."""
 _UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
 _SUBSCRIBING = frozenset(_UNDOES.values())
+
+
+def _back_dialects() -> Any:
+    """Load the dialects of backends with the first connection, not before `initialize` is answered."""
+    return import_module("search_mcp.dialects.back.opening")
 
 
 class _ExitedOnOpeningError(EndedError):

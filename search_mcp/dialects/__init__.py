@@ -85,6 +85,14 @@ class CatalogChanged(Struct, frozen=True):
     kinds: frozenset[Kind]
 
 
+class CannotOpenError(Exception):
+    """The backend answers, but cannot be used; the message says why."""
+
+
+class CannotSpeakError(CannotOpenError):
+    """The backend supports no known revision, so that starting it again is useless."""
+
+
 class OnStaleList(Protocol):
     """Has a list of a backend read again."""
 

@@ -3,11 +3,12 @@
 The era is decided for each message, because one client may use both. The answers are the dialects' work.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from search_mcp.dialects import CatalogChanged, Gateway, detect
 from search_mcp.dialects.front.legacy import FrontLegacy
-from search_mcp.dialects.front.modern import FrontModern
 from search_mcp.dialects.params import read_params
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News
@@ -18,20 +19,28 @@ from search_mcp.wire.messages import Invalid
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Raw, UnsetType
 
+if TYPE_CHECKING:
+    from search_mcp.dialects.front.modern import FrontModern
+
 
 class Front:
     """A dual-era server towards one client."""
 
     def __init__(self, gateway: Gateway, write: Callable[[bytes], None], max_message_bytes: int) -> None:
         self.peer = Peer("client", write, self, max_message_bytes)
+        self._gateway = gateway
         self._legacy = FrontLegacy(self.peer, gateway)
-        self._modern = FrontModern(self.peer, gateway)
-        self._dialects: Mapping[Era, FrontLegacy | FrontModern] = {Era.LEGACY: self._legacy, Era.MODERN: self._modern}
+        self._modern: FrontModern | None = None  # loaded with the first modern request
 
     def on_request(self, request: Request) -> None:
         params, meta = read_params(request.params)
         era = detect.era_of_request(request.method, meta or {}, opened=self._legacy.opened)
-        self._dialects[era].on_request(request, params, meta)
+        if era is Era.LEGACY:
+            self._legacy.on_request(request, params, meta)
+            return
+        if self._modern is None:
+            self._modern = import_module("search_mcp.dialects.front.modern").FrontModern(self.peer, self._gateway)
+        self._modern.on_request(request, params, meta)
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         # Notifications carry no era. A cancellation names its request whichever dialect served it, and
@@ -44,15 +53,18 @@ class Front:
     def tell(self, news: News | CatalogChanged) -> None:
         """Pass on notifications of servers and changes of lists."""
         self._legacy.tell(news)
-        self._modern.tell(news)
+        if self._modern is not None:
+            self._modern.tell(news)
 
     def end_subscriptions(self) -> None:
         """End the subscriptions, which stay open until one side ends them."""
-        self._modern.end_subscriptions()
+        if self._modern is not None:
+            self._modern.end_subscriptions()
 
     def close(self) -> None:
         """End the connection; nothing is written afterwards."""
-        self._modern.close()
+        if self._modern is not None:
+            self._modern.close()
         self.peer.end()
 
 

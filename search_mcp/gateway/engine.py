@@ -29,8 +29,7 @@ from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
-from search_mcp.gateway.outcome_steps import log_contested
-from search_mcp.gateway.problems import ProblemLog
+from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged

@@ -13,9 +13,9 @@ from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.uris import ResourceMap
 from search_mcp.dialects.asking import renamed_in_error
+from search_mcp.gateway.problems import log_contested
 from search_mcp.gateway.tasks import IdMap, TaskMap
 from search_mcp.model.calls import Outcome, Result
-from search_mcp.model.errors import short_reason
 from search_mcp.wire.errors import InternalError, PeerError
 from search_mcp.wire.structs import Fields, Struct, field
 
@@ -112,13 +112,6 @@ class OutcomeSteps:
         if isinstance(outcome, Result) and outcome.type != "complete":
             return self._tasks.translate_outcome(forwarded.server, outcome)
         return outcome
-
-
-def log_contested(resources: ResourceMap, server: str) -> None:
-    """Warn that a server mentioned a URI that another mentioned before; once for each server."""
-    uri, first = resources.contested[server]
-    mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
-    log.warning("! %s: %s; that server is asked for it", server, mentioned)
 
 
 def redact_error(forwarded: Forwarded, outcome: Outcome) -> Outcome:

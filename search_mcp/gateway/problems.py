@@ -1,12 +1,14 @@
-"""The log lines about definitions that were repaired, left out or changed."""
+"""The log lines about definitions that were repaired, left out or changed, and about contested URIs."""
 
 import logging
 from collections import Counter
 from collections.abc import Collection
 
+from search_mcp.catalog.uris import ResourceMap
 from search_mcp.gateway.listings import COALESCE_SECONDS
 from search_mcp.gateway.servers import Servers
 from search_mcp.model.calls import CallLater
+from search_mcp.model.errors import short_reason
 from search_mcp.model.names import Kind
 
 log = logging.getLogger(__name__)
@@ -59,3 +61,10 @@ class ProblemLog:
                     count - MOST_LOGGED,
                     self._servers.configs[server].check(),
                 )
+
+
+def log_contested(resources: ResourceMap, server: str) -> None:
+    """Warn that a server mentioned a URI that another mentioned before; once for each server."""
+    uri, first = resources.contested[server]
+    mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
+    log.warning("! %s: %s; that server is asked for it", server, mentioned)

@@ -6,7 +6,7 @@ and elicitations. A client that is alone gets everything that a server sends, as
 
 import logging
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,7 +17,6 @@ from search_mcp.dialects.asking import elicitation_id, renamed
 from search_mcp.dialects.params import is_wanted
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.listings import COALESCE_SECONDS, Presentation, instructions
-from search_mcp.gateway.router import Router
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.waiting import AwaitedLists, SlicedWork
 from search_mcp.model.calls import Call, CallLater, Outcome, Viewer
@@ -38,6 +37,7 @@ from search_mcp.wire.inflight import Cancel
 
 if TYPE_CHECKING:
     from search_mcp.gateway.own_tools import OwnTools
+    from search_mcp.gateway.router import Router
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,6 @@ class Session:
             self._load_own_tools,
             lambda: (other.state for other in engine.others(self)),
         )
-        self._router = Router(self._servers, self.state, later)
         # By what cancels it: a resource that no server lists, and what is called once one does.
         self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
         self._announced: set[Kind] = set()  # lists that a server said changed, until the client is told
@@ -195,6 +194,11 @@ class Session:
 
     def roots_changed(self) -> None:
         self._engine.roots_changed(self)
+
+    @cached_property
+    def _router(self) -> "Router":
+        router: Router = import_module("search_mcp.gateway.router").Router(self._servers, self.state, self.later)
+        return router
 
     def submit(self, call: Call) -> Cancel:
         """Carry out a call at the backend that owns its target; answer at once if none does."""

@@ -6,13 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 import anyio
 
 from search_mcp.backends.channel import Channel
-from search_mcp.backends.process import job_objects
 from search_mcp.backends.process.child import ChildProcess, Trees
 from search_mcp.backends.process.reaper import Reaper
 from search_mcp.backends.process.stderr_log import StderrLog
@@ -101,7 +101,9 @@ def spawn_options(platform: str) -> dict[str, Any]:
 
 def _trees() -> Trees:
     if sys.platform == "win32":
-        return job_objects.JobTrees(job_objects.Win32JobObjects())
+        job_objects = import_module("search_mcp.backends.process.job_objects")
+        trees: Trees = job_objects.JobTrees(job_objects.Win32JobObjects())
+        return trees
     return Reaper()
 
 

@@ -7,21 +7,13 @@ from collections.abc import Callable
 
 import anyio
 
-from search_mcp.dialects import BackDialect, OnStaleList, names
+from search_mcp.dialects import BackDialect, CannotOpenError, CannotSpeakError, OnStaleList, names
 from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, initialize
 from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
 from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.peer import Peer
-
-
-class CannotOpenError(Exception):
-    """The backend answers, but cannot be used; the message says why."""
-
-
-class CannotSpeakError(CannotOpenError):
-    """The backend supports no known revision, so that starting it again is useless."""
 
 
 async def negotiate(
