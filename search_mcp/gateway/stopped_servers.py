@@ -49,16 +49,19 @@ def _is_down(catalog: Catalog, status: Status) -> bool:
 
 def _whole_reason(status: Status) -> str:
     """Write the reason with the server's own stderr, for an answer about this very server."""
-    if not status.reason or status.state is State.STARTING:
-        return _reason(status)
-    return reason_of_state(status.state, status.reason)
+    return _again(status) + reason_of_state(status.state, status.reason) if status.reason else _reason(status)
 
 
 def _reason(status: Status) -> str:
     """Write in one bounded line why a server does not run."""
-    if status.state is State.STARTING:
+    if status.state is State.STARTING and not status.reason:
         return "still starting, search again in a few seconds"
     # Without the server's own stderr: text of an untrusted program does not belong into every answer.
     reason, _, _ = (status.reason or status.state).partition(STDERR_TAIL_MARK)
     reason = one_line(reason[: 2 * LONGEST_REASON]).rstrip(".")
-    return reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…"
+    return _again(status) + (reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…")
+
+
+def _again(status: Status) -> str:
+    """Begin the reason of a server that is started again: it is the reason why its last start failed."""
+    return "starting again; " if status.state is State.STARTING else ""
