@@ -55,9 +55,9 @@ PARAMETERS = {
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return two more processes than cores, because tests wait; return 0 for a single file, for a debugger."""
+    """Return one more process than cores, because tests wait; return 0 for a single file, for a debugger."""
     alone = len(config.args) == 1 and ".py" in config.args[0]
-    return 0 if alone else (os.cpu_count() or 1) + 2
+    return 0 if alone else (os.cpu_count() or 1) + 1
 
 
 class Groups(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types

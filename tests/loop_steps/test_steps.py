@@ -67,13 +67,24 @@ def longest(make: Callable[[], Hostile], folder: Path, limit: float, **options: 
     return min(steps, key=lambda step: step[1])
 
 
-@pytest.mark.parametrize("name", CORPUS)
+ALWAYS = {
+    *("50 tools of 5,000 properties", "5,000 templates that begin alike", "page of 8 million numbers"),
+    *("5,000 names that fold to one", "30 pages of 1,000 tools", "result of 60 MB, not ASCII"),
+    *("error data of 200,000 members", "question with 330,000 members"),
+}
+"""One entry of each sort, which is visited in every run; the others are visited with `-m figures`."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in ALWAYS else pytest.mark.figures) for name in CORPUS]
+)
 def test_no_step_is_long(name: str, tmp_path: Path, limit: float) -> None:
     allowed = limit * LARGE.get(name, 1.0)
     label, seconds = longest(CORPUS[name], tmp_path, allowed)
     assert seconds <= allowed, f"{label}: {1e3 * seconds:.0f} ms"
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize("listing", ["full", "search"])
 def test_no_step_is_long_in_other_listings(listing: str, tmp_path: Path, limit: float) -> None:
     label, seconds = longest(CORPUS["5,000 tools of 3 kB"], tmp_path, limit, listing=listing)
@@ -137,6 +148,7 @@ tools = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.figures
 @given(
     st.lists(tools, max_size=3),
     st.integers(1, 300),
