@@ -7,7 +7,7 @@ once it is compared. Each kind has one task that reads and compares it, so that 
 import asyncio
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -69,6 +69,7 @@ class KnownLists:
         self._config, self._publish, self._dependencies = config, publish, dependencies
         self._lists: dict[Kind, ServerList] = {}
         self._taken: dict[Kind, int] = {}  # number of published entries of each list
+        self._troubles: dict[Kind, str] = {}  # the reason why a list could not be read last
         self._missing = set(Kind)  # the lists that were neither read nor cached
         self.failure: Failure | None = None
         """The failure of its last start, in this process or an earlier one."""
@@ -87,7 +88,8 @@ class KnownLists:
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
-        self._announced: set[Kind] = set()  # lists that the server said changed, until they are published
+        # By the lists of an announcement, until it is passed on: the reading of each that includes the change.
+        self._announced: dict[frozenset[Kind], dict[Kind, int]] = {}
         self._read_only: frozenset[str] = frozenset()
         self._read_only_of: ServerList | None = None  # the list that it was made of
         self._read_at: dict[Kind, float] = {}  # on this connection
@@ -186,6 +188,7 @@ class KnownLists:
         self.capabilities = self._shown_at_first(self._said)
         self._read_at.clear()
         self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
+        self._announced = {kinds: dict.fromkeys(kinds, 1) for kinds in self._announced}  # the first reading of each
         self.failure = None
         if self._dependencies.cache is not None and self._key is not None:
             self._dependencies.file_queue(partial(self._dependencies.cache.clear_failure, self._key))
@@ -241,18 +244,21 @@ class KnownLists:
                 await dialect.read_list(kind)
         except (PeerError, ValueError, TimeoutError) as exc:
             why = self._config.redactor(str(exc)) or f"it took more than {LIST_SECONDS:g} s"
-            log.warning("! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
+            level = logging.DEBUG if self._troubles.get(kind) == why else logging.WARNING  # it may be read often
+            log.log(level, "! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
+            self._troubles[kind] = why
             await self._note(kind, None)
         else:
+            self._troubles.pop(kind, None)
             await self._note(kind, replace(self._heard.pop(kind), read_at=self._dependencies.clock()))
 
-    def mark_stale(self, kind: Kind, *, is_announced: bool) -> None:
-        """Have a list read again; clients are told of a change that the server announced, whatever the list is then."""
-        if kind not in self._offered:
-            return  # one notification is about several lists, of which the server may not have all
-        if is_announced:
-            self._announced.add(kind)
-        self._stale[kind].set()
+    def mark_stale(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
+        """Have lists read again; an announcement of the server is passed on once all of them were read."""
+        offered = self._offered.intersection(kinds)  # the server may not have all the lists of an announcement
+        for kind in offered:
+            self._stale[kind].set()
+        if is_announced and offered:
+            self._announced.setdefault(offered, {kind: self._due(kind) for kind in offered})
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
         """Read a list again that a client reads, if the backend does not announce its changes, or it is not fresh."""
@@ -262,7 +268,7 @@ class KnownLists:
         if kind in dialect.capabilities.notifies and not self._has_expired(kind, age_seconds):
             return
         if age_seconds > FRESH_SECONDS:
-            self.mark_stale(kind, is_announced=False)
+            self.mark_stale({kind}, is_announced=False)
 
     def _has_expired(self, kind: Kind, age_seconds: float) -> bool:
         """Return whether the time is over for which the server said that a list is fresh, if it named a time."""
@@ -341,11 +347,14 @@ class KnownLists:
                 self._publish(ListChanged(self._config.name, each, taken, self._take_announced(each)))
 
     def _take_announced(self, kind: Kind) -> bool:
-        """Return whether the server announced a change of a list, until the list as it was then is published."""
-        is_announced = kind in self._announced
-        if not self._stale[kind].is_set():
-            self._announced.discard(kind)
-        return is_announced
+        """Return whether an announcement is passed on with this list, the last of its lists to be read."""
+        for kinds, due in self._announced.items():
+            if kind in kinds and all(self._compared[each] >= due[each] for each in kinds):
+                del self._announced[kinds]
+                if any(self._stale[each].is_set() for each in kinds):  # perhaps announced again meanwhile
+                    self.mark_stale(kinds, is_announced=True)
+                return True
+        return False
 
     # Trust
 
@@ -429,7 +438,7 @@ class KnownLists:
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
         """Return what tells whether a change that the server announced is still to be read; `None` if there is none."""
-        if kind not in self._announced:
+        if not any(kind in kinds for kinds in self._announced):
             return None
         due = self._due(kind)  # not a later one: the server may announce a change at every reading
         return lambda: self._compared[kind] < due

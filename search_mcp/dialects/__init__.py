@@ -4,7 +4,7 @@ A front dialect turns a client's requests into `Call`s and `Outcome`s into respo
 for a backend. Method names, `_meta` keys, `resultType` and protocol versions are known in this package only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from search_mcp.model.calls import Call, Viewer
@@ -94,10 +94,10 @@ class CannotSpeakError(CannotOpenError):
 
 
 class OnStaleList(Protocol):
-    """Has a list of a backend read again."""
+    """Has lists of a backend read again."""
 
-    def __call__(self, kind: Kind, *, is_announced: bool) -> None:
-        """`is_announced`: the backend said that the list changed; clients hear it even if the list reads as before."""
+    def __call__(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
+        """`is_announced`: the backend announced a change of these lists in one notification, which is passed on."""
         ...
 
 

@@ -73,6 +73,36 @@ def test_a_change_that_a_server_announces_is_passed_on_though_its_list_reads_as_
     pair.front.hears(f"notifications/{what}/list_changed")
 
 
+def test_one_announcement_about_two_lists_is_passed_on_once_however_late_the_second_is_read(pair: Pair) -> None:
+    pair.alpha.resources, pair.alpha.templates = (
+        [{"uri": "x://1", "name": "x"}],
+        [{"uriTemplate": "x://{a}", "name": "x"}],
+    )
+    pair.front.opens()
+    listens(pair)
+    pair.alpha.on("resources/templates/list", leaves_to_the_test)
+    for _ in range(2):
+        pair.alpha.changes("resources")
+        pair.after(TOLD)
+        pair.front.hears_nothing()
+        pair.alpha.receives("resources/templates/list").returns({"resourceTemplates": pair.alpha.templates})
+        pair.after(TOLD)
+        pair.front.hears("notifications/resources/list_changed")
+        pair.after(TOLD)
+        pair.front.hears_nothing()
+
+
+def test_a_list_that_cannot_be_read_is_reported_once(pair: Pair, caplog: pytest.LogCaptureFixture) -> None:
+    pair.alpha.prompts = [{"name": "a"}]
+    pair.alpha.on("prompts/list", refuses(-32603, "not now"))
+    pair.front.opens()
+    for _ in range(3):
+        pair.alpha.changes("prompts")
+        pair.after(TOLD)
+    pair.front.inbox.clear()
+    assert caplog.text.count("its list of prompts cannot be had: not now") == 1
+
+
 def test_in_search_mode_a_change_that_a_server_announces_is_passed_on_too(pair: Pair) -> None:
     pair.settings = {"listing": "search"}
     pair.front.opens()

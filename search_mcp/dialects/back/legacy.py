@@ -280,8 +280,7 @@ class BackLegacy:
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
         if method in names.LIST_CHANGED:
-            for kind in names.LIST_CHANGED[method]:
-                self._stale(kind, is_announced=True)
+            self._stale(names.LIST_CHANGED[method], is_announced=True)
             return
         fields = read_notification(self._server, method, params)
         if fields is None:

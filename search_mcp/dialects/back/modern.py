@@ -219,8 +219,8 @@ class BackModern:
             return
         log.info("= %s: the server ended the subscription; opening it again in %g s", self._server, self._pause)
         self._ended = True
-        for kind in self.capabilities.notifies or self.capabilities.kinds:
-            self._stale(kind, is_announced=False)  # reading a list opens the stream again first
+        # Reading a list opens the stream again first.
+        self._stale(self.capabilities.notifies or self.capabilities.kinds, is_announced=False)
 
     async def _hear_again(self) -> None:
         """Open the stream again if the backend ended it, after a delay that doubles each time."""
@@ -256,8 +256,7 @@ class BackModern:
             case names.UPDATED:
                 self._tell(ResourceUpdated(self._server, payload.string(fields.get("uri")) or "", fields))
             case _ if method in names.LIST_CHANGED:
-                for kind in names.LIST_CHANGED[method]:
-                    self._stale(kind, is_announced=True)
+                self._stale(names.LIST_CHANGED[method], is_announced=True)
             case _:
                 log.debug("= %s: notification %s ignored", self._server, method)
 
