@@ -1,0 +1,1 @@
+"""Remote servers: channels over HTTP."""

@@ -1,0 +1,101 @@
+"""Server-sent events: bytes in, events out, whatever the pieces in which the bytes arrive.
+
+Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+"""
+
+import codecs
+from collections.abc import Iterator
+
+from search_mcp.wire.structs import Struct
+
+MESSAGE = "message"
+"""The name of an event that gives itself none."""
+LONGEST_FIELD = 1024
+"""Most bytes of an event's id or name; a longer one is ignored. The id is sent back in a header."""
+
+
+class Event(Struct, frozen=True):
+    """One event. Its `data` is empty if it was over the limit."""
+
+    data: bytes
+    name: str = MESSAGE
+    is_oversize: bool = False
+
+
+class EventParser:
+    """Splits a byte stream into events; `limit` is in bytes of one event."""
+
+    def __init__(self, limit: int) -> None:
+        self.last_id: str | None = None
+        """The id of the last event that had one, also if it had no data."""
+        self.retry_ms: int | None = None
+        """The delay before a new connection that the server wants, in milliseconds."""
+        self._limit = limit
+        self._line: list[bytes] = []  # pieces of a line whose end has not arrived
+        self._data: list[bytes] = []  # values of the event's `data` fields
+        self._line_size = 0  # bytes of that line so far
+        self._is_dropped = False  # that line made the event too large, and is not kept
+        self._size = 0  # bytes of the `data` fields
+        self._is_oversize = False
+        self._name = ""
+        self._after_cr = False  # a newline that follows belongs to the end of the last line
+        self._at_start = True  # a BOM may be first
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        """Yield every event that `chunk` completes."""
+        # "Lines must be separated by either a U+000D CARRIAGE RETURN U+000A LINE FEED (CRLF) character pair, a single
+        # U+000A LINE FEED (LF) character, or a single U+000D CARRIAGE RETURN (CR) character": as `bytes.splitlines`.
+        for piece in chunk.splitlines(keepends=True):
+            if self._after_cr:
+                self._after_cr = False
+                if piece == b"\n":
+                    continue
+            line = piece.rstrip(b"\r\n")
+            self._line_size += len(line)
+            if self._size + self._line_size > self._limit:
+                self._is_oversize, self._line, self._data, self._size = True, [], [], 0
+                self._is_dropped = True
+            elif not self._is_dropped:
+                self._line.append(line)
+            if len(line) == len(piece):
+                return
+            self._after_cr = piece.endswith(b"\r")
+            line = self._line[0] if len(self._line) == 1 else b"".join(self._line)
+            is_dropped, self._is_dropped, self._line, self._line_size = self._is_dropped, False, [], 0
+            if self._at_start:
+                self._at_start = False
+                line = line.removeprefix(codecs.BOM_UTF8)
+            if line:
+                self._on_field(line)
+            elif not is_dropped and (event := self._completed()) is not None:
+                yield event
+
+    def _on_field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")  # a comment has no name
+        value = value.removeprefix(b" ")
+        match name:
+            case b"data":
+                if not self._is_oversize:
+                    self._data.append(value)
+                    self._size += len(line)
+            case b"event":
+                self._name = value[:LONGEST_FIELD].decode(errors="replace")
+            case b"id":
+                # "If the field value does not contain U+0000 NULL, then set the last event ID buffer"
+                if b"\0" not in value and len(value) <= LONGEST_FIELD:
+                    self.last_id = value.decode(errors="replace")
+            case b"retry":
+                # "If the field value consists of only ASCII digits, then interpret the field value as an integer"
+                if value.isdigit() and len(value) < 10:
+                    self.retry_ms = int(value)
+
+    def _completed(self) -> Event | None:
+        """Return the event that a blank line ends; `None` if it has no data."""
+        data, name, is_oversize = self._data, self._name, self._is_oversize
+        self._data, self._name, self._size, self._is_oversize = [], "", 0, False
+        if is_oversize:
+            return Event(b"", name or MESSAGE, is_oversize=True)
+        # "If the data buffer is an empty string, set the data buffer and the event type buffer to the empty string and
+        # return": an event that only carries an id.
+        joined = b"\n".join(data)
+        return Event(joined, name or MESSAGE) if joined else None
