@@ -3,14 +3,29 @@
 A supervisor and a connection know these protocols only: no process, address or signal number.
 """
 
-from collections.abc import Callable
 from typing import Protocol
 
 from search_mcp.wire.errors import SearchMcpError
+from search_mcp.wire.inflight import RequestFailure
 
 
 class CannotOpenChannelError(SearchMcpError):
     """The server cannot be started or reached; the text is the reason and the remedy."""
+
+
+class Listener(Protocol):
+    """The owner of a channel, which is told what arrives on it."""
+
+    def on_bytes(self, chunk: bytes) -> None: ...
+    def on_failed(self, request_id: int, failure: RequestFailure) -> None:
+        """End one request that will not be answered, unless it is answered already."""
+        ...
+
+    def is_waiting(self, request_id: int) -> bool:
+        """Return whether a request is unanswered."""
+        ...
+
+    def on_end(self) -> None: ...
 
 
 class Channel(Protocol):
@@ -61,6 +76,11 @@ class Channel(Protocol):
 class Transport(Protocol):
     """The way to one server: how its channel is opened."""
 
+    @property
+    def may_ignore_requests(self) -> bool:
+        """Whether a server that does not know a request may leave it unanswered."""
+        ...
+
     def program(self) -> str:
         """Return the file that is run.
 
@@ -69,8 +89,8 @@ class Transport(Protocol):
         """
         ...
 
-    async def open(self, on_bytes: Callable[[bytes], None], on_end: Callable[[], None]) -> Channel:
-        """Open a channel; `on_bytes` receives the server's output as it arrives, then `on_end` is called once.
+    async def open(self, listener: Listener) -> Channel:
+        """Open a channel; the listener receives the server's output as it arrives, and the end once.
 
         Raises:
             CannotOpenChannelError: the server cannot be started or reached.

@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
+import anyio
+
 from search_mcp.backends.channel import Channel
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.transports import transport_to
@@ -16,7 +18,7 @@ from search_mcp.dialects import BackDialect
 from search_mcp.model.errors import STDERR_TAIL_MARK
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
 from search_mcp.wire.framing import Line
-from search_mcp.wire.inflight import Request
+from search_mcp.wire.inflight import Fate, Request, RequestFailure
 from search_mcp.wire.messages import Invalid
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Raw, UnsetType
@@ -29,15 +31,18 @@ NOISE_LENGTH = 200
 """Characters of such a line in the log."""
 STDERR_TAIL = 1000
 """Characters of a backend's stderr that an error message quotes."""
+LAST_ANSWERS_SECONDS = 1.0
+"""Time that requests in flight may still be answered after the server rejected another one."""
 EARLY_MESSAGES = 100
 EARLY_BYTES = 1 << 20
 """Messages and bytes that a backend may send before it is open; later ones are dropped."""
 
 
 class Connection:
-    """A channel and the peer on it; the `Receiver` of the peer."""
+    """A channel and the peer on it; the `Listener` of the channel and the `Receiver` of the peer."""
 
     channel: Channel
+    may_ignore_requests: bool
 
     def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
         self.peer = Peer(config.name, self._write, self, dependencies.max_message_bytes, header=None)
@@ -47,6 +52,9 @@ class Connection:
         self._redact = config.redactor
         self._early: list[Callable[[], None]] = []  # messages before it was open
         self._early_bytes = 0
+        self.is_rejecting = False
+        """Whether the server rejects requests that it would take on the next connection."""
+        self._all_settled = asyncio.Event()  # while it is rejecting
         self._noise = 0  # lines that were no messages
 
     @classmethod
@@ -57,7 +65,9 @@ class Connection:
             CannotOpenChannelError: it cannot be started or reached.
         """
         connection = cls(config, dependencies)
-        connection.channel = await transport_to(config, dependencies).open(connection._on_bytes, connection._on_end)
+        transport = transport_to(config, dependencies)
+        connection.may_ignore_requests = transport.may_ignore_requests
+        connection.channel = await transport.open(connection)
         log.info("= %s: started, %s", config.name, connection.channel.describe())
         return connection
 
@@ -78,7 +88,15 @@ class Connection:
 
     async def stop(self) -> None:
         """Stop the server."""
-        self._on_end()
+        try:
+            if self.is_rejecting:
+                with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                    await self._all_settled.wait()  # others may still be answered
+        finally:
+            await self._stop()
+
+    async def _stop(self) -> None:
+        self.on_end()
         if self._noise > LOGGED_NOISE:
             log.warning("! %s: %d lines on its stdout were not JSON-RPC", self._config.name, self._noise)
         await self.channel.stop()
@@ -98,14 +116,30 @@ class Connection:
     def _write(self, line: bytes) -> None:
         self.channel.write(line)
 
-    def _on_bytes(self, chunk: bytes) -> None:
+    def on_bytes(self, chunk: bytes) -> None:
         """Handle its output; a server that floods without answering is read after those that answer."""
         unanswered = self.peer.unanswered
         self.peer.feed(chunk)
+        self._note_settled()
         if self.peer.unanswered == unanswered and self.dialect is not None and self._last_call.is_recent():
             self.channel.defer_reading()
 
-    def _on_end(self) -> None:
+    def on_failed(self, request_id: int, failure: RequestFailure) -> None:
+        """End one request; if it was rejected, so would be the others, and they wait for the next connection."""
+        if failure.fate is Fate.REJECTED:
+            self.is_rejecting = True
+            self.retire()
+        self.peer.fail(request_id, failure)
+        self._note_settled()
+
+    def _note_settled(self) -> None:
+        if self.is_rejecting and not self.peer.unanswered:
+            self._all_settled.set()
+
+    def is_waiting(self, request_id: int) -> bool:
+        return self.peer.is_waiting(request_id)
+
+    def on_end(self) -> None:
         self.retire()
         self.peer.end()
 

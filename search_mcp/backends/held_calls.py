@@ -28,7 +28,8 @@ class HeldCalls:
         return len(self._waiting)
 
     def __contains__(self, call: Call) -> bool:
-        return any(held.call is call for held in self._waiting)
+        # A call that is sent once more is a copy with the same recipient.
+        return any(held.call is call or held.call.reply == call.reply for held in self._waiting)
 
     def hold(self, call: Call, target: str) -> Cancel | None:
         """Let a call wait; return how it is cancelled, now or later, or `None` if too many wait already."""

@@ -35,7 +35,8 @@ from search_mcp.model.errors import NotCompared, PromptNotFound, PromptWithheld,
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilities, ServerList
 from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.peer import ConnectionEndedError
+from search_mcp.wire.inflight import Fate, RequestFailure
+from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
 from search_mcp.wire.structs import UNSET, replace
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ LIST_SECONDS = 60.0
 CHANGES_IN_A_ROW = 5
 CHANGE_SECONDS = 0.5
 """Changes of a list within this time of each other that are read at once; later ones are read at this interval."""
+LONGEST_RETRY_SECONDS = 60.0
+"""Most seconds between two readings of a list that fail on their way; the first pause is a second."""
 FRESH_SECONDS = 1.0
 """Time that a list counts as fresh when a client reads it."""
 COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
@@ -85,6 +88,7 @@ class KnownLists:
         self.recalled = asyncio.Event()
         """Set when cached lists are to be compared."""
         self._readings = dict.fromkeys(Kind, 0)  # number of readings begun on this connection
+        self._failures = dict.fromkeys(Kind, 0)  # consecutive readings that failed on their way
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
@@ -222,6 +226,11 @@ class KnownLists:
                 await self._read_list(dialect, kind)
             except ConnectionEndedError:
                 return  # it is read on the next connection
+            except RequestFailedError as failed:
+                if not await self._outlast(kind, failed.failure, stale):
+                    return
+                continue
+            self._failures[kind] = 0
             self._missing.discard(kind)
             self._read_at[kind] = self._dependencies.clock()
             if self.is_complete:
@@ -233,11 +242,31 @@ class KnownLists:
             if in_a_row > CHANGES_IN_A_ROW:  # a server may announce a change at every reading
                 await anyio.sleep(CHANGE_SECONDS)
 
+    async def _outlast(self, kind: Kind, failure: RequestFailure, stale: asyncio.Event) -> bool:
+        """Wait after a reading that failed on its way; return false if only the next connection can read the list.
+
+        The list that is known stays.
+        """
+        if failure.fate is Fate.REJECTED:
+            return False
+        log.warning(
+            "! %s: %s could not be read: %s", self._config.name, kind.value, self._config.redactor(failure.reason)
+        )
+        self._failures[kind] += 1
+        if kind not in self._lists:
+            await self._note(kind, None)  # clients wait for it
+            self._missing.discard(kind)
+            self.on_compared()
+        with anyio.move_on_after(min(2.0 ** (self._failures[kind] - 1), LONGEST_RETRY_SECONDS)):
+            await stale.wait()
+        return True
+
     async def _read_list(self, dialect: BackDialect, kind: Kind) -> None:
         """Read, compare and publish a list, or that it is unavailable.
 
         Raises:
-            ConnectionEndedError: the connection ended, which says nothing about the list.
+            RequestFailedError: the request got no answer, which says nothing about the list.
+            ConnectionEndedError: the connection ended, which says as little.
         """
         try:
             with anyio.fail_after(LIST_SECONDS):

@@ -25,13 +25,13 @@ from search_mcp.backends.time_limit import Limited
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.dialects import BackDialect, CannotOpenError, CannotSpeakError
+from search_mcp.dialects import BackDialect, CannotOpenError, CannotReachError, CannotSpeakError
 from search_mcp.model.calls import Call, CallLater
-from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRunning
+from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, ServerCapabilities, StateChanged, Status
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, cancel_nothing
+from search_mcp.wire.inflight import Cancel, Fate, RequestFailure, cancel_nothing
 from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import replace
 
@@ -50,6 +50,10 @@ class EndedError(Exception):
 
 class HopelessError(EndedError):
     """Another start would end in the same way until something else is changed."""
+
+
+class SessionLostError(EndedError):
+    """The server does not know the session any more: the next connection can be opened at once."""
 
 
 class Supervisor:
@@ -241,6 +245,20 @@ class Supervisor:
             self._wanted.set()
         return cancel
 
+    def _on_unanswered(self, connection: Connection, call: Call, target: str, failure: RequestFailure | None) -> Cancel:
+        """Reply to a call that its connection does not answer, or hold it for the next connection."""
+        if failure is None:
+            call.reply(Lost(self.name, "ended during the call", self._ending or connection.how_it_ended()))
+            return cancel_nothing
+        reason = self._config.redactor(failure.reason)
+        if failure.fate is Fate.LOST:
+            call.reply(Lost(self.name, "gave no answer", reason))
+        elif failure.fate is Fate.REFUSED or call.was_rejected:
+            call.reply(NotRun(self.name, reason))
+        else:
+            return self._pass_on(replace(call, was_rejected=True), target)
+        return cancel_nothing
+
     def _waits_for_list(self, call: Call) -> bool:
         """Return whether a call needs a list that is still to be read on this connection: an older one may differ."""
         kind = _COMPARED.get(call.action)
@@ -344,13 +362,14 @@ class Supervisor:
                     await anyio.sleep_forever()  # it was terminated; our own end follows
                 self._advance(Event.START)
                 self._ready_at, self._is_roots_news = None, False
-                is_hopeless = self._config.problem is not None
+                is_hopeless, is_session_lost = self._config.problem is not None, False
                 reason: str | None = None
                 try:
                     await self._connect()
                 except EndedError as ended:
                     reason = str(ended)
                     is_hopeless = is_hopeless or isinstance(ended, HopelessError)
+                    is_session_lost = isinstance(ended, SessionLostError)
                 except Exception as exc:  # a bug here must not take the other backends down
                     log.exception("! %s: bug", self.name)
                     reason = f"internal error: {exc!r}"
@@ -365,6 +384,8 @@ class Supervisor:
                 if self._ready_at is None:
                     self._known.record_failure(reason)
                 delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())
+                if is_session_lost and failures == 1:
+                    delay = 0.0
                 await self._back_off(reason, delay)
         finally:
             self._advance(Event.STOP)
@@ -431,7 +452,7 @@ class Supervisor:
                     opening,
                     pinned=self._config.protocol,
                     first=era,
-                    probe_seconds=self._dependencies.probe_seconds,
+                    probe_seconds=self._dependencies.probe_seconds if connection.may_ignore_requests else None,
                 )
             self._known.meet(server_capabilities)
             self._start_seconds = self._dependencies.clock() - started
@@ -441,6 +462,8 @@ class Supervisor:
         except CannotSpeakError as exc:
             self._known.era = None
             raise HopelessError(str(exc)) from exc
+        except CannotReachError as exc:  # this says nothing about its era
+            raise EndedError(str(exc)) from exc
         except CannotOpenError as exc:
             self._known.era = None
             raise EndedError(str(exc)) from exc
@@ -455,11 +478,15 @@ class Supervisor:
             self._connection = None
 
     async def _serve(self, connection: Connection, opening: Opening, server_capabilities: ServerCapabilities) -> None:
-        def lost() -> WireError:
-            return Lost(self.name, "ended during the call", self._ending or connection.how_it_ended())
-
+        unanswered = partial(self._on_unanswered, connection)
         dialect: BackDialect = _back_dialects().back_dialect(
-            self.name, connection.peer, server_capabilities, opening, self._known.hear, self._known.mark_stale, lost
+            self.name,
+            connection.peer,
+            server_capabilities,
+            opening,
+            self._known.hear,
+            self._known.mark_stale,
+            unanswered,
         )
         connection.open(dialect)
         if self._is_roots_news:
@@ -480,7 +507,8 @@ class Supervisor:
             await connection.over.wait()
             tasks.cancel_scope.cancel()
         if connection.channel.has_ended():
-            raise EndedError(connection.how_it_ended())
+            how = connection.how_it_ended()
+            raise SessionLostError(how) if connection.is_rejecting else EndedError(how)
 
     def _watch_idleness(self) -> None:
         seconds = self._config.idle_stop_seconds or (IDLE_STOP_SECONDS if self._is_lazy else None)

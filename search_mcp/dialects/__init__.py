@@ -11,7 +11,7 @@ from search_mcp.model.calls import Call, Viewer
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Freshness, Opening, ServerCapabilities
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, Request
+from search_mcp.wire.inflight import Cancel, Request, RequestFailure
 from search_mcp.wire.structs import Raw, Struct, UnsetType
 
 
@@ -89,6 +89,10 @@ class CannotOpenError(Exception):
     """The backend answers, but cannot be used; the message says why."""
 
 
+class CannotReachError(CannotOpenError):
+    """The backend could not be reached, or gave no answer; this says nothing about its era."""
+
+
 class CannotSpeakError(CannotOpenError):
     """The backend supports no known revision, so that starting it again is useless."""
 
@@ -98,6 +102,14 @@ class OnStaleList(Protocol):
 
     def __call__(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
         """`is_announced`: the backend announced a change of these lists in one notification, which is passed on."""
+        ...
+
+
+class OnUnanswered(Protocol):
+    """Ends a call that its connection does not answer: replies to it, or has it sent once more."""
+
+    def __call__(self, call: Call, target: str, failure: RequestFailure | None) -> Cancel:
+        """Return how the call is cancelled from now on; `None`: the connection ended."""
         ...
 
 

@@ -140,5 +140,7 @@ class Call(Struct, frozen=True, eq=False):
     """Whether a model named the tool as an argument of `call_tool`; then tools for apps only are excluded."""
     has_waited: bool = False
     """Whether it waited for a changed list to be read, which it does only once."""
+    was_rejected: bool = False
+    """Whether a connection rejected it unread; it is sent once more, on the next connection."""
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""

@@ -283,6 +283,26 @@ class Lost(WireError):
         return data
 
 
+class NotRun(WireError):
+    """The backend refused the call, or could not be reached; it did not run."""
+
+    code = SERVER_ERROR
+
+    def __init__(self, server: str, reason: str) -> None:
+        super().__init__(server, reason)
+        self.server, self.reason = server, reason
+
+    def __str__(self) -> str:
+        return f"{self.what}: {short_reason(self.reason)}"
+
+    @property
+    def what(self) -> str:
+        return f"MCP server '{self.server}' did not run the call"
+
+    def data(self) -> Mapping[str, Any]:
+        return {"server": self.server, "mayHaveRun": False, "reason": self.reason}
+
+
 class MisbehavedError(WireError):
     """A backend broke the protocol in a way that ends the call."""
 

@@ -4,6 +4,7 @@ Sent requests are kept by the ids that were made here, received ones by the ids 
 registered before anything is written and retired exactly once. Methods are opaque; nothing is written here.
 """
 
+import enum
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -26,8 +27,30 @@ RECEIVED_BYTES = 256 << 20
 SENT_REQUESTS = 16_384
 """Most sent requests that may be unanswered at once, so that one silent server does not take all memory."""
 
-Answer: TypeAlias = Raw | ErrorObject | None
-"""The end of a sent request: its result, its error, or `None` if the connection ended first."""
+
+class Fate(enum.Enum):
+    """The end of a request that got no answer."""
+
+    LOST = "lost"  # it may have run
+    REFUSED = "refused"  # it was not run, and would be refused again
+    REJECTED = "rejected"  # it was not run, and may be sent once more on the next connection
+
+
+class RequestFailure(Struct, frozen=True):
+    """The end of one sent request without an answer, on a connection that may go on.
+
+    There are such only where each request travels on its own, as over HTTP.
+    """
+
+    reason: str
+    """A clause about the server for an error message, such as "it answered with HTTP status 502"."""
+    fate: Fate = Fate.LOST
+    is_unknown_request: bool = False
+    """Whether the server knows no such requests at its address: evidence about its era and its transport."""
+
+
+Answer: TypeAlias = Raw | ErrorObject | RequestFailure | None
+"""The end of a sent request: its result, its error, its failure, or `None` if the connection ended first."""
 
 
 class Sent(Struct, eq=False):

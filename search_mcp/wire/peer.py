@@ -22,7 +22,7 @@ from search_mcp.wire.errors import (
     invalid_request,
 )
 from search_mcp.wire.framing import Line
-from search_mcp.wire.inflight import Answer, Inflight, Reason, Request, Sent
+from search_mcp.wire.inflight import Answer, Inflight, Reason, Request, RequestFailure, Sent
 from search_mcp.wire.messages import Invalid, Message
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Params, Raw, RequestId, UnsetType
 
@@ -46,6 +46,14 @@ class Receiver(Protocol):
 
 class ConnectionEndedError(Exception):
     """The connection ended before the response arrived."""
+
+
+class RequestFailedError(Exception):
+    """A request got no answer, on a connection that may go on; the text is the reason."""
+
+    def __init__(self, failure: RequestFailure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
 
 
 class Peer:
@@ -170,6 +178,7 @@ class Peer:
 
         Raises:
             PeerError: the other side answered with an error.
+            RequestFailedError: it will not be answered.
             ConnectionEndedError: the connection ended.
         """
         if self._ended:
@@ -191,7 +200,19 @@ class Peer:
             raise ConnectionEndedError
         if isinstance(answer, ErrorObject):
             raise PeerError(answer)
+        if isinstance(answer, RequestFailure):
+            raise RequestFailedError(answer)
         return answer
+
+    def fail(self, message_id: int, failure: RequestFailure) -> None:
+        """Settle a sent request that will not be answered, unless it was retired before."""
+        sent = self._inflight.settle(message_id)
+        if sent is not None:
+            self._guarded(sent.settle, failure)
+
+    def is_waiting(self, message_id: int) -> bool:
+        """Return whether a sent request is unanswered."""
+        return self._inflight.waiting(message_id) is not None
 
     def abandon(self, message_id: int, method: str, params: Params) -> bool:
         """Retire a sent request and send this notification; return false if it was retired before."""

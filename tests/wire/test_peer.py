@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from search_mcp.model.errors import ToolNotFound
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request
-from search_mcp.wire.peer import TRACED_BYTES, ConnectionEndedError
+from search_mcp.wire.inflight import RECEIVED_REQUESTS, SENT_REQUESTS, Answer, Request, RequestFailure
+from search_mcp.wire.peer import TRACED_BYTES, ConnectionEndedError, RequestFailedError
 from search_mcp.wire.structs import UNSET, ErrorObject, Fields, Raw, RequestId
 from wire.conversation import LIMIT, OK, Conversation, call, error, news, result
 
@@ -336,6 +336,7 @@ async def test_asks_and_waits(talk: Conversation) -> None:
         pytest.param(lambda talk: talk.hears(error(1, -5, "no")), PeerError, id="an error"),
         pytest.param(lambda talk: talk.peer.end(), ConnectionEndedError, id="the end"),
         pytest.param(lambda talk: talk.hears(b'{"jsonrpc":"2.0","id":1,"result":\n'), PeerError, id="noise"),
+        pytest.param(lambda talk: talk.peer.fail(1, RequestFailure("x")), RequestFailedError, id="a failure"),
     ],
 )
 async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], None], raised: type[Exception]) -> None:
@@ -344,7 +345,7 @@ async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], N
     async def ask() -> None:
         try:
             await talk.peer.ask("m", None)
-        except (PeerError, ConnectionEndedError) as exc:
+        except (PeerError, RequestFailedError, ConnectionEndedError) as exc:
             outcomes.append(type(exc))
 
     with anyio.fail_after(30):
@@ -354,6 +355,19 @@ async def test_asks_in_vain(talk: Conversation, then: Callable[[Conversation], N
             then(talk)
     assert outcomes == [raised]
     assert talk.peer.is_idle()
+
+
+def test_a_failure_ends_only_its_own_request(talk: Conversation) -> None:
+    answers: list[Answer] = []
+    for _ in range(2):
+        talk.peer.request("m", None, answers.append)
+    failure = RequestFailure("it answered with HTTP status 502")
+    talk.peer.fail(1, failure)
+    talk.peer.fail(1, RequestFailure("again"))
+    assert answers == [failure]
+    assert [talk.peer.is_waiting(each) for each in (1, 2)] == [False, True]
+    talk.hears(result(1), result(2))
+    assert answers == [failure, Raw(b'{"ok": true}')]
 
 
 async def test_a_cancelled_wait_abandons_its_request(talk: Conversation) -> None:

@@ -1,9 +1,9 @@
 """The way to a server that is a child process: its program, environment and log file."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from search_mcp.backends.channel import CannotOpenChannelError, Channel
+from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command, is_program
 from search_mcp.backends.process.stderr_log import file_name
@@ -13,6 +13,8 @@ from search_mcp.config.schema import ServerConfig
 
 class ProcessTransport:
     """Starts the command of an entry; the `Transport` of local servers."""
+
+    may_ignore_requests = True
 
     def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
         self._config, self._dependencies = config, dependencies
@@ -25,7 +27,7 @@ class ProcessTransport:
         """
         return self._resolved(self._environment())
 
-    async def open(self, on_bytes: Callable[[bytes], None], on_end: Callable[[], None]) -> Channel:
+    async def open(self, listener: Listener) -> Channel:
         """Start the process.
 
         Raises:
@@ -33,7 +35,7 @@ class ProcessTransport:
         """
         command = self._command()
         try:
-            return await self._dependencies.spawn(command, on_bytes, on_end)
+            return await self._dependencies.spawn(command, listener.on_bytes, listener.on_end)
         except (OSError, ValueError) as exc:
             raise CannotOpenChannelError(f"it could not be started: {exc}") from exc
 

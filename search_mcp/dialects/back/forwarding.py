@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from search_mcp.dialects import asking, names
+from search_mcp.dialects import OnUnanswered, asking, names
 from search_mcp.dialects.params import cancellation, send_request
 from search_mcp.model.calls import Call, Outcome, Result
 from search_mcp.model.names import Action
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError
-from search_mcp.wire.inflight import Answer, Reason
+from search_mcp.wire.inflight import Answer, Cancel, Reason, RequestFailure
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import ErrorObject, Raw, Struct
 
@@ -17,7 +17,9 @@ from search_mcp.wire.structs import ErrorObject, Raw, Struct
 class Forwarder(Protocol):
     """The back dialect that forwards a call."""
 
-    def read_answer(self, forwarded: "ForwardedCall", answer: Answer) -> Outcome: ...
+    @property
+    def unanswered(self) -> OnUnanswered: ...
+    def read_answer(self, forwarded: "ForwardedCall", answer: Raw | ErrorObject) -> Outcome: ...
     def forget(self, call: Call) -> None:
         """Stop counting a call as in flight: it was answered or cancelled."""
         ...
@@ -27,10 +29,14 @@ class ForwardedCall(Struct, eq=False):
     """One call and the request that it is sent to the backend as."""
 
     call: Call
+    target: str
+    """The backend's own name for the target of the call."""
     peer: Peer
     forwarder: Forwarder
     message_id: int = 0
     """The id of the request, which is also its progress token; 0 if it was never sent."""
+    cancel_again: Cancel | None = None
+    """Cancels the call after its request ended without an answer."""
 
     def send(self, params: Mapping[str, object], meta: Mapping[str, object] | None) -> None:
         """Send the request."""
@@ -40,11 +46,16 @@ class ForwardedCall(Struct, eq=False):
     def settle(self, answer: Answer) -> None:
         """Reply to the call with what the backend answered."""
         self.forwarder.forget(self.call)
-        self.call.reply(self.forwarder.read_answer(self, answer))
+        if answer is None or isinstance(answer, RequestFailure):
+            self.cancel_again = self.forwarder.unanswered(self.call, self.target, answer)
+        else:
+            self.call.reply(self.forwarder.read_answer(self, answer))
 
     def cancel(self, reason: Reason) -> None:
         """Cancel the request at the backend, unless it is answered already."""
-        if self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason)):
+        if self.cancel_again is not None:
+            self.cancel_again(reason)
+        elif self.peer.abandon(self.message_id, names.CANCELLED, cancellation(self.message_id, reason)):
             self.forwarder.forget(self.call)
 
 

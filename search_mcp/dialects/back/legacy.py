@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from search_mcp.dialects import OnStaleList, asking, names
+from search_mcp.dialects import OnStaleList, OnUnanswered, asking, names
 from search_mcp.dialects.back.capabilities import read_server_capabilities
 from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_with_target
 from search_mcp.dialects.back.lists import read_pages
@@ -29,7 +29,7 @@ from search_mcp.model.servers import (
 )
 from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError, invalid_params, invalid_request, method_not_found
-from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, cancel_nothing
+from search_mcp.wire.inflight import Cancel, Reason, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
 
@@ -106,10 +106,11 @@ class BackLegacy:
         opening: Opening,
         tell: Callable[[News], None],
         stale: OnStaleList,
-        lost: Callable[[], WireError],
+        unanswered: OnUnanswered,
     ) -> None:
         self.capabilities = server_capabilities
-        self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
+        self._server, self._peer, self._tell, self._stale = server, peer, tell, stale
+        self.unanswered = unanswered
         self._caller: Caller | None = opening.caller
         self._calls: dict[Call, None] = {}  # in flight, oldest first
         # By task that a client made of a question of this backend: the client.
@@ -132,14 +133,12 @@ class BackLegacy:
         self._calls[call] = None
         if self.capabilities.logging:
             self._set_level_for(call.caller.log_level)
-        forwarded = ForwardedCall(call, self._peer, self)
+        forwarded = ForwardedCall(call, target, self._peer, self)
         forwarded.send(params_with_target(call, target), call.meta)
         return forwarded.cancel
 
-    def read_answer(self, forwarded: ForwardedCall, answer: Answer) -> Outcome:
+    def read_answer(self, forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
         """Read the answer to a call; if it made a task, report progress of the task, too."""
-        if answer is None:
-            return self._lost()
         call = forwarded.call
         if "task" in call.params and call.report is not None and isinstance(answer, Raw):
             self._report_on(task_made(payload.object_or_empty(answer)), forwarded.message_id, call.report)
@@ -190,7 +189,7 @@ class BackLegacy:
         """Read a complete list and publish it.
 
         Raises:
-            PeerError, ConnectionEndedError, ValueError: it could not be read.
+            PeerError, RequestFailedError, ConnectionEndedError, ValueError: it could not be read.
         """
 
         async def ask(method: str, params: Fields) -> Raw:

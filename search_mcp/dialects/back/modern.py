@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import anyio
 
-from search_mcp.dialects import OnStaleList, asking, detect, names
+from search_mcp.dialects import OnStaleList, OnUnanswered, asking, detect, names
 from search_mcp.dialects.back.capabilities import read_server_capabilities
 from search_mcp.dialects.back.forwarding import ForwardedCall, outcome, params_with_target
 from search_mcp.dialects.back.lists import read_pages
@@ -18,9 +18,9 @@ from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
-from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.inflight import Answer, Cancel, Request, cancel_nothing
-from search_mcp.wire.peer import Peer
+from search_mcp.wire.errors import PeerError
+from search_mcp.wire.inflight import Answer, Cancel, Request, RequestFailure, cancel_nothing
+from search_mcp.wire.peer import Peer, RequestFailedError
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
     """Probe a backend with `server/discover`; `None` if the answer is not that of a modern server.
 
     Raises:
+        RequestFailedError: it will not be answered.
         ConnectionEndedError: the connection ended.
         ValueError: it is a modern server with unknown revisions only.
     """
@@ -49,6 +50,13 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
             _refuse_foreign_revisions(refused)
         # "The fallback MUST NOT be keyed to one specific error code"
         log.debug("= server/discover refused: %s", refused)
+        return None
+    except RequestFailedError as failed:
+        # "If the body is empty or is not a recognized modern JSON-RPC error, fall back to `initialize`"; anything but
+        # such an answer to the request, such as a missing login or a network error, is no evidence.
+        if not failed.failure.is_unknown_request:
+            raise
+        log.debug("= server/discover refused: %s", failed)
         return None
     revisions = detect.modern_revisions(result)
     return read_server_capabilities(payload.fields(result), revisions[0], Era.MODERN) if revisions else None
@@ -79,10 +87,11 @@ class BackModern:
         opening: Opening,
         tell: Callable[[News], None],
         stale: OnStaleList,
-        lost: Callable[[], WireError],
+        unanswered: OnUnanswered,
     ) -> None:
         self.capabilities = server_capabilities
-        self._server, self._peer, self._tell, self._stale, self._lost = server, peer, tell, stale, lost
+        self._server, self._peer, self._tell, self._stale = server, peer, tell, stale
+        self.unanswered = unanswered
         self._opening = opening
         self._calls: dict[Call, None] = {}  # in flight, oldest first
         self._listening: int | None = None  # the id of the open subscriptions/listen request
@@ -108,7 +117,7 @@ class BackModern:
                 params[names.INPUT_RESPONSES] = call.inputs.responses
             if call.inputs.request_state is not None:
                 params[names.REQUEST_STATE] = call.inputs.request_state
-        forwarded = ForwardedCall(call, self._peer, self)
+        forwarded = ForwardedCall(call, target, self._peer, self)
         forwarded.send(params, self._stamped(call))
         return forwarded.cancel
 
@@ -127,10 +136,8 @@ class BackModern:
             meta[names.LOG_LEVEL_KEY] = level
         return {**(call.meta or {}), **meta}
 
-    def read_answer(self, _forwarded: ForwardedCall, answer: Answer) -> Outcome:
+    def read_answer(self, _forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
         """Read the answer to a call."""
-        if answer is None:
-            return self._lost()
         read = outcome(self._server, answer)
         if not isinstance(read, Result):
             return read
@@ -161,7 +168,7 @@ class BackModern:
         """Read a complete list and publish it.
 
         Raises:
-            PeerError, ConnectionEndedError, ValueError: it could not be read.
+            PeerError, RequestFailedError, ConnectionEndedError, ValueError: it could not be read.
         """
         await self._hear_again()
         meta = _meta(self.capabilities.revision, self._opening.capabilities, self._opening.info)
@@ -215,6 +222,7 @@ class BackModern:
             return  # the connection ended
         if not self._acknowledged:
             why = answer.message if isinstance(answer, ErrorObject) else "it was answered at once"
+            why = answer.reason if isinstance(answer, RequestFailure) else why
             log.warning("! %s: subscriptions/listen refused: %s", self._server, why)
             return
         log.info("= %s: the server ended the subscription; opening it again in %g s", self._server, self._pause)

@@ -7,22 +7,33 @@ from collections.abc import Callable
 
 import anyio
 
-from search_mcp.dialects import BackDialect, CannotOpenError, CannotSpeakError, OnStaleList, names
+from search_mcp.dialects import (
+    BackDialect,
+    CannotOpenError,
+    CannotReachError,
+    CannotSpeakError,
+    OnStaleList,
+    OnUnanswered,
+    names,
+)
 from search_mcp.dialects.back.legacy import BackLegacy, UnknownRevisionError, initialize
 from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
-from search_mcp.wire.errors import PeerError, WireError
-from search_mcp.wire.peer import Peer
+from search_mcp.wire.errors import PeerError
+from search_mcp.wire.peer import Peer, RequestFailedError
 
 
 async def negotiate(
-    peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float
+    peer: Peer, opening: Opening, *, pinned: str, first: Era, probe_seconds: float | None
 ) -> ServerCapabilities:
     """Open a backend with the revision `pinned`; with any other value, negotiate it, starting with the era `first`.
 
+    `probe_seconds` is the time after which an unanswered probe counts as refused; `None` if it must be answered.
+
     Raises:
         CannotSpeakError: it supports no known revision.
+        CannotReachError: it gave no answer.
         CannotOpenError: it refused, or its answer is malformed.
         ConnectionEndedError: the connection ended.
     """
@@ -34,11 +45,13 @@ async def negotiate(
         return await _either(peer, opening, first, probe_seconds)
     except UnknownRevisionError as exc:
         raise CannotSpeakError(str(exc)) from exc
+    except RequestFailedError as exc:
+        raise CannotReachError(str(exc)) from exc
     except (PeerError, ValueError) as exc:
         raise CannotOpenError(f"it could not be opened: {exc}") from exc
 
 
-async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float) -> ServerCapabilities:
+async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float | None) -> ServerCapabilities:
     if first is Era.MODERN:
         # "The server returns any other error, or does not respond within a reasonable timeout: the
         # server is legacy. Fall back to the `initialize` handshake."
@@ -52,6 +65,10 @@ async def _either(peer: Peer, opening: Opening, first: Era, probe_seconds: float
         if exc.revision not in names.MODERN:
             raise
         return await _discover(peer, opening, str(exc))  # that era has no `initialize`
+    except RequestFailedError as failed:
+        if not failed.failure.is_unknown_request:
+            raise
+        return await _discover(peer, opening, str(failed))
     except PeerError as refused:
         # A modern server without `initialize`, or one that fixed its era when it read the late probe.
         return await _discover(peer, opening, f"it refused initialize: {refused}")
@@ -71,8 +88,8 @@ def back_dialect(
     opening: Opening,
     tell: Callable[[News], None],
     stale: OnStaleList,
-    lost: Callable[[], WireError],
+    unanswered: OnUnanswered,
 ) -> BackDialect:
     """Make the dialect of the negotiated era."""
     dialect = BackModern if server_capabilities.era is Era.MODERN else BackLegacy
-    return dialect(server, peer, server_capabilities, opening, tell, stale, lost)
+    return dialect(server, peer, server_capabilities, opening, tell, stale, unanswered)

@@ -29,7 +29,7 @@ from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import ElicitationComplete, LogMessage, News, Opening, ResourceUpdated, TaskChanged
 from search_mcp.wire import messages, payload
 from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params, invalid_request
-from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, cancel_nothing
+from search_mcp.wire.inflight import Answer, Cancel, Reason, Request, RequestFailure, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, Struct, UnsetType, field, replace
 
@@ -259,7 +259,7 @@ class _SentQuestion(Struct, eq=False):
 
     def settle(self, answer: Answer) -> None:
         """Answer the question as the client did."""
-        if answer is None:
+        if answer is None or isinstance(answer, RequestFailure):
             self.question.answer(invalid_request("Invalid Request: the client is gone"))
         elif isinstance(answer, ErrorObject):
             self.question.answer(PeerError(answer))
