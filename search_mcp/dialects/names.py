@@ -176,6 +176,7 @@ LOG_LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", 
 
 # Error codes beyond JSON-RPC's own
 RESOURCE_NOT_FOUND: Final = -32002  # 2025-11-25 and earlier
+HEADER_MISMATCH: Final = -32020
 MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 URL_ELICITATION_REQUIRED: Final = -32042  # 2025-11-25 only
