@@ -21,6 +21,10 @@ class Listener(Protocol):
         """End one request that will not be answered, unless it is answered already."""
         ...
 
+    def on_rejecting(self) -> None:
+        """Take no more calls: the server rejects what it would take on the next connection."""
+        ...
+
     def is_waiting(self, request_id: int) -> bool:
         """Return whether a request is unanswered."""
         ...

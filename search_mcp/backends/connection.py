@@ -89,7 +89,7 @@ class Connection:
     async def stop(self) -> None:
         """Stop the server."""
         try:
-            if self.is_rejecting:
+            if self.is_rejecting and self.peer.unanswered:
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                     await self._all_settled.wait()  # others may still be answered
         finally:
@@ -127,10 +127,13 @@ class Connection:
     def on_failed(self, request_id: int, failure: RequestFailure) -> None:
         """End one request; if it was rejected, so would be the others, and they wait for the next connection."""
         if failure.fate is Fate.REJECTED:
-            self.is_rejecting = True
-            self.retire()
+            self.on_rejecting()
         self.peer.fail(request_id, failure)
         self._note_settled()
+
+    def on_rejecting(self) -> None:
+        self.is_rejecting = True
+        self.retire()
 
     def _note_settled(self) -> None:
         if self.is_rejecting and not self.peer.unanswered:

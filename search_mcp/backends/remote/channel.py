@@ -1,0 +1,575 @@
+"""The channel to a remote server: every message is an HTTP request, and streams bring messages back.
+
+Streamable HTTP in both eras, and HTTP+SSE, which is found out with the request that opens a session. What a message
+means, and the headers that it needs, are decided in `dialects/http_headers.py`.
+Sources: docs/specification/2026-07-28/basic/transports/streamable-http.mdx ("modern"), docs/specification/2025-11-25/
+basic/transports.mdx ("legacy") and docs/specification/2024-11-05/basic/transports.mdx (HTTP+SSE).
+"""
+
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import anyio
+import anyio.abc
+import httpx2
+
+from search_mcp.backends.channel import Listener
+from search_mcp.backends.remote import trouble
+from search_mcp.backends.remote.client import Address, send
+from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
+from search_mcp.dialects import http_headers
+from search_mcp.dialects.http_headers import Envelope, HttpHeaders
+from search_mcp.wire import messages
+from search_mcp.wire.inflight import Fate, RequestFailure
+from search_mcp.wire.messages import Message
+from search_mcp.wire.structs import UNSET, Raw
+
+log = logging.getLogger(__name__)
+
+MOST_REQUESTS = 128
+"""Requests that are sent to one server at once; more wait. Streams, notifications and responses do not wait."""
+WAITING_BYTES = 16 << 20
+"""Bytes that may wait to be sent before the server counts as congested."""
+ERROR_BYTES = 1 << 20
+"""Most bytes of an error response that are read."""
+LAST_BYTES_SECONDS = 1.0
+"""Time in which a stream may end after its response: a connection whose answer was read whole is used again."""
+DELETE_SECONDS = 1.0
+"""Time in which a server may confirm the end of its session."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Bounds of the delay before an ended stream is opened again, in seconds; the server may ask for another delay."""
+LONGEST_RETRY_SECONDS = 300.0
+RESUMPTIONS = 5
+"""Consecutive connections without an event after which a stream is given up."""
+DEFER_SECONDS = 0.005
+"""Time in which a flooding server is not read."""
+_NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
+_SESSION_ID = re.compile(r"[\x21-\x7e]{1,4096}")
+_ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+_ACCEPT_STREAM = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+_EVENTS, _JSON = "text/event-stream", "application/json"
+_ENDPOINT = "endpoint"
+
+
+class Login(Protocol):
+    """The credentials for one server."""
+
+    async def headers(self) -> Mapping[str, str]:
+        """Return the headers that every request needs."""
+        ...
+
+    async def renew(self, status: int, challenges: list[str]) -> str | None:
+        """Handle a refusal (401 or 403) with its `WWW-Authenticate` headers.
+
+        Return `None` if the request can be sent once more, else the reason why not, with the remedy.
+        """
+        ...
+
+
+class NoLogin:
+    """No credentials besides the headers of the entry."""
+
+    async def headers(self) -> Mapping[str, str]:
+        return {}
+
+    async def renew(self, status: int, challenges: list[str]) -> str | None:
+        return ""
+
+
+class HttpChannel:
+    """A connection to a remote server; `limit` is in bytes of one message."""
+
+    def __init__(
+        self,
+        client: httpx2.AsyncClient,
+        address: Address,
+        listener: Listener,
+        limit: int,
+        login: Login,
+        schema: Callable[[str], Raw | None],
+    ) -> None:
+        self._client, self._address, self._listener, self._limit, self._login = client, address, listener, limit, login
+        self._url = httpx2.URL(address.url)
+        self._headers = HttpHeaders(schema)
+        self._session: str | None = None
+        self._posts: httpx2.URL | None = None  # where messages are sent to with HTTP+SSE
+        self._has_endpoint = anyio.Event()
+        self._stream_failure: RequestFailure | None = None  # why there is no stream with HTTP+SSE
+        self._exchanges: dict[int, anyio.CancelScope] = {}  # by request
+        self._slots = anyio.CapacityLimiter(MOST_REQUESTS)
+        self._waiting_bytes = 0
+        self._confirmed = anyio.Event()  # set unless the notification that the session is open is on its way
+        self._confirmed.set()
+        self._flowing = anyio.Event()  # set unless reading is paused
+        self._flowing.set()
+        self._is_deferred = False
+        self._end: str | None = None
+        self._is_over = False
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._works: set[anyio.CancelScope] = set()  # of the tasks; that of the group has its owner in it
+
+    def __repr__(self) -> str:
+        return f"<HttpChannel {self._address.public_url} exchanges={len(self._exchanges)}>"
+
+    async def start(self) -> None:
+        """Begin; `stop` has to follow in the same task."""
+        self._tasks = anyio.create_task_group()
+        await self._tasks.__aenter__()
+        if self._address.transport == "sse":
+            self._spawn(self._keep_endpoint)
+
+    def _spawn(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
+        """Start a task; a bug in it must not take the other backends down."""
+        if self._tasks is not None and not self._is_over:
+            self._tasks.start_soon(self._guarded, anyio.CancelScope(), work, args)
+
+    async def _guarded(
+        self, scope: anyio.CancelScope, work: Callable[..., Awaitable[None]], args: tuple[object, ...]
+    ) -> None:
+        if self._is_over:
+            return
+        self._works.add(scope)
+        try:
+            with scope:
+                await work(*args)
+        except Exception:
+            log.exception("! %s: bug", self._address.public_url)
+        finally:
+            self._works.discard(scope)
+
+    def _cancel_all(self) -> None:
+        self._is_over = True
+        for scope in list(self._works):
+            scope.cancel()
+
+    # To the server
+
+    def write(self, data: bytes) -> None:
+        envelope = self._headers.envelope(data)
+        if self._end is not None:
+            if envelope.request_id is not None:
+                self._listener.on_failed(envelope.request_id, RequestFailure(self._end, Fate.REJECTED))
+            return
+        if envelope.cancels is not None and self._is_cancelled_here(envelope.cancels, envelope):
+            return
+        if envelope.confirms:
+            self._confirmed = anyio.Event()
+        self._waiting_bytes += len(data)
+        self._spawn(self._deliver, envelope, data.rstrip(b"\n"))
+
+    def _is_cancelled_here(self, request_id: int, envelope: Envelope) -> bool:
+        """Cancel an exchange; return whether the server is told by that alone."""
+        scope = self._exchanges.get(request_id)
+        if scope is None:
+            return True
+        # Modern: "closing the SSE response stream is itself the cancellation signal and no `notifications/cancelled`
+        # message is expected". Legacy: "Disconnection SHOULD NOT be interpreted as the client cancelling its request.
+        # To cancel, the client SHOULD explicitly send an MCP `CancelledNotification`."
+        if envelope.is_modern:
+            scope.cancel()
+        return envelope.is_modern
+
+    async def _deliver(self, envelope: Envelope, body: bytes) -> None:
+        """Send one message, and hand over what the server answers."""
+        size = len(body) + 1
+        try:
+            if not envelope.confirms:
+                await self._confirmed.wait()
+            if envelope.request_id is None:
+                await self._post(envelope, body)
+                return
+            with anyio.CancelScope() as scope:
+                self._exchanges[envelope.request_id] = scope
+                if envelope.stays_open:
+                    await self._post(envelope, body)
+                else:
+                    async with self._slots:
+                        await self._post(envelope, body)
+        finally:
+            self._waiting_bytes -= size
+            if envelope.request_id is not None:
+                self._exchanges.pop(envelope.request_id, None)
+            if envelope.confirms:
+                self._confirmed.set()
+            if envelope.cancels is not None and (cancelled := self._exchanges.get(envelope.cancels)) is not None:
+                cancelled.cancel()  # the server was told, and may leave the stream open
+
+    async def _post(self, envelope: Envelope, body: bytes) -> None:
+        """Send one message; a request that is not answered fails."""
+        try:
+            failure = await self._exchange(envelope, body)
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, trouble.RefusedError) as exc:
+            failure = trouble.of_exception(exc, self._address.url)
+        if envelope.request_id is None:
+            if failure is not None:
+                log.warning("! %s: it did not take a message: %s", self._address.public_url, failure.reason)
+        elif failure is not None:
+            self._listener.on_failed(envelope.request_id, failure)
+
+    async def _exchange(self, envelope: Envelope, body: bytes) -> RequestFailure | None:
+        """Make the exchange for one message; return why a request, or another message, failed."""
+        if self._address.transport == "sse" or self._posts is not None:
+            return await self._exchange_beside_stream(envelope, body)
+        async with self._sent("POST", self._url, {**_ACCEPT, **envelope.headers}, body) as response:
+            status, kind = response.status_code, _kind(response)
+            if status == 200 and kind in (_EVENTS, _JSON) and envelope.request_id is not None:
+                if envelope.opens:
+                    self._note_session(response)
+                read = self._read_stream if kind == _EVENTS else self._read_json
+                return await read(envelope, envelope.request_id, response)
+            if 200 <= status < 300 and envelope.request_id is None:
+                await _skip(response)
+                if envelope.confirms:
+                    self._spawn(self._keep_stream)
+                return None
+            answer = await _beginning(response)
+            session = response.request.headers.get(http_headers.SESSION)
+        return await self._on_refusal(envelope, body, response, answer, session)
+
+    async def _on_refusal(
+        self, envelope: Envelope, body: bytes, response: httpx2.Response, answer: bytes, session: str | None
+    ) -> RequestFailure | None:
+        """Handle an answer that is no success; its JSON-RPC error is the answer to the request."""
+        status, request_id = response.status_code, envelope.request_id
+        failure = trouble.of_status(status, response.headers, answer)
+        if status in (401, 403):
+            reason = response.extensions.get("login")
+            return RequestFailure(reason, Fate.REFUSED) if isinstance(reason, str) and reason else failure
+        error = _error_in(answer)
+        is_own = error is not None and error.id is not UNSET and error.id == request_id
+        if session is not None and _is_session_lost(status, answer, is_own=is_own):
+            return self._on_session_lost()
+        is_modern = error is not None and http_headers.is_modern_error(messages.error_object(_raw(error)).code, status)
+        if envelope.opens and failure.is_unknown_request and not is_modern and self._address.transport == "auto":
+            # "If it fails with the following HTTP status codes "400 Bad Request", "404 Not Found" or "405 Method Not
+            # Allowed": Issue a GET request to the server URL, expecting that this will open an SSE stream and return
+            # an `endpoint` event as the first event."
+            self._spawn(self._keep_endpoint)
+            await self._has_endpoint.wait()
+            if self._posts is not None:
+                return await self._exchange_beside_stream(envelope, body)
+        if error is None or request_id is None:
+            return failure
+        # An error is often sent with the id null, or without one: it answers the request of this POST.
+        self._hand_over(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (request_id, bytes(_raw(error))))
+        return RequestFailure("its answer could not be read", Fate.LOST)
+
+    @asynccontextmanager
+    async def _sent(
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
+    ) -> AsyncIterator[httpx2.Response]:
+        """Send a request with the session and the credentials; once more if these could be renewed."""
+        if self._session is not None:
+            headers = {**headers, http_headers.SESSION: self._session}
+        response = await send(self._client, method, url, {**headers, **await self._login.headers()}, body)
+        try:
+            if response.status_code in (401, 403):
+                reason = await self._login.renew(response.status_code, response.headers.get_list("www-authenticate"))
+                if reason is None:
+                    await response.aclose()
+                    response = await send(self._client, method, url, {**headers, **await self._login.headers()}, body)
+                else:
+                    response.extensions["login"] = reason
+            yield response
+        finally:
+            with anyio.CancelScope(shield=True):
+                await response.aclose()
+
+    # Answers
+
+    async def _read_json(self, envelope: Envelope, request_id: int, response: httpx2.Response) -> RequestFailure | None:
+        pieces: list[bytes] = []
+        size = 0
+        async for chunk in response.aiter_bytes():
+            await self._may_read()
+            pieces.append(chunk)
+            size += len(chunk)
+            if size > self._limit:
+                return _too_large(self._limit)
+        body = b"".join(pieces)
+        if envelope.opens:
+            self._headers.on_opened(body)
+        self._hand_over(body)
+        return trouble.of_status(response.status_code, response.headers, body)  # unless that was the answer
+
+    async def _read_stream(
+        self, envelope: Envelope, request_id: int, response: httpx2.Response
+    ) -> RequestFailure | None:
+        """Read the stream of a request to its response, also over several connections."""
+        parser = EventParser(self._limit)
+        failure = await self._read_events(response, parser, request_id, opens=envelope.opens)
+        resumptions = 0
+        while failure is not None and self._listener.is_waiting(request_id):
+            # "Resumable SSE streams via `Last-Event-ID` are not supported." (modern)
+            if parser.last_id is None or envelope.is_modern or resumptions >= RESUMPTIONS or self._end is not None:
+                return failure
+            await response.aclose()
+            before, resumptions = parser.last_id, resumptions + 1
+            await anyio.sleep(_pause(parser, SHORTEST_PAUSE))
+            failure = await self._resume(parser, request_id, failure)
+            if parser.last_id != before:
+                resumptions = 0
+        return failure
+
+    async def _resume(self, parser: EventParser, request_id: int, broken: RequestFailure) -> RequestFailure | None:
+        """Continue a stream on another connection."""
+        # "it SHOULD issue an HTTP GET to the MCP endpoint, and include the `Last-Event-ID` header"
+        headers = {**_ACCEPT_STREAM, **self._headers.common(), "Last-Event-ID": parser.last_id or ""}
+        last_id, retry_ms = parser.last_id, parser.retry_ms
+        try:
+            async with self._sent("GET", self._url, headers) as response:
+                if response.status_code != 200 or _kind(response) != _EVENTS:
+                    parser.last_id = None
+                    return broken
+                parser.__init__(self._limit)  # type: ignore[misc]
+                parser.last_id, parser.retry_ms = last_id, retry_ms
+                return await self._read_events(response, parser, request_id)
+        except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError):
+            return broken
+
+    async def _read_events(
+        self, response: httpx2.Response, parser: EventParser, request_id: int | None, *, opens: bool = False
+    ) -> RequestFailure | None:
+        """Hand over the messages of a stream until it ends; return how it broke off if that is before the response."""
+        failure = RequestFailure("its event stream ended before the response")
+        try:
+            with anyio.CancelScope() as scope:
+                async for chunk in response.aiter_bytes():
+                    await self._may_read()
+                    for event in parser.feed(chunk):
+                        if event.is_oversize:
+                            failure = _too_large(self._limit)
+                            if request_id is not None:
+                                parser.last_id = None
+                                return failure
+                        self._on_event(event, opens=opens)
+                    if request_id is not None and not self._listener.is_waiting(request_id):
+                        # "After the JSON-RPC _response_ has been sent, the server SHOULD terminate the SSE stream."
+                        scope.deadline = anyio.current_time() + LAST_BYTES_SECONDS
+        except (httpx2.HTTPError, httpx2.StreamError) as exc:
+            failure = trouble.of_exception(exc, self._address.url)
+        return failure
+
+    def _on_event(self, event: Event, *, opens: bool = False) -> None:
+        if event.name == MESSAGE and event.data:
+            if opens:
+                self._headers.on_opened(event.data.translate(_NEWLINES_TO_SPACES))
+            self._hand_over(event.data)
+
+    def _hand_over(self, message: bytes) -> None:
+        # JSON strings contain no raw newline, so spaces can replace all of them.
+        self._listener.on_bytes(message.translate(_NEWLINES_TO_SPACES) + b"\n")
+
+    # The session and its stream
+
+    def _note_session(self, response: httpx2.Response) -> None:
+        session = response.headers.get(http_headers.SESSION)
+        # "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E)."
+        if session is not None and _SESSION_ID.fullmatch(session):
+            self._session = session
+
+    def _on_session_lost(self) -> RequestFailure:
+        """End the channel: a new session needs a new one."""
+        # "When a client receives HTTP 404 in response to a request containing an `MCP-Session-Id`, it MUST start a new
+        # session by sending a new `InitializeRequest` without a session ID attached."
+        failure = RequestFailure("its session expired", Fate.REJECTED)
+        self._session, self._end = None, failure.reason
+        self._listener.on_rejecting()
+        return failure
+
+    async def _keep_stream(self) -> None:
+        """Read what the server sends on its own, as long as it offers a stream for that."""
+        # "The server MUST either return `Content-Type: text/event-stream` in response to this HTTP GET, or else return
+        # HTTP 405 Method Not Allowed": servers also answer 400, 404 or 406.
+        parser, pause, was_open = EventParser(self._limit), SHORTEST_PAUSE, False
+        while self._end is None:
+            headers = {**_ACCEPT_STREAM, **self._headers.common()}
+            if parser.last_id:
+                headers["Last-Event-ID"] = parser.last_id
+            try:
+                async with self._sent("GET", self._url, headers) as response:
+                    if response.status_code != 200 or _kind(response) != _EVENTS:
+                        answer = await _beginning(response)
+                        if was_open and self._session and _is_session_lost(response.status_code, answer, is_own=False):
+                            self._on_session_lost()
+                        if response.status_code < 500:
+                            return
+                    else:
+                        was_open, pause = True, SHORTEST_PAUSE
+                        last_id, retry_ms = parser.last_id, parser.retry_ms
+                        parser = EventParser(self._limit)
+                        parser.last_id, parser.retry_ms = last_id, retry_ms
+                        await self._read_events(response, parser, None)
+            except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError) as exc:
+                log.debug("= %s: its stream: %s", self._address.public_url, exc)
+            await anyio.sleep(_pause(parser, pause))
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    # HTTP+SSE
+
+    async def _keep_endpoint(self) -> None:
+        """Open the stream of HTTP+SSE, which says where messages are sent to, and read it to its end."""
+        failure = RequestFailure("it opened no event stream", Fate.REFUSED, is_unknown_request=True)
+        try:
+            async with self._sent("GET", self._url, _ACCEPT_STREAM) as response:
+                if response.status_code == 200 and _kind(response) == _EVENTS:
+                    await self._read_from_endpoint(response)
+                    failure = RequestFailure("its event stream ended")
+                else:
+                    answer = await _beginning(response)
+                    failure = trouble.of_status(response.status_code, response.headers, answer)
+        except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, trouble.RefusedError) as exc:
+            failure = trouble.of_exception(exc, self._address.url)
+        if self._posts is not None:
+            self._end = failure.reason
+            self._listener.on_end()
+        self._stream_failure = failure
+        self._has_endpoint.set()
+
+    async def _read_from_endpoint(self, response: httpx2.Response) -> None:
+        """Read a stream whose first event names the address for messages."""
+        parser = EventParser(self._limit)
+        async for chunk in response.aiter_bytes():
+            await self._may_read()
+            for event in parser.feed(chunk):
+                if event.name == _ENDPOINT and self._posts is None:
+                    posts = response.url.join(event.data.decode(errors="replace"))
+                    here = response.url
+                    if (posts.scheme, posts.host, posts.port) != (here.scheme, here.host, here.port):
+                        raise trouble.RefusedError("it wants messages at another server's address")
+                    self._posts = posts
+                    self._has_endpoint.set()
+                else:
+                    self._on_event(event)
+
+    async def _exchange_beside_stream(self, envelope: Envelope, body: bytes) -> RequestFailure | None:
+        """Send one message of HTTP+SSE; a request is answered on the stream."""
+        await self._has_endpoint.wait()
+        if self._posts is None:
+            return self._stream_failure
+        async with self._sent("POST", self._posts, {**_ACCEPT, **envelope.headers}, body) as response:
+            answer = await _beginning(response)
+            if 200 <= response.status_code < 300:
+                return None
+            return trouble.of_status(response.status_code, response.headers, answer)
+
+    # The channel
+
+    def is_congested(self) -> bool:
+        """Return whether too much waits to be sent."""
+        return self._waiting_bytes > WAITING_BYTES
+
+    async def _may_read(self) -> None:
+        """Wait while reading is paused, and a moment if it is deferred."""
+        if self._is_deferred:
+            self._is_deferred = False
+            await anyio.sleep(DEFER_SECONDS)
+        if not self._flowing.is_set():
+            await self._flowing.wait()
+
+    def defer_reading(self) -> None:
+        self._is_deferred = True
+
+    def pause_reading(self) -> None:
+        if self._flowing.is_set():
+            self._flowing = anyio.Event()
+
+    def resume_reading(self) -> None:
+        self._flowing.set()
+
+    def has_ended(self) -> bool:
+        return self._end is not None
+
+    def how_it_ended(self) -> str:
+        return self._end or "the connection was closed"
+
+    def stderr_tail(self) -> str:
+        return ""
+
+    def describe(self) -> str:
+        return self._address.public_url
+
+    def terminate(self) -> None:
+        """Give up all exchanges."""
+        self._end = self._end or "it was stopped"
+        self._cancel_all()
+        self._listener.on_end()
+
+    def kill(self) -> None:
+        self.terminate()
+
+    async def stop(self) -> None:
+        """End all exchanges, and the session, in bounded time."""
+        tasks, self._tasks = self._tasks, None
+        self._end = self._end or "it was stopped"
+        self.resume_reading()
+        with anyio.CancelScope(shield=True):
+            if self._session is not None:
+                with anyio.move_on_after(DELETE_SECONDS):
+                    await self._delete_session()
+            self._cancel_all()
+            await self._client.aclose()
+        if tasks is not None:
+            await tasks.__aexit__(None, None, None)
+
+    async def _delete_session(self) -> None:
+        # "Clients that no longer need a particular session [...] SHOULD send an HTTP DELETE to the MCP endpoint";
+        # "The server MAY respond to this request with HTTP 405 Method Not Allowed".
+        try:
+            async with self._sent("DELETE", self._url, self._headers.common()) as response:
+                log.debug("= %s: DELETE: %d", self._address.public_url, response.status_code)
+        except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError) as exc:
+            log.debug("= %s: DELETE: %s", self._address.public_url, exc)
+
+
+def _kind(response: httpx2.Response) -> str:
+    """Return the content type of a response, without its parameters."""
+    kind: str = response.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower()
+
+
+def _pause(parser: EventParser, otherwise: float) -> float:
+    """Return the seconds before the next connection for a stream."""
+    # "The client MUST respect the `retry` field, waiting the given number of milliseconds"
+    return otherwise if parser.retry_ms is None else min(parser.retry_ms / 1000, LONGEST_RETRY_SECONDS)
+
+
+def _is_session_lost(status: int, answer: bytes, *, is_own: bool) -> bool:
+    """Return whether a refusal of a message with a session id is about the session.
+
+    Servers also answer 400, and then without the id of the request: Express servers with the official SDK do.
+    """
+    return not is_own and (status == 404 or (status == 400 and b"session" in answer.lower()))
+
+
+def _error_in(answer: bytes) -> Message | None:
+    """Return the JSON-RPC error in the body of a response, if there is one."""
+    decoded = messages.decode(answer.translate(_NEWLINES_TO_SPACES)) if answer.lstrip()[:1] == b"{" else None
+    return decoded if isinstance(decoded, Message) and isinstance(decoded.error, Raw) else None
+
+
+def _raw(error: Message) -> Raw:
+    assert isinstance(error.error, Raw)
+    return error.error
+
+
+def _too_large(limit: int) -> RequestFailure:
+    return RequestFailure(f"its answer has more than {limit:,} bytes")
+
+
+async def _beginning(response: httpx2.Response) -> bytes:
+    """Read a body up to a limit."""
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > ERROR_BYTES:
+            break
+    return body[:ERROR_BYTES]
+
+
+async def _skip(response: httpx2.Response) -> None:
+    """Read a body that has no meaning, so that the connection can be used again."""
+    await _beginning(response)

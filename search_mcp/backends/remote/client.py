@@ -1,0 +1,120 @@
+"""The HTTP client of one channel: TLS, proxies, redirects, time limits."""
+
+import ipaddress
+import logging
+import ssl
+from collections.abc import Mapping
+from typing import Protocol
+
+import httpx2
+
+from search_mcp.backends.remote.trouble import CONNECT_SECONDS, RefusedError
+
+MOST_REDIRECTS = 5
+WRITE_SECONDS = 60.0
+"""Time in which a server must read more of a request."""
+IDLE_CONNECTIONS = 20
+IDLE_SECONDS = 30.0
+"""Connections that stay open for later requests, and how long."""
+_KEEPING_METHOD = frozenset({307, 308})
+_REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
+
+
+for _name in ("httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)  # they log addresses and headers, which may contain secrets
+
+
+class Address(Protocol):
+    """The address of a remote server and how to reach it, with placeholders filled in."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def transport(self) -> str:
+        """One of `auto`, `http` and `sse`."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+    @property
+    def ca_file(self) -> str | None:
+        """A file with certificates to trust besides those of the system."""
+        ...
+
+    @property
+    def public_url(self) -> str:
+        """The address without its user, password and keys."""
+        ...
+
+
+def new_client(address: Address) -> httpx2.AsyncClient:
+    """Make the client; this loads certificates and may take 0.1 s.
+
+    Raises:
+        OSError: the file with certificates cannot be read.
+        ValueError: the address is not one of HTTP.
+    """
+    try:
+        url = httpx2.URL(address.url)
+    except httpx2.InvalidURL as exc:
+        raise ValueError(str(exc)) from exc
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("it begins with neither http:// nor https://")
+    return httpx2.AsyncClient(
+        headers=address.headers,
+        verify=_certificates(address.ca_file) if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        # Without HTTP/2: httpcore2 does not reset a stream that is closed early, so nothing would be cancelled.
+        http2=False,
+        # Open streams must not keep calls from being sent, so connections are not counted here.
+        limits=httpx2.Limits(
+            max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS, keepalive_expiry=IDLE_SECONDS
+        ),
+        timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS, write=WRITE_SECONDS),
+        trust_env=not is_loopback(url.host),  # the variables for proxies
+    )
+
+
+def _certificates(ca_file: str | None) -> ssl.SSLContext:
+    context = httpx2.create_ssl_context()
+    if ca_file is not None:
+        context.load_verify_locations(ca_file)
+    return context
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host is this computer, which no proxy can reach."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+async def send(
+    client: httpx2.AsyncClient, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
+) -> httpx2.Response:
+    """Send a request, follow redirects to the same origin, and return the response; its body is not read yet.
+
+    Raises:
+        RefusedError: it is redirected elsewhere.
+        httpx2.HTTPError, httpx2.InvalidURL: the exchange broke.
+    """
+    for _ in range(MOST_REDIRECTS):
+        response = await client.send(client.build_request(method, url, headers=headers, content=body), stream=True)
+        location = response.headers.get("location")
+        if response.status_code not in _REDIRECTS or location is None:
+            return response
+        await response.aclose()
+        target = url.join(location)
+        if not _is_same_origin(url, target):
+            raise RefusedError(f"it redirects to another address, {target.copy_with(userinfo=None, query=None)}")
+        if method == "POST" and response.status_code not in _KEEPING_METHOD:
+            raise RefusedError(f"it redirects a POST with HTTP status {response.status_code}, which would lose it")
+        url = target
+    raise RefusedError(f"it redirects more than {MOST_REDIRECTS} times")
+
+
+def _is_same_origin(url: httpx2.URL, target: httpx2.URL) -> bool:
+    """Return whether a redirect stays at its origin, so that it may be given the same headers."""
+    return (url.scheme, url.host, url.port) == (target.scheme, target.host, target.port)

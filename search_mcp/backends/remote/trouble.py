@@ -1,0 +1,91 @@
+"""What went wrong with one HTTP exchange: a clause for an error message, and whether the request may have run."""
+
+import re
+import socket
+import ssl
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+import httpx2
+
+from search_mcp.wire.inflight import Fate, RequestFailure
+
+QUOTED = 200
+"""Characters of a foreign answer that an error message quotes."""
+CONNECT_SECONDS = 10.0
+"""Time limit for a connection, TLS included."""
+_UNKNOWN = frozenset({400, 404, 405})
+"""Statuses of a server that does not know a request at its address, as the specification lists them."""
+_CLAUSES = {
+    401: "it needs a login",
+    403: "it refuses access",
+    407: "the proxy needs a password",
+    413: "the request is too large for it",
+    429: "it takes no more requests now",
+    503: "it is not available now",
+}
+
+
+class RefusedError(Exception):
+    """The exchange was not made; the text is the reason."""
+
+
+def of_exception(exc: Exception, url: str) -> RequestFailure:
+    """Describe an exchange that broke."""
+    # `hostname` has no user and password, which the address may have.
+    host = urlsplit(url).hostname or "its address"
+    fate = Fate.REFUSED
+    match exc:
+        case RefusedError():
+            reason = str(exc)
+        case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
+            reason = f"no connection to {host} within {CONNECT_SECONDS:g} s"
+        case httpx2.ProxyError():
+            needs = _CLAUSES[407] if "407" in str(exc) else "the proxy refused the connection"
+            reason = f"{needs}: {exc}"
+        case httpx2.ConnectError():
+            reason = _why_unconnected(exc, host)
+        case httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError() | httpx2.InvalidURL():
+            reason = f"the request cannot be sent: {exc}"
+        case httpx2.DecodingError():
+            reason, fate = f"its answer cannot be decompressed: {exc}", Fate.LOST
+        case _:
+            reason, fate = f"the connection broke: {str(exc) or type(exc).__name__}", Fate.LOST
+    return RequestFailure(reason, fate)
+
+
+def _why_unconnected(exc: BaseException, host: str) -> str:
+    cause: BaseException | None = exc
+    while cause is not None:
+        if isinstance(cause, socket.gaierror):
+            return f"the name {host} cannot be resolved: {cause.strerror}"
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"the certificate of {host} is not trusted: {cause.verify_message}"
+        if isinstance(cause, ssl.SSLError):
+            return f"no TLS connection to {host}: {cause.reason or cause}"
+        cause = cause.__cause__ or cause.__context__
+    return f"no connection to {host}: {exc}"
+
+
+def of_status(status: int, headers: Mapping[str, str], body: bytes) -> RequestFailure:
+    """Describe an answer that is no JSON-RPC message."""
+    clause = _CLAUSES.get(status, "it gave no MCP answer" if status < 400 else "it refused the request")
+    if status >= 500 and status not in _CLAUSES:
+        clause = "it failed"
+    content_type = headers.get("content-type", "").partition(";")[0].strip()
+    kind = f", {content_type}" if content_type else ""
+    wait = headers.get("retry-after", "")
+    again = f"; try again in {wait} s" if wait.isdigit() else ""
+    words = quoted(body)
+    reason = f"{clause} (HTTP status {status}{kind}){again}{f': {words}' if words else ''}"
+    fate = Fate.REFUSED if 300 <= status < 500 else Fate.LOST
+    return RequestFailure(reason, fate, is_unknown_request=status in _UNKNOWN)
+
+
+def quoted(body: bytes) -> str:
+    """Return the beginning of a foreign answer as one printable line, without the tags of HTML."""
+    text = body[: 16 * QUOTED].decode(errors="replace")
+    if text.lstrip()[:1] == "<":
+        text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>?", " ", text)
+    line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
+    return line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
