@@ -83,6 +83,11 @@ class Reached:
         """Wait until it is open and its tools are read."""
         await self.until(lambda: any(isinstance(each, ListChanged) and each.kind is Kind.TOOLS for each in self.news))
 
+    def era(self) -> Era | None:
+        """Return the era that it speaks."""
+        capabilities = self.supervisor.status.capabilities
+        return capabilities.era if capabilities is not None else None
+
     async def state(self, state: State) -> None:
         await self.until(lambda: any(isinstance(n, StateChanged) and n.status.state is state for n in self.news))
 

@@ -1,5 +1,9 @@
-"""A server on the Python SDK 2.x for both eras, with tools that ask, that report progress, and that add a tool."""
+"""A server on the Python SDK 2.x for both eras, with tools that ask, that report progress, and that add a tool.
 
+Started as `python2.py`, or as `python2.py TRANSPORT PORT` for one over HTTP.
+"""
+
+import sys
 from typing import Annotated
 
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
@@ -46,4 +50,7 @@ async def grow(ctx: Context) -> str:
     return "grown"
 
 
-server.run("stdio")
+if sys.argv[1:]:
+    server.run(sys.argv[1], host="127.0.0.1", port=int(sys.argv[2]))  # type: ignore[call-overload]
+else:
+    server.run("stdio")
