@@ -131,6 +131,15 @@ def test_only_the_choice_of_a_channel_imports_processes() -> None:
     assert found == CHOOSE_CHANNELS
 
 
+def test_nothing_imports_the_remote_room_before_it_is_needed() -> None:
+    """It loads the HTTP client, which takes longer than the start of `serve`."""
+    remote = "backends.remote."
+    for name, module in modules().items():
+        first = {alias for node in module.body if isinstance(node, ast.ImportFrom) for alias in [str(node.module)]}
+        if not name.startswith(remote):
+            assert not any(each.startswith(("search_mcp.backends.remote", "httpx2")) for each in first), name
+
+
 # Rules for the content
 
 Search = Callable[[ast.Module], Iterator[str]]

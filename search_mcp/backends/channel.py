@@ -7,6 +7,7 @@ from typing import Protocol
 
 from search_mcp.wire.errors import SearchMcpError
 from search_mcp.wire.inflight import RequestFailure
+from search_mcp.wire.structs import Raw
 
 
 class CannotOpenChannelError(SearchMcpError):
@@ -23,6 +24,10 @@ class Listener(Protocol):
 
     def on_rejecting(self) -> None:
         """Take no more calls: the server rejects what it would take on the next connection."""
+        ...
+
+    def input_schema(self, tool: str) -> Raw | None:
+        """Return the input schema of a tool as the server lists it, if that is known."""
         ...
 
     def is_waiting(self, request_id: int) -> bool:
@@ -81,15 +86,15 @@ class Transport(Protocol):
     """The way to one server: how its channel is opened."""
 
     @property
-    def may_ignore_requests(self) -> bool:
-        """Whether a server that does not know a request may leave it unanswered."""
+    def is_http(self) -> bool:
+        """Whether every message is an HTTP request, which is answered or fails, with headers of its own."""
         ...
 
     def program(self) -> str:
-        """Return the file that is run.
+        """Return what stands for the server in the cache: the file that is run, or the address.
 
         Raises:
-            CannotOpenChannelError: it does not exist.
+            CannotOpenChannelError: the file does not exist.
         """
         ...
 

@@ -42,9 +42,12 @@ class Connection:
     """A channel and the peer on it; the `Listener` of the channel and the `Receiver` of the peer."""
 
     channel: Channel
-    may_ignore_requests: bool
+    is_http: bool
 
-    def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
+    def __init__(
+        self, config: ServerConfig, dependencies: Dependencies, input_schema: Callable[[str], Raw | None]
+    ) -> None:
+        self.input_schema = input_schema
         self.peer = Peer(config.name, self._write, self, dependencies.max_message_bytes, header=None)
         self.dialect: BackDialect | None = None  # while it takes calls
         self.over = asyncio.Event()  # it ended, or is to be stopped
@@ -58,15 +61,17 @@ class Connection:
         self._noise = 0  # lines that were no messages
 
     @classmethod
-    async def begin(cls, config: ServerConfig, dependencies: Dependencies) -> "Connection":
+    async def begin(
+        cls, config: ServerConfig, dependencies: Dependencies, input_schema: Callable[[str], Raw | None]
+    ) -> "Connection":
         """Open the channel to a server.
 
         Raises:
             CannotOpenChannelError: it cannot be started or reached.
         """
-        connection = cls(config, dependencies)
+        connection = cls(config, dependencies, input_schema)
         transport = transport_to(config, dependencies)
-        connection.may_ignore_requests = transport.may_ignore_requests
+        connection.is_http = transport.is_http
         connection.channel = await transport.open(connection)
         log.info("= %s: started, %s", config.name, connection.channel.describe())
         return connection

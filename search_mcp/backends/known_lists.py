@@ -37,7 +37,7 @@ from search_mcp.model.servers import ListChanged, News, Opening, ServerCapabilit
 from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.inflight import Fate, RequestFailure
 from search_mcp.wire.peer import ConnectionEndedError, RequestFailedError
-from search_mcp.wire.structs import UNSET, replace
+from search_mcp.wire.structs import UNSET, Raw, replace
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Verdict
@@ -96,12 +96,24 @@ class KnownLists:
         self._announced: dict[frozenset[Kind], dict[Kind, int]] = {}
         self._read_only: frozenset[str] = frozenset()
         self._read_only_of: ServerList | None = None  # the list that it was made of
+        self._schemas: dict[str, Raw | None] = {}
+        self._schemas_of: ServerList | None = None
+        self._is_http = False  # of this connection
         self._read_at: dict[Kind, float] = {}  # on this connection
 
     @property
     def is_complete(self) -> bool:
         """Return whether all lists were read or are cached."""
         return not self._missing
+
+    def input_schema(self, tool: str) -> Raw | None:
+        """Return the input schema of a tool by its own name, as the server lists it."""
+        server_list = self._lists.get(Kind.TOOLS)
+        if server_list is not self._schemas_of:
+            entries = server_list.entries if server_list is not None else ()
+            self._schemas = {entry.key: entry.fields.get("inputSchema") for entry in entries}
+            self._schemas_of = server_list
+        return self._schemas.get(tool)
 
     def is_read_only(self, tool: str) -> bool:
         """Return whether the server declares a tool, by its own name, to be read-only."""
@@ -114,8 +126,8 @@ class KnownLists:
 
     # From an earlier process
 
-    def recall(self, opening: Opening, program: str) -> None:
-        """Publish the lists that this program last gave such a client, or else any other client.
+    def recall(self, opening: Opening, program: str, *, is_file: bool) -> None:
+        """Publish the lists that this program, or address, last gave such a client, or else any other client.
 
         Lists for another kind of client serve until the backend has answered; they do not make it complete, so it is
         started.
@@ -124,11 +136,13 @@ class KnownLists:
         cache = self._dependencies.cache
         if cache is None:
             return
-        try:
-            state = os.stat(program)  # noqa: PTH116  # a string is what there is
-        except OSError:
-            return
-        key = fingerprint(self._config, f"{program} {state.st_mtime_ns} {state.st_size}", opening)
+        if is_file:
+            try:
+                state = os.stat(program)  # noqa: PTH116  # a string is what there is
+            except OSError:
+                return
+            program = f"{program} {state.st_mtime_ns} {state.st_size}"
+        key = fingerprint(self._config, program, opening)
         if key == self._key:
             return
         self._key = key
@@ -185,8 +199,9 @@ class KnownLists:
 
     # From this process
 
-    def meet(self, server_capabilities: ServerCapabilities) -> None:
+    def meet(self, server_capabilities: ServerCapabilities, *, is_http: bool = False) -> None:
         """Record the capabilities of a new connection."""
+        self._is_http = is_http
         self.era, self._said = server_capabilities.era, server_capabilities
         self._offered = server_capabilities.kinds
         self.capabilities = self._shown_at_first(self._said)
@@ -309,7 +324,10 @@ class KnownLists:
         """Publish news of the dialect; a list once it is compared with the accepted definitions."""
         if isinstance(news, ListChanged):
             assert news.page is not None, "reading an unavailable list raises"
-            self._heard[news.kind] = news.page
+            page = news.page
+            if self._is_http and self.era is Era.MODERN and news.kind is Kind.TOOLS:
+                page = import_module("search_mcp.dialects.http_headers").without_invalid(page)
+            self._heard[news.kind] = page
         else:
             self._publish(news)
 

@@ -170,11 +170,12 @@ class Supervisor:
             self._reason = self._config.problem
             return
         try:
-            program = transport_to(self._config, self._dependencies).program()
+            transport = transport_to(self._config, self._dependencies)
+            program = transport.program()
         except CannotOpenChannelError as exc:  # it cannot be started, so what is cached cannot be called
             self._reason = self._config.redactor(str(exc))
         else:
-            self._known.recall(opening, program)
+            self._known.recall(opening, program, is_file=not transport.is_http)
 
     async def look_at_trust(self) -> None:
         """Compare the lists again if the user accepted something meanwhile."""
@@ -440,7 +441,9 @@ class Supervisor:
     async def _connect_once(self, opening: Opening, era: Era) -> None:
         started = self._dependencies.clock()
         try:
-            self._connection = connection = await Connection.begin(self._config, self._dependencies)
+            self._connection = connection = await Connection.begin(
+                self._config, self._dependencies, self._known.input_schema
+            )
         except CannotOpenChannelError as exc:
             raise EndedError(str(exc)) from exc
         if self._paused:
@@ -452,9 +455,9 @@ class Supervisor:
                     opening,
                     pinned=self._config.protocol,
                     first=era,
-                    probe_seconds=self._dependencies.probe_seconds if connection.may_ignore_requests else None,
+                    probe_seconds=None if connection.is_http else self._dependencies.probe_seconds,
                 )
-            self._known.meet(server_capabilities)
+            self._known.meet(server_capabilities, is_http=connection.is_http)
             self._start_seconds = self._dependencies.clock() - started
             await self._serve(connection, opening, server_capabilities)
         except ConnectionEndedError:

@@ -8,11 +8,13 @@ import base64
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from search_mcp.catalog import list_limits
 from search_mcp.dialects import names
 from search_mcp.model.names import Action
+from search_mcp.model.servers import ServerList
 from search_mcp.wire import messages, payload
 from search_mcp.wire.messages import Message
-from search_mcp.wire.structs import UNSET, Fields, Raw, Struct
+from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, replace
 
 METHOD, NAME, PARAMETER, VERSION = "Mcp-Method", "Mcp-Name", "Mcp-Param-", "MCP-Protocol-Version"
 SESSION = "Mcp-Session-Id"
@@ -122,6 +124,25 @@ def is_modern_error(code: int, status: int) -> bool:
     # and header-validation failures"; "If the server does not implement the requested RPC method, it MUST respond with
     # `404 Not Found` and a JSON-RPC error with code `-32601`"
     return code in _MODERN_ERRORS or (status == 404 and code == messages.METHOD_NOT_FOUND)
+
+
+def without_invalid(tools: ServerList) -> ServerList:
+    """Leave the tools out whose annotations break the rules, with a remark for each."""
+    # "Clients using the Streamable HTTP transport MUST reject tool definitions where any `x-mcp-header` value violates
+    # these constraints. [...] the client MUST exclude the invalid tool from the result of `tools/list`."
+    kept, remarks = [], []
+    for entry in tools.entries:
+        schema = entry.fields.get("inputSchema")
+        if schema is not None and ANNOTATION.encode() in bytes(schema):
+            try:
+                parameter_headers(schema)
+            except ValueError as exc:
+                remarks.append(f"{list_limits.shown(entry.key)}: {exc}")
+                continue
+        kept.append(entry)
+    if not remarks:
+        return tools
+    return replace(tools, entries=tuple(kept), rejected=(*tools.rejected, *remarks)[: list_limits.MOST_REMARKS])
 
 
 def encoded(value: str) -> str:

@@ -14,7 +14,7 @@ from search_mcp.config.schema import ServerConfig
 class ProcessTransport:
     """Starts the command of an entry; the `Transport` of local servers."""
 
-    may_ignore_requests = True
+    is_http = False
 
     def __init__(self, config: ServerConfig, dependencies: Dependencies) -> None:
         self._config, self._dependencies = config, dependencies

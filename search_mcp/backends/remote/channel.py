@@ -89,11 +89,10 @@ class HttpChannel:
         listener: Listener,
         limit: int,
         login: Login,
-        schema: Callable[[str], Raw | None],
     ) -> None:
         self._client, self._address, self._listener, self._limit, self._login = client, address, listener, limit, login
         self._url = httpx2.URL(address.url)
-        self._headers = HttpHeaders(schema)
+        self._headers = HttpHeaders(listener.input_schema)
         self._session: str | None = None
         self._posts: httpx2.URL | None = None  # where messages are sent to with HTTP+SSE
         self._has_endpoint = anyio.Event()

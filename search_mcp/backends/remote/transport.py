@@ -1,19 +1,17 @@
 """The way to a remote server."""
 
-from collections.abc import Callable
 from functools import partial
 
 from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
 from search_mcp.backends.remote.channel import HttpChannel, Login, NoLogin
 from search_mcp.backends.remote.client import Address, new_client
 from search_mcp.background import RunBlocking
-from search_mcp.wire.structs import Raw
 
 
 class RemoteTransport:
     """Reaches the address of an entry; the `Transport` of remote servers."""
 
-    may_ignore_requests = False
+    is_http = True
 
     def __init__(
         self,
@@ -21,10 +19,9 @@ class RemoteTransport:
         run_blocking: RunBlocking,
         limit: int,
         login: Login | None = None,
-        schema: Callable[[str], Raw | None] = lambda _tool: None,
     ) -> None:
         self._address, self._run_blocking, self._limit = address, run_blocking, limit
-        self._login, self._schema = login or NoLogin(), schema
+        self._login = login or NoLogin()
 
     def program(self) -> str:
         """Return the address."""
@@ -42,6 +39,6 @@ class RemoteTransport:
             raise CannotOpenChannelError(f"its certificates cannot be read: {exc}") from exc
         except ValueError as exc:
             raise CannotOpenChannelError(f"its address cannot be used: {exc}") from exc
-        channel = HttpChannel(client, self._address, listener, self._limit, self._login, self._schema)
+        channel = HttpChannel(client, self._address, listener, self._limit, self._login)
         await channel.start()
         return channel

@@ -165,6 +165,23 @@ async def test_the_stream_for_news_is_opened_again(server: Scripted) -> None:
         await server.until("tools/list", 2)
 
 
+async def test_annotated_parameters(server: Scripted) -> None:
+    answers_modern(server)
+    annotated = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    wrong = {"type": "object", "properties": {"size": {"type": "number", "x-mcp-header": "Size"}}}
+    tools = [TOOL, {"name": "look", "inputSchema": annotated}, {"name": "wrong", "inputSchema": wrong}]
+
+    async def listed(request: Received) -> None:
+        await request.result({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+
+    server.on["tools/list"] = listed
+    async with reached(At(server.url), Era.MODERN) as there:
+        await there.ready()
+        assert there.tools() == ["do", "look"]
+        await there.text("look", {"region": "us-west1"})
+        assert (await server.until("tools/call")).headers["mcp-param-region"] == "us-west1"
+
+
 # Kinds of servers
 
 
