@@ -62,7 +62,7 @@ def _why_unconnected(exc: BaseException, host: str) -> str:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"the certificate of {host} is not trusted: {cause.verify_message}"
         if isinstance(cause, ssl.SSLError):
-            return f"no TLS connection to {host}: {cause.reason or cause}"
+            return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
         cause = cause.__cause__ or cause.__context__
     return f"no connection to {host}: {exc}"
 

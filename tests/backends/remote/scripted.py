@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -152,11 +153,11 @@ def event(data: bytes, message_id: str | None = None) -> bytes:
 
 
 @asynccontextmanager
-async def scripted() -> AsyncIterator[Scripted]:
+async def scripted(tls: ssl.SSLContext | None = None) -> AsyncIterator[Scripted]:
     """Serve on a free port."""
     served = Scripted()
-    server = await asyncio.start_server(served.serve, "127.0.0.1", 0)
-    served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+    server = await asyncio.start_server(served.serve, "127.0.0.1", 0, ssl=tls)
+    served.url = f"http{'s' if tls else ''}://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
     try:
         yield served
     finally:

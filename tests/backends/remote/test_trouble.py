@@ -1,0 +1,94 @@
+"""The sentences about what went wrong, and whether the request may have run."""
+
+import socket
+import ssl
+
+import httpx2
+import pytest
+
+from search_mcp.backends.remote import trouble
+from search_mcp.backends.remote.client import is_loopback
+from search_mcp.wire.inflight import Fate
+
+URL = "https://user:secret@mcp.example:8443/mcp?key=secret"
+
+
+def caused(cause: Exception) -> httpx2.ConnectError:
+    error = httpx2.ConnectError("it failed")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("exc", "reason", "fate"),
+    [
+        (httpx2.ConnectTimeout(""), "no connection to mcp.example within 10 s", Fate.REFUSED),
+        (
+            caused(socket.gaierror(-2, "Name or service not known")),
+            "the name mcp.example cannot be resolved: Name or service not known",
+            Fate.REFUSED,
+        ),
+        (caused(ssl.SSLError(1, "wrong version number")), "no TLS connection to mcp.example: ", Fate.REFUSED),
+        (httpx2.ConnectError("All connection attempts failed"), "no connection to mcp.example: All", Fate.REFUSED),
+        (httpx2.ProxyError("407 Needed"), "the proxy needs a password: 407 Needed", Fate.REFUSED),
+        (httpx2.ProxyError("502 Bad"), "the proxy refused the connection: 502 Bad", Fate.REFUSED),
+        (httpx2.LocalProtocolError("bad header"), "the request cannot be sent: bad header", Fate.REFUSED),
+        (httpx2.DecodingError("bad data"), "its answer cannot be decompressed: bad data", Fate.LOST),
+        (httpx2.ReadError(""), "the connection broke: ReadError", Fate.LOST),
+        (httpx2.RemoteProtocolError("early end"), "the connection broke: early end", Fate.LOST),
+    ],
+)
+def test_exchanges_that_broke(exc: Exception, reason: str, fate: Fate) -> None:
+    failure = trouble.of_exception(exc, URL)
+    assert failure.reason.startswith(reason)
+    assert (failure.fate, failure.is_unknown_request) == (fate, False)
+    assert "secret" not in failure.reason
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "fate", "is_unknown"),
+    [
+        (200, "it gave no MCP answer (HTTP status 200)", Fate.LOST, False),
+        (302, "it gave no MCP answer (HTTP status 302)", Fate.REFUSED, False),
+        (400, "it refused the request (HTTP status 400)", Fate.REFUSED, True),
+        (404, "it refused the request (HTTP status 404)", Fate.REFUSED, True),
+        (405, "it refused the request (HTTP status 405)", Fate.REFUSED, True),
+        (401, "it needs a login (HTTP status 401)", Fate.REFUSED, False),
+        (403, "it refuses access (HTTP status 403)", Fate.REFUSED, False),
+        (407, "the proxy needs a password (HTTP status 407)", Fate.REFUSED, False),
+        (500, "it failed (HTTP status 500)", Fate.LOST, False),
+        (503, "it is not available now (HTTP status 503)", Fate.LOST, False),
+    ],
+)
+def test_statuses(status: int, reason: str, fate: Fate, is_unknown: bool) -> None:
+    failure = trouble.of_status(status, {}, b"")
+    assert (failure.reason, failure.fate, failure.is_unknown_request) == (reason, fate, is_unknown)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", ""),
+        (b"plain\n text\x1b[0m\xff", "plain text [0m�"),
+        (b"<!doctype html><head><style>a{b}</style><script>c()</script></head><h1>Sign in</h1><p>now", "Sign in now"),
+        (b"x" * 1000, "x" * 200 + "…"),
+    ],
+)
+def test_quotations(body: bytes, words: str) -> None:
+    assert trouble.quoted(body) == words
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("a.localhost", True),
+        ("127.0.0.9", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("10.0.0.1", False),
+        ("x.y", False),
+    ],
+)
+def test_loopback(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
