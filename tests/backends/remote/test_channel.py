@@ -182,6 +182,68 @@ async def test_annotated_parameters(server: Scripted) -> None:
         assert (await server.until("tools/call")).headers["mcp-param-region"] == "us-west1"
 
 
+async def test_the_stream_for_news_finds_a_lost_session(server: Scripted) -> None:
+    async def stream(request: Received) -> None:
+        if request.headers["mcp-session-id"] == "s2":
+            await request.answer(405)
+        elif "last-event-id" in request.headers:
+            await request.answer(404)
+        else:
+            await request.stream(b"retry: 10\nid: 1\n\n")
+            await request.close()
+
+    server.on["GET"] = stream
+    async with reached(At(server.url)) as there:
+        await there.ready()
+        await server.until("tools/list", 2)
+        assert server.sessions == 2
+        assert await there.text("do") == "done"
+    assert server.rpcs().count("tools/call") == 1
+
+
+async def test_a_modern_subscription_stays_open(server: Scripted) -> None:
+    streams: list[Received] = []
+    discovered = {**DISCOVERED, "capabilities": {"tools": {"listChanged": True}}}
+
+    async def discover(request: Received) -> None:
+        await request.result(discovered)
+
+    async def listen(request: Received) -> None:
+        streams.append(request)
+        meta = {"io.modelcontextprotocol/subscriptionId": request.message["id"]}
+        params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+        first = {"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params}
+        news = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": meta}}
+        await request.stream(event(json.dumps(first).encode()), b": alive\n\n", event(json.dumps(news).encode()))
+        await request.closed()
+
+    server.on |= {"server/discover": discover, "subscriptions/listen": listen}
+    async with reached(At(server.url), Era.MODERN) as there:
+        await server.until("tools/list", 2)
+        assert await there.text("do") == "done"
+        streams[0].writer.close()  # it breaks off without a response
+        await server.until("subscriptions/listen", 2)
+        assert await there.text("do") == "done"
+    assert "GET" not in server.rpcs()
+
+
+async def test_reading_is_paused(server: Scripted) -> None:
+    async def call(request: Received) -> None:
+        await request.stream(event(request.response(said("done"))))
+        await request.close()
+
+    server.on["tools/call"] = call
+    async with reached(At(server.url)) as there:
+        await there.ready()
+        there.supervisor.pause_reading()
+        going = there.begin("do")
+        await server.until("tools/call")
+        await anyio.wait_all_tasks_blocked()
+        assert going.outcomes == []
+        there.supervisor.resume_reading()
+        assert isinstance(await going.outcome(), Result)
+
+
 # Kinds of servers
 
 
