@@ -317,14 +317,12 @@ class HttpChannel:
         """Continue a stream on another connection."""
         # "it SHOULD issue an HTTP GET to the MCP endpoint, and include the `Last-Event-ID` header"
         headers = {**_ACCEPT_STREAM, **self._headers.common(), "Last-Event-ID": parser.last_id or ""}
-        last_id, retry_ms = parser.last_id, parser.retry_ms
         try:
             async with self._sent("GET", self._url, headers) as response:
                 if response.status_code != 200 or _kind(response) != _EVENTS:
                     parser.last_id = None
                     return broken
-                parser.__init__(self._limit)  # type: ignore[misc]
-                parser.last_id, parser.retry_ms = last_id, retry_ms
+                parser.restart()
                 return await self._read_events(response, parser, request_id)
         except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError):
             return broken
@@ -398,9 +396,7 @@ class HttpChannel:
                             return
                     else:
                         was_open, pause = True, SHORTEST_PAUSE
-                        last_id, retry_ms = parser.last_id, parser.retry_ms
-                        parser = EventParser(self._limit)
-                        parser.last_id, parser.retry_ms = last_id, retry_ms
+                        parser.restart()
                         await self._read_events(response, parser, None)
             except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError) as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)

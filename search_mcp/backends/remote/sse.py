@@ -41,6 +41,14 @@ class EventParser:
         self._after_cr = False  # a newline that follows belongs to the end of the last line
         self._at_start = True  # a BOM may be first
 
+    def restart(self) -> None:
+        """Begin with the bytes of another connection; an unfinished event is dropped, id and delay stay."""
+        # "Once the end of the file is reached, any pending data must be discarded."
+        self._line, self._data = [], []
+        self._line_size = self._size = 0
+        self._is_dropped = self._is_oversize = self._after_cr = False
+        self._name, self._at_start = "", True
+
     def feed(self, chunk: bytes) -> Iterator[Event]:
         """Yield every event that `chunk` completes."""
         # "Lines must be separated by either a U+000D CARRIAGE RETURN U+000A LINE FEED (CRLF) character pair, a single

@@ -47,6 +47,14 @@ def test_id_and_delay() -> None:
     assert (parser.last_id, parser.retry_ms) == ("a-1", 500)
 
 
+def test_another_connection_begins_with_a_new_event() -> None:
+    parser = EventParser(LIMIT)
+    assert list(parser.feed(b"id: 1\nretry: 5\nevent: e\ndata: half of a")) == []
+    parser.restart()
+    assert list(parser.feed(b"\xef\xbb\xbfdata: {}\n\n")) == [Event(b"{}")]
+    assert (parser.last_id, parser.retry_ms) == ("1", 5)
+
+
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_an_event_over_the_limit_costs_only_itself(size: int) -> None:
     long = b"data: " + b"x" * (2 * LIMIT) + b"\n\n"
