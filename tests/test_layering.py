@@ -20,7 +20,7 @@ from search_mcp.dialects import names
 PACKAGE = Path(search_mcp.__file__).parent
 
 ROOMS = (
-    *("root", "wire", "model", "config", "catalog", "dialects", "search"),
+    *("root", "wire", "model", "config", "catalog", "auth", "dialects", "search"),
     *("backends", "gateway", "fronts", "clients", "cli"),
 )
 FEWER_ROOMS = {
@@ -28,6 +28,7 @@ FEWER_ROOMS = {
     "search": {"wire", "model"},
     "clients": {"root", "wire", "model", "config", "catalog"},
     "dialects": {"wire", "model", "catalog"},
+    "auth": {"root", "wire", "model", "config"},
 }
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 """Reason for each exception, by importing and imported module."""
@@ -228,7 +229,7 @@ class Rule:
     """Rooms where the rule applies."""
 
 
-PURE_ROOMS = ("wire", "model", "config", "catalog", "search")
+PURE_ROOMS = ("wire", "model", "config", "catalog", "auth", "search")
 IMPURE_MODULES = (
     "wire.peer",  # waits for answers, and logs
     "wire.write_buffer",  # waits for turns of the event loop

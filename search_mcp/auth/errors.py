@@ -1,0 +1,43 @@
+"""Errors of logins. Their texts contain no token, code, verifier or secret."""
+
+from search_mcp.model.visible import one_line
+
+LONGEST_QUOTE = 200
+"""Most characters of a server's text in a message."""
+
+
+class AuthError(Exception):
+    """A login is not possible, for a reason that another attempt does not change."""
+
+
+class AddressRefused(AuthError):
+    """A server named an address that it may not make search-mcp contact."""
+
+    def __init__(self, purpose: str, url: str, why: str) -> None:
+        super().__init__(purpose, url, why)
+        self.purpose, self.url, self.why = purpose, url, why
+
+    def __str__(self) -> str:
+        return f"the address of its {self.purpose} is not used: {self.why}: {quoted(self.url)}"
+
+
+class Unavailable(AuthError):
+    """A server did not answer, or is in trouble: the same request may succeed later."""
+
+
+class Refused(AuthError):
+    """An authorization server answered with an error of OAuth."""
+
+    def __init__(self, purpose: str, code: str, description: str = "") -> None:
+        super().__init__(purpose, code, description)
+        self.purpose, self.code, self.description = purpose, code, description
+
+    def __str__(self) -> str:
+        why = f": {quoted(self.description)}" if self.description else ""
+        return f"the authorization server refused the {self.purpose} ({quoted(self.code)}){why}"
+
+
+def quoted(text: str) -> str:
+    """Write a server's text on one line, cut to a bounded length."""
+    line = one_line(text[: LONGEST_QUOTE + 1])
+    return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]}…"
