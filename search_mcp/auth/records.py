@@ -1,0 +1,63 @@
+"""What is stored of a login, and when its token must be renewed. Pure."""
+
+from typing import Literal
+
+from search_mcp.auth.registration import Registration
+from search_mcp.auth.tokens import Tokens
+from search_mcp.wire.structs import Struct, replace
+
+EARLY_SECONDS = 300.0
+"""A token is renewed this long before its end; mcpproxy-go has the same."""
+EARLY_SHARE = 0.2
+"""But not before so much of its lifetime is left."""
+SKEW_SECONDS = 5.0
+"""A token is taken for expired this long before its end: a request with it takes time to arrive."""
+
+
+class Login(Struct, frozen=True, kw_only=True):
+    """One login: the tokens and everything that is needed to renew them."""
+
+    version: Literal[1] = 1
+    name: str
+    url: str
+    issuer: str
+    token_endpoint: str
+    revocation_endpoint: str | None = None
+    client: Registration
+    resource: str | None = None
+    wanted_scopes: tuple[str, ...] = ()
+    """The scopes that were asked for, and those that a request turned out to need."""
+    tokens: Tokens | None = None
+    """`None` once the login is over; the registration is kept for the next one."""
+    ended: str = ""
+    """The reason why the login is over."""
+
+    def __repr__(self) -> str:
+        return f"<Login {self.name} at {self.issuer}: {self.ended or self.tokens}>"
+
+    @property
+    def access_token(self) -> str | None:
+        return self.tokens.access_token if self.tokens else None
+
+    def is_expired(self, now: float) -> bool:
+        """Return whether there is no access token that may still be valid."""
+        if self.tokens is None:
+            return True
+        return self.tokens.expires_at is not None and now >= self.tokens.expires_at - SKEW_SECONDS
+
+    def is_due(self, now: float) -> bool:
+        """Return whether the access token should be renewed."""
+        tokens = self.tokens
+        if tokens is None or tokens.expires_at is None:
+            return False
+        early = min(EARLY_SECONDS, (tokens.expires_at - tokens.obtained_at) * EARLY_SHARE)
+        return now >= tokens.expires_at - max(early, SKEW_SECONDS)
+
+    @property
+    def is_renewable(self) -> bool:
+        """Whether its tokens can be renewed without the user."""
+        return self.tokens is not None and self.tokens.refresh_token is not None
+
+    def over(self, reason: str) -> "Login":
+        """Return the record of this login after its end."""
+        return replace(self, tokens=None, ended=reason)

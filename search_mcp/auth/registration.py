@@ -1,0 +1,169 @@
+"""The client that search-mcp is to an authorization server: pre-registered, described by a document, or registered.
+
+Source: basic/authorization/client-registration of 2026-07-28; RFC 7591. Pure.
+"""
+
+from typing import Literal
+
+from search_mcp.auth.errors import AuthError, Refused, Unavailable, quoted
+from search_mcp.auth.metadata import AuthorizationServer
+from search_mcp.auth.settings import LoginSettings
+from search_mcp.auth.steps import JSON, Request, Response, Steps
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct
+
+CLIENT_NAME = "search-mcp"
+PURPOSE = "client registration"
+
+AuthMethod = Literal["none", "client_secret_post", "client_secret_basic"]
+METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_post", "client_secret_basic")
+"""How a client proves itself at the token endpoint, the preferred way first: a program on a computer has no secret."""
+
+
+class Registration(Struct, frozen=True, kw_only=True):
+    """A client ID at one authorization server."""
+
+    issuer: str
+    client_id: str
+    client_secret: str | None = None
+    auth_method: AuthMethod = "none"
+    redirect_uri: str = ""
+    source: Literal["configured", "document", "registered"] = "registered"
+    secret_expires_at: float = 0
+    """Seconds since 1970; 0 for never."""
+
+    def __repr__(self) -> str:
+        return f"<Registration {self.source} at {self.issuer}>"
+
+    def fits(self, issuer: str, redirect_uri: str, now: float) -> bool:
+        """Return whether a stored registration can be used for a login.
+
+        > When the authorization server changes [...], clients MUST NOT reuse client credentials from a different
+        > authorization server and MUST re-register with the new authorization server.
+        """
+        is_valid = not self.secret_expires_at or now < self.secret_expires_at
+        # Authorization servers compare the port of a loopback address, although RFC 8252, 7.3 tells them not to.
+        return self.source == "registered" and is_valid and (self.issuer, self.redirect_uri) == (issuer, redirect_uri)
+
+
+class _Registered(Struct, frozen=True):
+    """The response of a registration endpoint, or its error."""
+
+    client_id: str | None = None
+    client_secret: str | None = None
+    client_secret_expires_at: float | None = None
+    token_endpoint_auth_method: str | None = None
+    error: str | None = None
+    error_description: str | None = None
+
+
+def register(
+    settings: LoginSettings,
+    server: AuthorizationServer,
+    stored: Registration | None,
+    redirect_uri: str,
+    scopes: tuple[str, ...],
+    now: float,
+) -> Steps[Registration]:
+    """Return the client to log in with.
+
+    Raises:
+        AuthError: there is none, and no way to get one.
+    """
+    # "1. Use pre-registered client information [...] 2. Use Client ID Metadata Documents if the Authorization Server
+    # indicates that it supports them [...] 3. Use Dynamic Client Registration as a fallback [...] 4. Prompt the user"
+    if settings.client_id is not None:
+        return configured(settings, server, stored, redirect_uri)
+    document = settings.client_metadata_url
+    if document is not None and server.client_id_metadata_document_supported:
+        return Registration(issuer=server.issuer, client_id=document, redirect_uri=redirect_uri, source="document")
+    if stored is not None and stored.fits(server.issuer, redirect_uri, now):
+        return stored
+    if server.registration_endpoint is not None:
+        return (yield from _registered(server, server.registration_endpoint, redirect_uri, scopes))
+    raise AuthError(
+        f"the authorization server {quoted(server.issuer)} registers no clients itself: register one there, with the "
+        f'redirect URI {redirect_uri}, and set "oauth": {{"clientId": "..."}} in the entry'
+    )
+
+
+def configured(
+    settings: LoginSettings, server: AuthorizationServer, stored: Registration | None, redirect_uri: str = ""
+) -> Registration:
+    """Return the client of the configuration.
+
+    Raises:
+        AuthError: it was registered with another authorization server.
+    """
+    assert settings.client_id is not None
+    is_bound = stored is not None and stored.source == "configured" and stored.client_id == settings.client_id
+    if settings.issuer is None and is_bound and stored is not None and stored.issuer != server.issuer:
+        # "Pre-registered credentials are inherently specific to a particular authorization server."
+        raise AuthError(
+            f"its authorization server was {quoted(stored.issuer)} and is now {quoted(server.issuer)}; if that is "
+            f'right, set "oauth": {{"issuer": "{quoted(server.issuer)}"}} in the entry, with the client ID from there'
+        )
+    return Registration(
+        issuer=server.issuer,
+        client_id=settings.client_id,
+        client_secret=settings.client_secret,
+        auth_method=_method(server, has_secret=settings.client_secret is not None),
+        redirect_uri=redirect_uri,
+        source="configured",
+    )
+
+
+def _registered(
+    server: AuthorizationServer, endpoint: str, redirect_uri: str, scopes: tuple[str, ...]
+) -> Steps[Registration]:
+    supported = server.token_endpoint_auth_methods_supported
+    wanted = next((each for each in METHODS if supported is None or each in supported), METHODS[0])
+    content = {
+        "client_name": CLIENT_NAME,
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": wanted,
+        # "MCP clients MUST specify an appropriate `application_type` during Dynamic Client Registration."
+        "application_type": "native",
+    }
+    if scopes:
+        content["scope"] = " ".join(scopes)
+    headers = {"accept": JSON, "content-type": JSON}
+    response = yield Request(PURPOSE, endpoint, "POST", headers, payload.encode_bytes(content))
+    found = _read(response)
+    if not found.client_id:
+        raise AuthError("the authorization server registered no client: its answer has no client ID")
+    method = found.token_endpoint_auth_method
+    if method not in METHODS:
+        method = _method(server, has_secret=found.client_secret is not None)
+    return Registration(
+        issuer=server.issuer,
+        client_id=found.client_id,
+        client_secret=found.client_secret,
+        auth_method=method,
+        redirect_uri=redirect_uri,
+        secret_expires_at=found.client_secret_expires_at or 0,
+    )
+
+
+def _read(response: Response) -> _Registered:
+    if response.is_temporary:
+        why = response.failure or f"HTTP status {response.status}"
+        raise Unavailable(f"the authorization server registered no client: {why}")
+    try:
+        found = payload.typed(response.body, _Registered)
+    except ValueError as exc:
+        raise AuthError(f"the authorization server registered no client: HTTP status {response.status}") from exc
+    if response.status >= 300:
+        # "clients SHOULD surface a meaningful error to the user or developer"
+        raise Refused(PURPOSE, found.error or f"HTTP status {response.status}", found.error_description or "")
+    return found
+
+
+def _method(server: AuthorizationServer, *, has_secret: bool) -> AuthMethod:
+    if not has_secret:
+        return "none"
+    # RFC 8414: "If omitted, the default is `client_secret_basic`".
+    supported = server.token_endpoint_auth_methods_supported or ("client_secret_basic",)
+    return "client_secret_post" if "client_secret_basic" not in supported else "client_secret_basic"

@@ -1,0 +1,42 @@
+"""Which scopes a login asks for. Pure.
+
+Source: basic/authorization of 2026-07-28, Scope Selection Strategy and Step-Up Authorization Flow.
+"""
+
+from collections.abc import Iterable, Sequence
+
+OFFLINE = "offline_access"
+
+
+def chosen(
+    challenged: Sequence[str],
+    configured: Sequence[str] | None,
+    resource: Sequence[str] | None,
+    server: Sequence[str] | None,
+    before: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Return the scopes to ask for, in order; none to leave `scope` out.
+
+    Args:
+        challenged: of the challenge in the response to a request
+        configured: of the server's entry
+        resource: `scopes_supported` of the protected resource metadata
+        server: `scopes_supported` of the authorization server metadata
+        before: asked for by the login that is replaced
+    """
+    # "1. Use `scope` parameter from the initial `WWW-Authenticate` header in the 401 response, if provided
+    #  2. If `scope` is not available, use all scopes defined in `scopes_supported` from the Protected Resource
+    #  Metadata document, omitting the `scope` parameter if `scopes_supported` is undefined."
+    first = configured if configured is not None else challenged or resource or ()
+    # "computing the union of the client's previously requested scope set and the scopes from the current challenge"
+    wanted = union(before, first, challenged)
+    # "MAY add `offline_access` to the `scope` parameter [...] when the Authorization Server metadata contains it in
+    # `scopes_supported`". Alone it would replace the server's default scopes.
+    if wanted and configured is None and OFFLINE in (server or ()):
+        wanted = union(wanted, (OFFLINE,))
+    return wanted
+
+
+def union(*sets: Iterable[str]) -> tuple[str, ...]:
+    """Join sets of scopes, each scope once, in order."""
+    return tuple(dict.fromkeys(scope for each in sets for scope in each))

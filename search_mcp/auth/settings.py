@@ -1,0 +1,41 @@
+"""How search-mcp logs in to one server, as its entry in the configuration says. Pure."""
+
+from typing import Literal
+
+from search_mcp.auth.addresses import canonical
+from search_mcp.wire.structs import Struct
+
+
+class LoginSettings(Struct, frozen=True, kw_only=True):
+    """The parts of a server's entry that its login needs, with placeholders filled in."""
+
+    name: str
+    url: str
+    client_id: str | None = None
+    client_secret: str | None = None
+    scopes: tuple[str, ...] | None = None
+    """The scopes to ask for; `None` for those that the server names."""
+    resource: str | Literal[False] | None = None
+    """The `resource` to ask tokens for; false for none, as some authorization servers need; `None` for the server's."""
+    issuer: str | None = None
+    """The authorization server that the client was registered with."""
+    client_metadata_url: str | None = None
+    """Address of a client ID metadata document."""
+    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
+    callback_host: Literal["127.0.0.1", "localhost"] = "127.0.0.1"
+    callback_port: int | None = None
+    ca_file: str | None = None
+
+    def __repr__(self) -> str:  # without the secret, and the URL, which may contain one
+        return f"<LoginSettings {self.name}>"
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """The parts that make another login; a different one needs its own tokens."""
+        return (self.name, canonical(self.url), self.client_id or "", self.grant, str(self.resource))
+
+    def resource_of(self, discovered: str) -> str | None:
+        """Return the `resource` of requests for tokens; `None` to leave it out."""
+        if self.resource is False:
+            return None
+        return discovered if self.resource is None else self.resource

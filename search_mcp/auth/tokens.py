@@ -1,0 +1,141 @@
+"""Requests to a token endpoint, and their answers. Pure.
+
+Sources: OAuth 2.1 (draft 13), 3.2 and 4; RFC 6749, 2.3.1; RFC 8707.
+"""
+
+import base64
+from collections.abc import Mapping
+from urllib.parse import quote_plus
+
+from search_mcp.auth.errors import AuthError, Refused, Unavailable
+from search_mcp.auth.registration import Registration
+from search_mcp.auth.steps import Response, Steps, post_form
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct
+
+FINAL_ERRORS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type"})
+"""Errors of a token endpoint after which a login is over."""
+_TEMPORARY_ERRORS = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
+
+
+class Tokens(Struct, frozen=True, kw_only=True):
+    """The tokens of a login."""
+
+    access_token: str
+    refresh_token: str | None = None
+    obtained_at: float
+    """Seconds since 1970, as all times here."""
+    expires_at: float | None = None
+    """The end of the access token; `None` if the server did not say."""
+    scopes: tuple[str, ...] | None = None
+    """The granted scopes; `None` if they are those that were asked for."""
+
+    def __repr__(self) -> str:
+        return f"<Tokens until {self.expires_at}>"
+
+
+class _Answer(Struct, frozen=True):
+    access_token: str | None = None
+    token_type: str | None = None
+    expires_in: float | str | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+    error: str | None = None
+    error_description: str | None = None
+
+
+def request_tokens(
+    purpose: str, endpoint: str, client: Registration, form: Mapping[str, str | None], now: float
+) -> Steps[Tokens]:
+    """Ask for tokens; members of the form that are `None` are left out.
+
+    Raises:
+        Unavailable: there was no answer.
+        Refused: the answer is an error of OAuth.
+        AuthError: the answer cannot be used.
+    """
+    content = {name: value for name, value in form.items() if value is not None}
+    headers = {}
+    if client.auth_method == "client_secret_basic":
+        # RFC 6749, 2.3.1: both parts are form-encoded before they are joined.
+        pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret or '')}"
+        headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
+    else:
+        content["client_id"] = client.client_id
+        if client.auth_method == "client_secret_post":
+            content["client_secret"] = client.client_secret or ""
+    response = yield post_form(purpose, endpoint, content, headers)
+    return _read(purpose, response, now)
+
+
+def redeem_code(
+    endpoint: str, client: Registration, code: str, verifier: str, resource: str | None, now: float
+) -> Steps[Tokens]:
+    """Exchange an authorization code for tokens."""
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": client.redirect_uri,
+        "code_verifier": verifier,
+        "resource": resource,
+    }
+    return request_tokens("authorization code", endpoint, client, form, now)
+
+
+def refresh(endpoint: str, client: Registration, tokens: Tokens, resource: str | None, now: float) -> Steps[Tokens]:
+    """Exchange a refresh token for new tokens; one that is not rotated is kept."""
+    form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token, "resource": resource}
+    new = yield from request_tokens("refresh token", endpoint, client, form, now)
+    return Tokens(
+        access_token=new.access_token,
+        refresh_token=new.refresh_token or tokens.refresh_token,
+        obtained_at=new.obtained_at,
+        expires_at=new.expires_at,
+        # RFC 6749, 6: "if omitted is treated as equal to the scope originally granted"
+        scopes=tokens.scopes if new.scopes is None else new.scopes,
+    )
+
+
+def request_as_client(
+    endpoint: str, client: Registration, scopes: tuple[str, ...], resource: str | None, now: float
+) -> Steps[Tokens]:
+    """Ask for tokens with the credentials of the client alone, without a user."""
+    form = {"grant_type": "client_credentials", "scope": " ".join(scopes) or None, "resource": resource}
+    return request_tokens("client credentials", endpoint, client, form, now)
+
+
+def _read(purpose: str, response: Response, now: float) -> Tokens:
+    try:
+        answer = payload.typed(response.body, _Answer)
+    except ValueError:
+        answer = _Answer()
+    if answer.error:
+        if response.is_temporary or answer.error in _TEMPORARY_ERRORS:
+            raise Unavailable(str(Refused(purpose, answer.error, answer.error_description or "")))
+        raise Refused(purpose, answer.error, answer.error_description or "")
+    if response.is_temporary:
+        why = response.failure or f"HTTP status {response.status}"
+        raise Unavailable(f"the authorization server did not answer the {purpose}: {why}")
+    if response.status not in (200, 201) or not answer.access_token:
+        raise AuthError(f"the authorization server answered the {purpose} without a token: HTTP {response.status}")
+    if (answer.token_type or "bearer").lower() != "bearer":
+        raise AuthError(f"the authorization server answered the {purpose} with a token that is no bearer token")
+    if not answer.access_token.isascii() or not answer.access_token.isprintable() or " " in answer.access_token:
+        raise AuthError(f"the authorization server answered the {purpose} with a token that no header can contain")
+    lifetime = _seconds(answer.expires_in)
+    return Tokens(
+        access_token=answer.access_token,
+        refresh_token=answer.refresh_token or None,
+        obtained_at=now,
+        expires_at=None if lifetime is None else now + lifetime,
+        scopes=None if answer.scope is None else tuple(answer.scope.split()),
+    )
+
+
+def _seconds(given: float | str | None) -> float | None:
+    """Read `expires_in`, which some servers send as text; `None` if it says nothing."""
+    try:
+        seconds = None if given is None else float(given)
+    except ValueError:
+        return None
+    return seconds if seconds is not None and 0 < seconds < 1e10 else None

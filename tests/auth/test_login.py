@@ -1,0 +1,379 @@
+"""A login from its first request to its tokens, and answers that are not accepted."""
+
+import base64
+import json
+from collections.abc import Mapping
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from auth.scripted import ISSUER, SERVER, WELL_KNOWN, Script, document, metadata, resource
+from search_mcp.auth.addresses import Reach
+from search_mcp.auth.challenges import Challenge
+from search_mcp.auth.errors import AuthError, Refused, Unavailable
+from search_mcp.auth.login import Pending, begin, code_challenge, code_of, finish, is_for, log_in_as_client
+from search_mcp.auth.records import Login
+from search_mcp.auth.settings import LoginSettings
+from search_mcp.auth.steps import Response
+from search_mcp.wire.structs import replace
+
+NOW = 1_000_000.0
+REDIRECT = "http://127.0.0.1:33419/callback"
+SETTINGS = LoginSettings(name="files", url=SERVER)
+AT_PATH = "https://mcp.example.com/.well-known/oauth-protected-resource/public/mcp"
+METADATA = f"{ISSUER}/.well-known/oauth-authorization-server"
+TOKEN = f"{ISSUER}/token"
+
+
+def pending(
+    script: Script,
+    settings: LoginSettings = SETTINGS,
+    challenge: Challenge | None = None,
+    before: Login | None = None,
+) -> Pending:
+    texts = iter(["state", "verifier"])
+    steps = begin(
+        settings, REDIRECT, lambda: next(texts), reach=Reach.PUBLIC, now=NOW, challenge=challenge, before=before
+    )
+    return script.run(steps)
+
+
+def query_of(waiting: Pending) -> dict[str, str]:
+    return {name: value for name, (value,) in parse_qs(urlsplit(waiting.url).query).items()}
+
+
+def answer(**members: str) -> str:
+    return urlencode({"state": "state", "code": "code", **members})
+
+
+def logged_in(responses: Mapping[str, Response] = WELL_KNOWN, settings: LoginSettings = SETTINGS) -> Login:
+    script = Script(responses)
+    return script.run(finish(settings, pending(script, settings), answer(), NOW))
+
+
+def test_a_login_from_its_first_request_to_its_tokens() -> None:
+    script = Script(WELL_KNOWN)
+    waiting = pending(script)
+    assert json.loads(script.requests[-1].body) == {
+        "client_name": "search-mcp",
+        "redirect_uris": [REDIRECT],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "native",
+    }
+    assert query_of(waiting) == {
+        "response_type": "code",
+        "client_id": "registered",
+        "redirect_uri": REDIRECT,
+        "code_challenge": code_challenge("verifier"),
+        "code_challenge_method": "S256",
+        "state": "state",
+        "resource": SERVER,
+    }
+    login = script.run(finish(SETTINGS, waiting, answer(), NOW))
+    assert script.form() == {
+        "grant_type": "authorization_code",
+        "code": "code",
+        "redirect_uri": REDIRECT,
+        "code_verifier": "verifier",
+        "resource": SERVER,
+        "client_id": "registered",
+    }
+    assert login.tokens is not None
+    assert (login.access_token, login.tokens.refresh_token, login.tokens.expires_at) == (
+        "access",
+        "refresh",
+        NOW + 3600,
+    )
+
+
+def test_the_challenge_of_pkce() -> None:
+    """The example of RFC 7636, appendix B."""
+    verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+    assert code_challenge(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+
+@pytest.mark.parametrize("methods", [None, [], ["plain"]])
+def test_a_server_without_pkce_is_refused(methods: list[str] | None) -> None:
+    with pytest.raises(AuthError, match="does not support PKCE"):
+        pending(Script({**WELL_KNOWN, METADATA: metadata(code_challenge_methods_supported=methods)}))
+
+
+def test_no_secret_is_shown_of_a_login() -> None:
+    login = logged_in()
+    assert login.tokens is not None
+    shown = f"{login!r} {login.client!r} {login.tokens!r} {pending(Script(WELL_KNOWN))!r}"
+    assert not any(word in shown for word in ("access", "refresh", "verifier", "registered'", "state="))
+
+
+# The answer
+
+
+@pytest.mark.parametrize(
+    ("promised", "query", "why"),
+    [
+        (False, answer(state="other"), "its state differs"),
+        (False, "code=code", "its state differs"),
+        (False, f"{answer()}&state=state", "its state differs"),
+        (False, f"{answer()}&code=other", "names a parameter twice"),
+        (False, answer(iss="https://evil.example.com"), "another authorization server"),
+        (False, answer(iss=f"{ISSUER}/"), "another authorization server"),
+        (True, answer(), "does not name its issuer"),
+        (True, answer(iss="HTTPS://auth.example.com"), "another authorization server"),
+        (False, answer(code=""), "has no code"),
+    ],
+)
+def test_answers_that_are_not_accepted(promised: bool, query: str, why: str) -> None:
+    script = Script({**WELL_KNOWN, METADATA: metadata(authorization_response_iss_parameter_supported=promised)})
+    waiting = pending(script)
+    with pytest.raises(AuthError, match=why):
+        script.run(finish(SETTINGS, waiting, query, NOW))
+    assert TOKEN not in script.urls  # "before transmitting the authorization code to any token endpoint"
+
+
+def test_an_issuer_that_is_right_is_accepted() -> None:
+    for promised in (True, False):
+        script = Script({**WELL_KNOWN, METADATA: metadata(authorization_response_iss_parameter_supported=promised)})
+        assert code_of(pending(script), answer(iss=ISSUER)) == "code"
+
+
+def test_an_error_is_told_but_not_that_of_another_issuer() -> None:
+    waiting = pending(Script(WELL_KNOWN))
+    refused = {"error": "access_denied", "error_description": "You\nsaid no\u202e"}
+    with pytest.raises(Refused, match=r"refused the login \(access_denied\): You said no") as told:
+        code_of(waiting, answer(**refused))
+    assert "\u202e" not in str(told.value)
+    with pytest.raises(AuthError) as other:
+        code_of(waiting, answer(**refused, iss="https://evil.example.com"))
+    assert "access_denied" not in str(other.value)
+
+
+def test_whose_answer_it_is() -> None:
+    waiting = pending(Script(WELL_KNOWN))
+    assert is_for(waiting, answer())
+    assert not is_for(waiting, "state=st%C3%A4te")
+
+
+# The client
+
+
+def test_a_client_of_the_configuration_comes_first() -> None:
+    settings = LoginSettings(
+        name="files", url=SERVER, client_id="mine", client_secret="s:cret", client_metadata_url="u"
+    )
+    script = Script(WELL_KNOWN)
+    script.run(finish(settings, pending(script, settings), answer(), NOW))
+    assert f"{ISSUER}/register" not in script.urls
+    assert "client_secret" not in script.form()
+    header = script.requests[-1].headers["authorization"]
+    assert base64.b64decode(header.removeprefix("Basic ")) == b"mine:s%3Acret"
+
+
+@pytest.mark.parametrize(("supported", "is_in_form"), [(["client_secret_post"], True), (None, False), ([], False)])
+def test_the_secret_goes_where_the_server_wants_it(supported: list[str] | None, is_in_form: bool) -> None:
+    settings = LoginSettings(name="files", url=SERVER, client_id="mine", client_secret="secret")
+    script = Script({**WELL_KNOWN, METADATA: metadata(token_endpoint_auth_methods_supported=supported)})
+    script.run(finish(settings, pending(script, settings), answer(), NOW))
+    assert ("client_secret" in script.form()) is is_in_form
+    assert ("authorization" in script.requests[-1].headers) is not is_in_form
+
+
+def test_a_metadata_document_is_used_where_it_is_supported() -> None:
+    document_url = "https://search-mcp.example.com/client.json"
+    settings = LoginSettings(name="files", url=SERVER, client_metadata_url=document_url)
+    assert pending(Script(WELL_KNOWN), settings).client.client_id == "registered"
+    script = Script({**WELL_KNOWN, METADATA: metadata(client_id_metadata_document_supported=True)})
+    assert query_of(pending(script, settings))["client_id"] == document_url
+    assert f"{ISSUER}/register" not in script.urls
+
+
+def test_a_registration_is_used_again_at_its_issuer_only() -> None:
+    before = logged_in()
+    script = Script({key: value for key, value in WELL_KNOWN.items() if not key.endswith("/register")})
+    assert pending(script, before=before).client == before.client
+    other = "https://new.example.com"
+    moved = {
+        AT_PATH: resource(authorization_servers=[other]),
+        f"{other}/.well-known/oauth-authorization-server": metadata(issuer=other),
+        f"{other}/register": document(client_id="anew"),
+    }
+    assert pending(Script({**WELL_KNOWN, **moved}), before=before).client.client_id == "anew"
+    expired = replace(before, client=replace(before.client, secret_expires_at=NOW - 1))
+    script = Script(WELL_KNOWN)
+    pending(script, before=expired)
+    assert f"{ISSUER}/register" in script.urls
+
+
+def test_a_client_of_the_configuration_is_not_shown_to_another_issuer() -> None:
+    settings = LoginSettings(name="files", url=SERVER, client_id="mine")
+    before = logged_in(settings=settings)
+    other = "https://new.example.com"
+    moved = {
+        AT_PATH: resource(authorization_servers=[other]),
+        f"{other}/.well-known/oauth-authorization-server": metadata(issuer=other),
+    }
+    script = Script({**WELL_KNOWN, **moved})
+    with pytest.raises(AuthError, match=r"was https://auth.* and is now https://new"):
+        pending(script, settings, before=before)
+    stated = replace(settings, issuer=other)
+    assert pending(script, stated, before=before).issuer == other
+
+
+def test_a_server_that_registers_nobody_needs_a_client_id() -> None:
+    script = Script({**WELL_KNOWN, METADATA: metadata(registration_endpoint=None)})
+    with pytest.raises(AuthError, match=r'set "oauth": \{"clientId"'):
+        pending(script)
+
+
+@pytest.mark.parametrize(
+    ("response", "kind", "why"),
+    [
+        (Response(400, body=b'{"error":"invalid_redirect_uri"}'), Refused, "refused the client registration"),
+        (Response(403, body=b"{}"), Refused, "HTTP status 403"),
+        (Response(404, body=b"<html>"), AuthError, "HTTP status 404"),
+        (Response(201, body=b"{}"), AuthError, "has no client ID"),
+        (Response(503), Unavailable, "HTTP status 503"),
+    ],
+)
+def test_a_registration_that_fails_is_explained(response: Response, kind: type[AuthError], why: str) -> None:
+    with pytest.raises(kind, match=why):
+        pending(Script({**WELL_KNOWN, f"{ISSUER}/register": response}))
+
+
+@pytest.mark.parametrize(
+    ("registered", "method"),
+    [
+        ({"client_secret": "s"}, "client_secret_basic"),
+        ({"client_secret": "s", "token_endpoint_auth_method": "client_secret_post"}, "client_secret_post"),
+        ({"client_secret": "s", "token_endpoint_auth_method": "none"}, "none"),
+        ({"token_endpoint_auth_method": "private_key_jwt"}, "none"),
+    ],
+)
+def test_the_registration_says_how_the_client_proves_itself(registered: dict[str, str], method: str) -> None:
+    responses = {**WELL_KNOWN, f"{ISSUER}/register": document(client_id="x", **registered)}
+    assert pending(Script(responses)).client.auth_method == method
+
+
+# Scopes
+
+
+@pytest.mark.parametrize(
+    ("challenged", "configured", "of_resource", "of_server", "scope"),
+    [
+        ("", None, None, None, None),
+        ("a b", None, ["c"], None, "a b"),
+        ("", None, ["c", "d"], None, "c d"),
+        ("", None, [], None, None),
+        ("", None, ["c"], ["c", "offline_access"], "c offline_access"),
+        ("", None, None, ["c", "offline_access"], None),
+        ("", ("x",), ["c"], ["offline_access"], "x"),
+        ("a", ("x",), None, None, "x a"),
+        ("", (), ["c"], None, None),
+    ],
+)
+def test_the_scopes_that_are_asked_for(
+    challenged: str,
+    configured: tuple[str, ...] | None,
+    of_resource: list[str] | None,
+    of_server: list[str] | None,
+    scope: str | None,
+) -> None:
+    settings = LoginSettings(name="files", url=SERVER, scopes=configured)
+    script = Script(
+        {
+            **WELL_KNOWN,
+            AT_PATH: resource(scopes_supported=of_resource),
+            METADATA: metadata(scopes_supported=of_server),
+        }
+    )
+    query = query_of(pending(script, settings, Challenge("bearer", {"scope": challenged})))
+    assert query.get("scope") == scope
+    assert ("prompt" in query) is ("offline_access" in (scope or ""))
+
+
+def test_more_scopes_are_asked_for_together_with_those_before() -> None:
+    before = replace(logged_in(), wanted_scopes=("read", "list"))
+    challenge = Challenge("bearer", {"scope": "write read", "error": "insufficient_scope"})
+    assert pending(Script(WELL_KNOWN), challenge=challenge, before=before).scopes == ("read", "list", "write")
+
+
+@pytest.mark.parametrize(
+    ("setting", "sent"), [(None, SERVER), (False, None), ("https://api.example.com", "https://api.example.com")]
+)
+def test_the_resource_can_be_set_or_left_out(setting: str | None, sent: str | None) -> None:
+    settings = LoginSettings(name="files", url=SERVER, resource=setting)
+    script = Script(WELL_KNOWN)
+    waiting = pending(script, settings)
+    script.run(finish(settings, waiting, answer(), NOW))
+    assert query_of(waiting).get("resource") == script.form().get("resource") == sent
+
+
+# Tokens
+
+
+@pytest.mark.parametrize(
+    ("response", "kind", "why"),
+    [
+        (Response(400, body=b'{"error":"invalid_grant","error_description":"used"}'), Refused, "invalid_grant.*: used"),
+        (Response(200, body=b'{"error":"bad_verification_code"}'), Refused, "bad_verification_code"),
+        (Response(400, body=b'{"error":"temporarily_unavailable"}'), Unavailable, "temporarily_unavailable"),
+        (Response(500, body=b'{"error":"invalid_grant"}'), Unavailable, "invalid_grant"),
+        (Response(502, body=b"<html>"), Unavailable, "HTTP status 502"),
+        (Response(failure="the name was not found"), Unavailable, "the name was not found"),
+        (Response(200, body=b"<html>"), AuthError, "without a token"),
+        (Response(404), AuthError, "without a token"),
+        (document(access_token="a", token_type="mac"), AuthError, "no bearer token"),
+        (document(access_token="a\r\nX: y"), AuthError, "no header can contain"),
+    ],
+)
+def test_answers_of_a_token_endpoint_that_are_no_tokens(response: Response, kind: type[AuthError], why: str) -> None:
+    with pytest.raises(kind, match=why):
+        logged_in({**WELL_KNOWN, TOKEN: response})
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"), [(60, 60), (60.5, 60.5), ("60", 60), ("soon", None), (None, None), (-1, None), (0, None)]
+)
+def test_the_lifetime_of_a_token(given: object, seconds: float | None) -> None:
+    login = logged_in({**WELL_KNOWN, TOKEN: document(access_token="a", expires_in=given)})
+    assert login.tokens is not None
+    assert login.tokens.expires_at == (None if seconds is None else NOW + seconds)
+
+
+# Client credentials
+
+MACHINE = LoginSettings(
+    name="files", url=SERVER, client_id="mine", client_secret="secret", grant="client_credentials", scopes=("a", "b")
+)
+
+
+def test_a_client_logs_in_without_a_user() -> None:
+    script = Script(WELL_KNOWN)
+    login = script.run(log_in_as_client(MACHINE, reach=Reach.PUBLIC, now=NOW))
+    assert script.form() == {"grant_type": "client_credentials", "scope": "a b", "resource": SERVER}
+    assert (login.access_token, login.wanted_scopes) == ("access", ("a", "b"))
+    with pytest.raises(AuthError, match="needs"):
+        script.run(log_in_as_client(replace(MACHINE, client_secret=None), reach=Reach.PUBLIC, now=NOW))
+
+
+# When to renew
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "at", "is_due", "is_expired"),
+    [
+        (3600, 3299, False, False),
+        (3600, 3301, True, False),
+        (3600, 3596, True, True),
+        (60, 47, False, False),
+        (60, 49, True, False),
+        (10, 4, False, False),
+        (10, 6, True, True),
+        (None, 1e9, False, False),
+    ],
+)
+def test_when_a_token_is_due(lifetime: float | None, at: float, is_due: bool, is_expired: bool) -> None:
+    login = logged_in({**WELL_KNOWN, TOKEN: document(access_token="a", expires_in=lifetime)})
+    assert (login.is_due(NOW + at), login.is_expired(NOW + at)) == (is_due, is_expired)
+    assert login.over("x").is_expired(NOW)
