@@ -231,6 +231,7 @@ class Rule:
 
 PURE_ROOMS = ("wire", "model", "config", "catalog", "auth", "search")
 IMPURE_MODULES = (
+    *("auth.access", "auth.callback", "auth.fetching", "auth.interactive", "auth.renewal", "auth.store"),
     "wire.peer",  # waits for answers, and logs
     "wire.write_buffer",  # waits for turns of the event loop
     "config.gate",  # logs

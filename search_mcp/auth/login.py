@@ -79,7 +79,7 @@ def begin(
         settings.scopes,
         found.scopes,
         server.scopes_supported,
-        before.wanted_scopes if before and before.issuer == server.issuer else (),
+        (*before.wanted_scopes, *before.missing_scopes) if before and before.issuer == server.issuer else (),
     )
     client = yield from register(settings, server, stored, redirect_uri, wanted, now)
     resource = settings.resource_of(found.resource)

@@ -11,7 +11,7 @@ EARLY_SECONDS = 300.0
 EARLY_SHARE = 0.2
 """But not before so much of its lifetime is left."""
 SKEW_SECONDS = 5.0
-"""A token is taken for expired this long before its end: a request with it takes time to arrive."""
+"""A token is taken for expired this long before its end, or half as early as it is renewed: requests take time."""
 
 
 class Login(Struct, frozen=True, kw_only=True):
@@ -26,7 +26,9 @@ class Login(Struct, frozen=True, kw_only=True):
     client: Registration
     resource: str | None = None
     wanted_scopes: tuple[str, ...] = ()
-    """The scopes that were asked for, and those that a request turned out to need."""
+    """The scopes that were asked for."""
+    missing_scopes: tuple[str, ...] = ()
+    """More scopes that a request turned out to need; the next login asks for them, too."""
     tokens: Tokens | None = None
     """`None` once the login is over; the registration is kept for the next one."""
     ended: str = ""
@@ -43,15 +45,21 @@ class Login(Struct, frozen=True, kw_only=True):
         """Return whether there is no access token that may still be valid."""
         if self.tokens is None:
             return True
-        return self.tokens.expires_at is not None and now >= self.tokens.expires_at - SKEW_SECONDS
+        return self.tokens.expires_at is not None and now >= self.tokens.expires_at - min(SKEW_SECONDS, self._early / 2)
 
     def is_due(self, now: float) -> bool:
         """Return whether the access token should be renewed."""
-        tokens = self.tokens
-        if tokens is None or tokens.expires_at is None:
-            return False
-        early = min(EARLY_SECONDS, (tokens.expires_at - tokens.obtained_at) * EARLY_SHARE)
-        return now >= tokens.expires_at - max(early, SKEW_SECONDS)
+        return (
+            self.tokens is not None
+            and self.tokens.expires_at is not None
+            and now >= self.tokens.expires_at - self._early
+        )
+
+    @property
+    def _early(self) -> float:
+        assert self.tokens is not None
+        assert self.tokens.expires_at is not None
+        return min(EARLY_SECONDS, (self.tokens.expires_at - self.tokens.obtained_at) * EARLY_SHARE)
 
     @property
     def is_renewable(self) -> bool:

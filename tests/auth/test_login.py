@@ -293,9 +293,10 @@ def test_the_scopes_that_are_asked_for(
 
 
 def test_more_scopes_are_asked_for_together_with_those_before() -> None:
-    before = replace(logged_in(), wanted_scopes=("read", "list"))
+    before = replace(logged_in(), wanted_scopes=("read", "list"), missing_scopes=("send",))
     challenge = Challenge("bearer", {"scope": "write read", "error": "insufficient_scope"})
-    assert pending(Script(WELL_KNOWN), challenge=challenge, before=before).scopes == ("read", "list", "write")
+    scopes = pending(Script(WELL_KNOWN), challenge=challenge, before=before).scopes
+    assert scopes == ("read", "list", "send", "write")
 
 
 @pytest.mark.parametrize(
@@ -368,8 +369,10 @@ def test_a_client_logs_in_without_a_user() -> None:
         (3600, 3596, True, True),
         (60, 47, False, False),
         (60, 49, True, False),
-        (10, 4, False, False),
-        (10, 6, True, True),
+        (60, 56, True, True),
+        (10, 7, False, False),
+        (10, 8.5, True, False),
+        (10, 9.5, True, True),
         (None, 1e9, False, False),
     ],
 )
