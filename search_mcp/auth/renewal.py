@@ -1,0 +1,152 @@
+"""The renewal of a login: re-read, redeem and store, in turn with all other processes of the user.
+
+It runs in a process of its own (`renew_apart`), which does not end with the process that needs the token. A client may
+kill that one at any moment. If it were killed between the answer with a rotated refresh token and its storage, the
+login would be lost: the stored token is spent, and using it again makes some authorization servers revoke all others.
+"""
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from search_mcp.auth import scopes
+from search_mcp.auth.challenges import Challenge
+from search_mcp.auth.errors import AuthError, Refused, Unavailable
+from search_mcp.auth.login import log_in_as_client
+from search_mcp.auth.records import Login
+from search_mcp.auth.settings import LoginSettings
+from search_mcp.auth.store import Change, LoginStore
+from search_mcp.auth.tokens import FINAL_ERRORS, refresh
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct, replace
+
+LONGEST_SECONDS = 120.0
+"""Time for a renewal: that to wait for the lock, and for a few requests."""
+
+
+class Need(Struct, frozen=True, kw_only=True):
+    """Why a token is renewed."""
+
+    refused: str = ""
+    """Digest of the access token that the server refused; another stored one is used instead of renewing."""
+    scopes: tuple[str, ...] = ()
+    """Scopes that a request needs and the token lacks."""
+
+
+class Renewed(Struct, frozen=True, kw_only=True):
+    """The result of a renewal; the new tokens are in the store."""
+
+    outcome: Literal["renewed", "needs login", "unavailable"]
+    reason: str = ""
+
+
+class _Order(Struct, frozen=True, kw_only=True):
+    folder: str
+    settings: LoginSettings
+    need: Need
+
+
+def digest(token: str | None) -> str:
+    """Return a text that tells tokens apart and does not contain them."""
+    return hashlib.sha256(token.encode()).hexdigest() if token else ""
+
+
+def renew(store: LoginStore, settings: LoginSettings, need: Need) -> Renewed:
+    """Renew a login unless another process has done so."""
+    try:
+        with store.changing(settings) as change:
+            return _renew(change, settings, need)
+    except Unavailable as exc:
+        return Renewed(outcome="unavailable", reason=str(exc))
+    except AuthError as exc:
+        return Renewed(outcome="needs login", reason=str(exc))
+    except TimeoutError:
+        return Renewed(outcome="unavailable", reason="another process has been renewing the login for too long")
+    except OSError as exc:
+        return Renewed(outcome="unavailable", reason=f"the login cannot be stored: {exc.strerror or exc}")
+
+
+def _renew(change: Change, settings: LoginSettings, need: Need) -> Renewed:
+    login, now = change.read(), time.time()
+    if login is not None and login.tokens is not None:
+        is_usable = digest(login.access_token) != need.refused and not login.is_due(now)
+        if is_usable and {*need.scopes} <= {*login.wanted_scopes}:
+            return Renewed(outcome="renewed")
+    fetcher = import_module("search_mcp.auth.fetching").Fetcher(settings.url, settings.ca_file)
+    if settings.grant == "client_credentials":
+        challenge = Challenge("bearer", {"scope": " ".join(need.scopes)})
+        steps = log_in_as_client(settings, reach=fetcher.reach, now=now, challenge=challenge, before=login)
+        change.write(fetcher.run(steps))
+        return Renewed(outcome="renewed")
+    if login is None or login.tokens is None or login.tokens.refresh_token is None or need.scopes:
+        return _needs_login(change, login, need)
+    change.write(login)  # if this fails, the new token could not be stored either; the old one is not spent yet
+    try:
+        tokens = fetcher.run(refresh(login.token_endpoint, login.client, login.tokens, login.resource, now))
+    except Refused as exc:
+        if exc.code in FINAL_ERRORS:
+            change.write(login.over(str(exc)))
+        raise
+    change.write(replace(login, tokens=tokens))
+    return Renewed(outcome="renewed")
+
+
+def _needs_login(change: Change, login: Login | None, need: Need) -> Renewed:
+    """Keep the scopes that are missing for the next login of the user."""
+    if login is None:
+        return Renewed(outcome="needs login")
+    missing = scopes.union(login.missing_scopes, need.scopes)
+    if missing != login.missing_scopes:
+        change.write(replace(login, missing_scopes=missing))
+    reason = f"a call needs more permissions: {' '.join(need.scopes)}" if need.scopes else login.ended
+    return Renewed(outcome="needs login", reason=reason or "the login has expired")
+
+
+# In a process of its own
+
+
+def renew_apart(store: LoginStore, settings: LoginSettings, need: Need) -> Renewed:
+    """Renew a login in a process that outlives this one; wait for it."""
+    order = payload.encode_bytes(_Order(folder=str(store.folder.absolute()), settings=settings, need=need))
+    options: dict[str, Any] = {"start_new_session": True}
+    if sys.platform == "win32":
+        options = {"creationflags": subprocess.CREATE_BREAKAWAY_FROM_JOB | subprocess.CREATE_NO_WINDOW}
+    command = [sys.executable, "-P", "-m", "search_mcp.auth.renewal"]
+    pipe = subprocess.PIPE
+    try:
+        # Its stderr is not ours: a client may wait until nobody can write to that.
+        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, **options)
+        answer, _ = process.communicate(order, LONGEST_SECONDS)  # never killed: it may hold the only valid token
+        return payload.typed(answer, Renewed)
+    except subprocess.TimeoutExpired:
+        return Renewed(outcome="unavailable", reason="the renewal of the login takes too long")
+    except (OSError, ValueError):
+        return Renewed(outcome="unavailable", reason="the process that renews the login has failed")
+
+
+def main() -> None:
+    """Carry out an order from stdin, and write the result to stdout, which may be closed by then."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)  # it ends by itself, and a token must not be lost
+    with open(0, "rb", closefd=False) as given:
+        text = given.read()
+    try:
+        order = payload.typed(text, _Order)
+    except ValueError:  # the process that gave it was killed: nothing was begun
+        return
+    done = renew(LoginStore(Path(order.folder)), order.settings, order.need)
+    try:
+        os.write(1, payload.encode_bytes(done))
+    except BrokenPipeError:
+        return  # the process that asked has ended; the login is stored
+
+
+if __name__ == "__main__":
+    main()
