@@ -3,7 +3,9 @@
 Source: basic/authorization/client-registration of 2026-07-28; RFC 7591. Pure.
 """
 
+import base64
 from typing import Literal
+from urllib.parse import quote_plus
 
 from search_mcp.auth.errors import AuthError, Refused, Unavailable, quoted
 from search_mcp.auth.metadata import AuthorizationServer
@@ -44,6 +46,16 @@ class Registration(Struct, frozen=True, kw_only=True):
         is_valid = not self.secret_expires_at or now < self.secret_expires_at
         # Authorization servers compare the port of a loopback address, although RFC 8252, 7.3 tells them not to.
         return self.source == "registered" and is_valid and (self.issuer, self.redirect_uri) == (issuer, redirect_uri)
+
+    def proof(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the headers and the members of a form that prove who the client is (RFC 6749, 2.3.1)."""
+        if self.auth_method == "client_secret_basic":
+            # Both parts are form-encoded before they are joined.
+            pair = f"{quote_plus(self.client_id)}:{quote_plus(self.client_secret or '')}"
+            return {"authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}, {}
+        if self.auth_method == "client_secret_post":
+            return {}, {"client_id": self.client_id, "client_secret": self.client_secret or ""}
+        return {}, {"client_id": self.client_id}
 
 
 class _Registered(Struct, frozen=True):

@@ -3,9 +3,7 @@
 Sources: OAuth 2.1 (draft 13), 3.2 and 4; RFC 6749, 2.3.1; RFC 8707.
 """
 
-import base64
 from collections.abc import Mapping
-from urllib.parse import quote_plus
 
 from search_mcp.auth.errors import AuthError, Refused, Unavailable
 from search_mcp.auth.registration import Registration
@@ -55,15 +53,8 @@ def request_tokens(
         AuthError: the answer cannot be used.
     """
     content = {name: value for name, value in form.items() if value is not None}
-    headers = {}
-    if client.auth_method == "client_secret_basic":
-        # RFC 6749, 2.3.1: both parts are form-encoded before they are joined.
-        pair = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret or '')}"
-        headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
-    else:
-        content["client_id"] = client.client_id
-        if client.auth_method == "client_secret_post":
-            content["client_secret"] = client.client_secret or ""
+    headers, members = client.proof()
+    content |= members
     response = yield post_form(purpose, endpoint, content, headers)
     return _read(purpose, response, now)
 

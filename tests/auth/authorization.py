@@ -39,6 +39,7 @@ class Authorization(ThreadingHTTPServer):
         self.calls: list[int] = []
         """Statuses of the answers to calls."""
         self.redeemed = 0
+        self.logged_out: list[str] = []
         self.revoked = 0
         """How often a spent refresh token came back, after which all tokens are void."""
 
@@ -93,7 +94,10 @@ class _Requests(BaseHTTPRequestHandler):
         if url.path.startswith("/.well-known/oauth-protected-resource"):
             self.reply(200, {"resource": f"{here}/mcp", "authorization_servers": [here]})
         elif url.path == "/.well-known/oauth-authorization-server":
-            endpoints = {f"{name}_endpoint": f"{here}/{name}" for name in ("authorization", "token", "registration")}
+            endpoints = {
+                f"{name}_endpoint": f"{here}/{name}"
+                for name in ("authorization", "token", "registration", "revocation")
+            }
             rest = {"code_challenge_methods_supported": ["S256"]}
             self.reply(
                 200, {"issuer": here, **endpoints, **rest, "authorization_response_iss_parameter_supported": True}
@@ -111,6 +115,9 @@ class _Requests(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
         if self.path == "/registration":
             self.reply(201, {"client_id": "registered", "redirect_uris": json.loads(body)["redirect_uris"]})
+        elif self.path == "/revocation":
+            self.server.logged_out += parse_qs(body)["token"]
+            self.reply(200)
         elif self.path == "/token":
             status, content = self.server.token({name: value for name, (value,) in parse_qs(body).items()})
             self.server.asked.set()

@@ -1,0 +1,153 @@
+"""The redirect URI of a login: an HTTP server on loopback that waits for one request.
+
+RFC 8252, 7.3 and 8.3: the listener is on the loopback interface only, and open only while a login waits.
+"""
+
+import asyncio
+import contextlib
+import html
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from search_mcp.auth.errors import AuthError
+
+PATH = "/callback"
+LONGEST_REQUEST = 64 * 1024
+"""Bytes of a request's head that are read; browsers send all cookies of the host with it."""
+REQUEST_SECONDS = 10.0
+"""Time for a request to arrive: a browser may open connections that it does not use."""
+
+PAGE_SECONDS = 2.0
+"""Time for the browser to take the page."""
+
+OK = "200 OK"
+FAILED = ("The login failed", "The terminal says why. You can close this window.")
+
+Accepts = Callable[[str], bool]
+"""Returns whether a query is the answer that is waited for."""
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>search-mcp</title>
+<body style="font-family: system-ui; margin: 4em auto; max-width: 40em"><h1>{title}</h1><p>{text}</p></body></html>"""
+
+
+class Callback:
+    """A listener that is open."""
+
+    def __init__(self, redirect_uri: str) -> None:
+        self.redirect_uri = redirect_uri
+        self._accepts: Accepts = lambda _query: False
+        self._answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+
+    @asynccontextmanager
+    async def answer(self, accepts: Accepts) -> AsyncIterator["Answer"]:
+        """Wait for the browser; it is shown that the login failed, unless `Answer.show` was used."""
+        self._accepts = accepts
+        answer = await self._answer
+        try:
+            yield answer
+        finally:
+            await answer.show(*FAILED)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one request."""
+        status = ""
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
+            status, title, text = await self._respond(head.split(b"\r\n", 1)[0].decode("latin-1"))
+            writer.write(_response(status, title, text))
+            await writer.drain()
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # the browser closed the connection, or this is no browser
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            if status == OK:
+                (await self._answer).shown.set()
+
+    async def _respond(self, line: str) -> tuple[str, str, str]:
+        method, _, rest = line.partition(" ")
+        try:
+            target = urlsplit(rest.partition(" ")[0])
+        except ValueError:
+            return "400 Bad Request", "Bad request", ""
+        if target.path != PATH or method != "GET":
+            return "404 Not Found", "Not found", ""
+        if self._answer.done() or not self._accepts(target.query):
+            return "400 Bad Request", "Not the login that is waited for", "Start it again, and close older windows."
+        answer = Answer(target.query)
+        self._answer.set_result(answer)
+        return (OK, *await answer.page)
+
+
+class Answer:
+    """The answer of the authorization server, and the browser that brought it."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.page: asyncio.Future[tuple[str, str]] = asyncio.get_running_loop().create_future()
+        self.shown = asyncio.Event()
+        """Set when the browser has the page, or is gone."""
+
+    async def show(self, title: str, text: str) -> None:
+        """Show a page in the browser, unless it has one."""
+        if not self.page.done():
+            self.page.set_result((title, text))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PAGE_SECONDS):
+                    await self.shown.wait()
+
+
+@asynccontextmanager
+async def callback(host: str, port: int) -> AsyncIterator[Callback]:
+    """Listen on loopback while the block runs; port 0 is any free one.
+
+    Raises:
+        AuthError: the port is in use.
+    """
+    opened: list[Callback] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await opened[0].serve(reader, writer)
+
+    try:
+        server = await asyncio.start_server(serve, "127.0.0.1", port, limit=LONGEST_REQUEST)
+    except OSError as exc:
+        raise AuthError(f"port {port}, to which the browser returns, cannot be used: {exc.strerror or exc}") from exc
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        opened.append(Callback(f"http://{host}:{port}{PATH}"))
+        with contextlib.ExitStack() as closing:
+            if host == "localhost":  # which a browser may look for at `::1`
+                with contextlib.suppress(OSError):
+                    second = await asyncio.start_server(serve, "::1", port, limit=LONGEST_REQUEST)
+                    closing.callback(second.close)
+            yield opened[0]
+
+
+def pasted(text: str) -> str:
+    """Return the query of an answer that the user copied from the browser's address bar, or only its query.
+
+    Raises:
+        AuthError: it is neither.
+    """
+    text = text.strip()
+    try:
+        query = urlsplit(text).query if "://" in text else text.lstrip("?")
+    except ValueError:
+        query = ""
+    if "=" not in query:
+        raise AuthError("that is not the address of the page that could not be opened")
+    return query
+
+
+def _response(status: str, title: str, text: str) -> bytes:
+    page = PAGE.format(title=html.escape(title), text=html.escape(text)).encode()
+    head = (
+        f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(page)}\r\n"
+        "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nX-Content-Type-Options: nosniff\r\n"
+        "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + page

@@ -1,0 +1,213 @@
+"""A login by the user: `auth login`, and the question to a client that can show an address.
+
+The caller shows the address; nothing here opens a browser.
+"""
+
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+from search_mcp.auth.callback import Callback, callback, pasted
+from search_mcp.auth.challenges import Challenge, bearer
+from search_mcp.auth.errors import AuthError, Unavailable
+from search_mcp.auth.fetching import Fetcher
+from search_mcp.auth.login import Pending, begin, finish, is_for, log_in_as_client
+from search_mcp.auth.records import Login
+from search_mcp.auth.settings import LoginSettings
+from search_mcp.auth.steps import JSON, Request, Steps, post_form
+from search_mcp.auth.store import LoginStore
+from search_mcp.background import RunBlocking, run_in_thread
+
+Show = Callable[[str], Awaitable[None]]
+"""Shows the address to open to the user."""
+Ask = Callable[[str], Awaitable[str]]
+"""Shows the address to open to the user, and returns the address that the browser was sent to."""
+
+
+async def log_in(
+    settings: LoginSettings,
+    store: LoginStore,
+    show: Show,
+    *,
+    challenge: Challenge | None = None,
+    run: RunBlocking = run_in_thread,
+) -> Login:
+    """Log in with a browser on this computer; `challenge` is that of a refused request, if there was one.
+
+    Raises:
+        AuthError: it failed.
+    """
+    attempt = _Attempt(settings, store, run)
+    before = await run(lambda: store.read(settings))
+    async with _listener(settings, before) as listener:
+        pending = await attempt.begin(listener.redirect_uri, challenge, before)
+        await show(pending.url)
+        async with listener.answer(lambda query: is_for(pending, query)) as answer:
+            login = await attempt.finish(pending, answer.query)
+            await answer.show(
+                "You are logged in", f"search-mcp can use {settings.name} now. You can close this window."
+            )
+    return login
+
+
+async def log_in_without_browser(
+    settings: LoginSettings,
+    store: LoginStore,
+    ask: Ask,
+    *,
+    challenge: Challenge | None = None,
+    run: RunBlocking = run_in_thread,
+) -> Login:
+    """Log in with a browser on another computer: the user copies the address to it, and its last address back.
+
+    Raises:
+        AuthError: it failed.
+    """
+    attempt = _Attempt(settings, store, run)
+    before = await run(lambda: store.read(settings))
+    async with _listener(settings, before) as listener:  # only for the address: nobody may take the port meanwhile
+        pending = await attempt.begin(listener.redirect_uri, challenge, before)
+        return await attempt.finish(pending, pasted(await ask(pending.url)))
+
+
+async def log_in_by_credentials(
+    settings: LoginSettings, store: LoginStore, *, run: RunBlocking = run_in_thread
+) -> Login:
+    """Log in with the client's own credentials.
+
+    Raises:
+        AuthError: it failed.
+    """
+    return await _Attempt(settings, store, run).by_credentials()
+
+
+async def log_out(settings: LoginSettings, store: LoginStore, *, run: RunBlocking = run_in_thread) -> Login | None:
+    """Delete a login, and revoke its tokens where the authorization server can do so; return what was deleted.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+
+    def act() -> Login | None:
+        with store.changing(settings) as change:
+            login = change.read()
+            change.delete()
+        if login is not None and login.tokens is not None and login.revocation_endpoint is not None:
+            with suppress(AuthError):  # the tokens are deleted here, and end by themselves there
+                Fetcher(settings.url, settings.ca_file).run(_revoke(login))
+        return login
+
+    return await run(act)
+
+
+class _Attempt:
+    """One attempt to log in: its steps, carried out in a thread."""
+
+    def __init__(self, settings: LoginSettings, store: LoginStore, run: RunBlocking) -> None:
+        self._settings, self._store, self._run = settings, store, run
+
+    async def begin(self, redirect_uri: str, challenge: Challenge | None, before: Login | None) -> Pending:
+        settings = self._settings
+
+        def act() -> Pending:
+            fetcher = Fetcher(settings.url, settings.ca_file)
+            asked = challenge or fetcher.run(_challenge(settings.url))
+            steps = begin(
+                settings, redirect_uri, _random, reach=fetcher.reach, now=time.time(), challenge=asked, before=before
+            )
+            return fetcher.run(steps)
+
+        return await self._run(act)
+
+    async def finish(self, pending: Pending, query: str) -> Login:
+        settings = self._settings
+
+        def act() -> Login:
+            with self._store.changing(settings) as change:
+                login = Fetcher(settings.url, settings.ca_file).run(finish(settings, pending, query, time.time()))
+                change.write(login)
+                return login
+
+        return await self._stored(act)
+
+    async def by_credentials(self) -> Login:
+        settings = self._settings
+
+        def act() -> Login:
+            fetcher = Fetcher(settings.url, settings.ca_file)
+            asked = fetcher.run(_challenge(settings.url))
+            with self._store.changing(settings) as change:
+                before = change.read()
+                steps = log_in_as_client(settings, reach=fetcher.reach, now=time.time(), challenge=asked, before=before)
+                login = fetcher.run(steps)
+                change.write(login)
+                return login
+
+        return await self._stored(act)
+
+    async def _stored(self, act: Callable[[], Login]) -> Login:
+        try:
+            return await self._run(act)
+        except OSError as exc:
+            raise AuthError(f"the login cannot be stored: {exc.strerror or exc}") from exc
+
+
+@asynccontextmanager
+async def _listener(settings: LoginSettings, before: Login | None) -> AsyncIterator[Callback]:
+    """Listen on the configured port, else on that of the registration, else on any.
+
+    A registration is for one redirect URI. If its port is in use now, another client is registered.
+    """
+    host, ports = settings.callback_host, [settings.callback_port or 0]
+    stored = urlsplit(before.client.redirect_uri if before else "")
+    if settings.callback_port is None and stored.hostname == host and stored.port:
+        ports.insert(0, stored.port)
+    async with AsyncExitStack() as listening:
+        for port in ports:
+            try:
+                listener = await listening.enter_async_context(callback(host, port))
+                break
+            except AuthError:
+                if port == ports[-1]:
+                    raise
+        yield listener
+
+
+def _challenge(url: str) -> Steps[Challenge | None]:
+    """Ask the server how to log in: by a request that needs a login before it is read.
+
+    Raises:
+        Unavailable: the server does not answer.
+        AuthError: it has another kind of login.
+    """
+    headers = {"accept": f"{JSON}, text/event-stream", "content-type": JSON}
+    response = yield Request("login challenge", url, "POST", headers, b"{}")
+    if not response.status:
+        raise Unavailable(response.failure)
+    if response.status != 401:
+        return None  # it may need a login for some calls only, and have metadata all the same
+    value = response.headers.get("www-authenticate")
+    challenge = bearer([] if value is None else [value])
+    if challenge is None:
+        raise AuthError("it asks for a kind of login that search-mcp does not have")
+    return challenge
+
+
+def _revoke(login: Login) -> Steps[None]:
+    """Revoke the tokens of a login (RFC 7009), the refresh token if there is one: its access tokens end with it."""
+    assert login.tokens is not None
+    assert login.revocation_endpoint is not None
+    token, hint = (
+        (login.tokens.refresh_token, "refresh_token")
+        if login.tokens.refresh_token
+        else (login.tokens.access_token, "access_token")
+    )
+    headers, members = login.client.proof()
+    form = {"token": token, "token_type_hint": hint, **members}
+    yield post_form("revocation", login.revocation_endpoint, form, headers)
+
+
+def _random() -> str:
+    return secrets.token_urlsafe(48)

@@ -1,0 +1,217 @@
+"""Logins of a user: with a browser here or elsewhere, and the end of a login."""
+
+import asyncio
+import http.client
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from auth.authorization import SECONDS, Authorization, authorization
+from search_mcp.auth.access import Access
+from search_mcp.auth.callback import callback, pasted
+from search_mcp.auth.errors import AuthError, Refused, Unavailable
+from search_mcp.auth.interactive import log_in, log_in_by_credentials, log_in_without_browser, log_out
+from search_mcp.auth.renewal import renew
+from search_mcp.auth.settings import LoginSettings
+from search_mcp.auth.store import LoginStore
+from search_mcp.wire.structs import replace
+
+
+@pytest.fixture
+def server() -> Iterator[Authorization]:
+    with authorization() as server:
+        yield server
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LoginStore:
+    return LoginStore(tmp_path / "logins")
+
+
+@pytest.fixture
+def settings(server: Authorization) -> LoginSettings:
+    return LoginSettings(name="files", url=f"{server.url}/mcp")
+
+
+class Browser:
+    """Opens addresses as a browser does, and keeps what it shows."""
+
+    def __init__(self, answer: dict[str, str] | None = None) -> None:
+        self.answer = answer or {}
+        """Members of the answer that are changed on the way."""
+        self.opened: list[str] = []
+        self.pages: list[str] = []
+        self._tabs: list[asyncio.Future[None]] = []
+
+    async def show(self, url: str) -> None:
+        self.opened.append(url)
+        self._tabs.append(asyncio.get_running_loop().run_in_executor(None, self._follow, url))
+
+    async def ask(self, url: str) -> str:
+        self.opened.append(url)
+        return await asyncio.to_thread(self._redirected, url)
+
+    async def close(self) -> None:
+        async with asyncio.timeout(SECONDS):
+            await asyncio.gather(*self._tabs)
+
+    def _follow(self, url: str) -> None:
+        try:
+            with urllib.request.urlopen(self._redirected(url), timeout=SECONDS) as page:
+                self.pages.append(page.read().decode())
+        except urllib.error.HTTPError as error:
+            self.pages.append(error.read().decode())
+
+    def _redirected(self, url: str) -> str:
+        parts = urlsplit(url)
+        connection = http.client.HTTPConnection(parts.netloc, timeout=SECONDS)
+        connection.request("GET", f"{parts.path}?{parts.query}")
+        target = urlsplit(connection.getresponse().headers["Location"])
+        connection.close()
+        members = {name: value for name, (value,) in parse_qs(target.query).items()} | self.answer
+        return target._replace(query=urlencode(members)).geturl()
+
+
+async def test_a_login_with_a_browser(store: LoginStore, settings: LoginSettings, server: Authorization) -> None:
+    browser = Browser()
+    async with asyncio.timeout(SECONDS):
+        login = await log_in(settings, store, browser.show)
+    await browser.close()
+    assert "You are logged in" in browser.pages[0]
+    assert store.read(settings) == login
+    opened = Access(settings, store, renew=renew)
+    assert await opened.token() == "access-1"
+    server.expire()
+    assert await opened.refused("access-1", 401, ["Bearer"]) is None
+    assert await opened.token() == "access-2"
+
+
+async def test_the_next_login_uses_the_registration_again(store: LoginStore, settings: LoginSettings) -> None:
+    browser = Browser()
+    first = await log_in(settings, store, browser.show)
+    second = await log_in(settings, store, browser.show)
+    await browser.close()
+    assert first.client == second.client
+    assert first.access_token != second.access_token
+
+
+async def test_if_its_port_is_taken_another_client_is_registered(store: LoginStore, settings: LoginSettings) -> None:
+    browser = Browser()
+    first = await log_in(settings, store, browser.show)
+    port = urlsplit(first.client.redirect_uri).port
+    assert port is not None
+    with socket.create_server(("127.0.0.1", port)):
+        second = await log_in(settings, store, browser.show)
+        with pytest.raises(AuthError, match=f"port {port}, to which the browser returns, cannot be used"):
+            await log_in(replace(settings, callback_port=port), store, browser.show)
+    await browser.close()
+    assert second.client.redirect_uri != first.client.redirect_uri
+
+
+async def test_a_browser_elsewhere(store: LoginStore, settings: LoginSettings) -> None:
+    login = await log_in_without_browser(settings, store, Browser().ask)
+    assert store.read(settings) == login
+
+
+@pytest.mark.parametrize("text", ["http://127.0.0.1:1/callback?code=a&state=b", " ?code=a&state=b\n", "code=a&state=b"])
+def test_what_a_user_may_copy(text: str) -> None:
+    assert pasted(text) == "code=a&state=b"
+
+
+@pytest.mark.parametrize("text", ["", "http://127.0.0.1:1/callback", "abc", "http://[x?a=b"])
+def test_what_a_user_may_copy_by_mistake(text: str) -> None:
+    with pytest.raises(AuthError, match="not the address"):
+        pasted(text)
+
+
+async def test_an_answer_of_another_login_is_not_taken(store: LoginStore, settings: LoginSettings) -> None:
+    with pytest.raises(AuthError, match="its state differs"):
+        await log_in_without_browser(settings, store, Browser({"state": "other"}).ask)
+    wrong, right = Browser({"state": "other"}), Browser()
+
+    async def show(url: str) -> None:
+        await wrong.show(url)
+        await wrong.close()
+        await right.show(url)
+
+    login = await log_in(settings, store, show)
+    await right.close()
+    assert "Not the login that is waited for" in wrong.pages[0]
+    assert store.read(settings) == login
+
+
+async def test_a_refusal_is_shown_and_stores_nothing(store: LoginStore, settings: LoginSettings) -> None:
+    browser = Browser({"error": "access_denied"})
+    with pytest.raises(Refused, match="access_denied"):
+        await log_in(settings, store, browser.show)
+    await browser.close()
+    assert "The login failed" in browser.pages[0]
+    assert store.read(settings) is None
+
+
+async def test_a_failed_login_leaves_the_one_before(store: LoginStore, settings: LoginSettings) -> None:
+    login = await log_in_without_browser(settings, store, Browser().ask)
+    with pytest.raises(AuthError, match="another authorization server"):
+        await log_in_without_browser(settings, store, Browser({"iss": "https://evil.example.com"}).ask)
+    assert store.read(settings) == login
+
+
+async def test_a_server_that_does_not_answer(store: LoginStore) -> None:
+    with pytest.raises(Unavailable, match=r"no connection to 127\.0\.0\.1"):
+        await log_in(LoginSettings(name="gone", url="http://127.0.0.1:9/mcp"), store, Browser().show)
+
+
+async def test_credentials_need_no_browser(store: LoginStore, settings: LoginSettings) -> None:
+    machine = replace(settings, client_id="mine", client_secret="secret", grant="client_credentials")
+    assert store.read(machine) is None
+    assert (await log_in_by_credentials(machine, store)) == store.read(machine)
+
+
+async def test_a_logout_deletes_and_revokes(store: LoginStore, settings: LoginSettings, server: Authorization) -> None:
+    await log_in_without_browser(settings, store, Browser().ask)
+    assert await log_out(settings, store) is not None
+    assert store.read(settings) is None
+    assert await log_out(settings, store) is None
+    assert server.logged_out == ["refresh-1"]
+
+
+# The listener
+
+
+async def exchange(port: int, data: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(data)
+    if not data:
+        writer.write_eof()
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET /favicon.ico HTTP/1.1\r\n\r\n", b"404"),
+        (b"POST /callback?state=x HTTP/1.1\r\n\r\n", b"404"),
+        (b"GET /callback?state=x HTTP/1.1\r\n\r\n", b"400"),
+        (b"GET http://[ HTTP/1.1\r\n\r\n", b"400"),
+        (b"\r\n\r\n", b"404"),
+        (b"", b""),
+    ],
+)
+async def test_other_requests_change_nothing(data: bytes, status: bytes) -> None:
+    async with callback("127.0.0.1", 0) as listener, asyncio.timeout(SECONDS):
+        port = urlsplit(listener.redirect_uri).port
+        assert port is not None
+        assert (await exchange(port, data))[9:12] == status
+
+
+async def test_localhost_is_named_as_it_is_configured() -> None:
+    async with callback("localhost", 0) as listener:
+        assert listener.redirect_uri.startswith("http://localhost:")
