@@ -1,17 +1,15 @@
 """Logins of a user: with a browser here or elsewhere, and the end of a login."""
 
 import asyncio
-import http.client
 import socket
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 
 from auth.authorization import SECONDS, Authorization, authorization
+from auth.browser import Browser
 from search_mcp.auth.access import Access
 from search_mcp.auth.callback import callback, pasted
 from search_mcp.auth.errors import AuthError, Refused, Unavailable
@@ -36,45 +34,6 @@ def store(tmp_path: Path) -> LoginStore:
 @pytest.fixture
 def settings(server: Authorization) -> LoginSettings:
     return LoginSettings(name="files", url=f"{server.url}/mcp")
-
-
-class Browser:
-    """Opens addresses as a browser does, and keeps what it shows."""
-
-    def __init__(self, answer: dict[str, str] | None = None) -> None:
-        self.answer = answer or {}
-        """Members of the answer that are changed on the way."""
-        self.opened: list[str] = []
-        self.pages: list[str] = []
-        self._tabs: list[asyncio.Future[None]] = []
-
-    async def show(self, url: str) -> None:
-        self.opened.append(url)
-        self._tabs.append(asyncio.get_running_loop().run_in_executor(None, self._follow, url))
-
-    async def ask(self, url: str) -> str:
-        self.opened.append(url)
-        return await asyncio.to_thread(self._redirected, url)
-
-    async def close(self) -> None:
-        async with asyncio.timeout(SECONDS):
-            await asyncio.gather(*self._tabs)
-
-    def _follow(self, url: str) -> None:
-        try:
-            with urllib.request.urlopen(self._redirected(url), timeout=SECONDS) as page:
-                self.pages.append(page.read().decode())
-        except urllib.error.HTTPError as error:
-            self.pages.append(error.read().decode())
-
-    def _redirected(self, url: str) -> str:
-        parts = urlsplit(url)
-        connection = http.client.HTTPConnection(parts.netloc, timeout=SECONDS)
-        connection.request("GET", f"{parts.path}?{parts.query}")
-        target = urlsplit(connection.getresponse().headers["Location"])
-        connection.close()
-        members = {name: value for name, (value,) in parse_qs(target.query).items()} | self.answer
-        return target._replace(query=urlencode(members)).geturl()
 
 
 async def test_a_login_with_a_browser(store: LoginStore, settings: LoginSettings, server: Authorization) -> None:
