@@ -31,3 +31,8 @@ def trust_folder() -> Path:
 def approvals_folder() -> Path:
     """Return the folder of accepted programs."""
     return state_folder() / "programs"
+
+
+def logins_folder() -> Path:
+    """Return the folder of logins of remote servers."""
+    return state_folder() / "logins"

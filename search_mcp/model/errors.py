@@ -259,6 +259,32 @@ class NotRunning(WireError):
         return data
 
 
+class NeedsLogin(WireError):
+    """A remote server refused a request because the user is not logged in there; it was not carried out."""
+
+    code = SERVER_ERROR
+
+    def __init__(self, server: str, command: str, reason: str | None = None) -> None:
+        """Make the error; `command` is for the user."""
+        super().__init__(server, command, reason)
+        self.server, self.reason = server, reason
+        self.remedy = f"run {command}"
+
+    def __str__(self) -> str:
+        why = "" if self.reason is None else f" ({short_reason(self.reason)})"
+        return f"{self.what}{why}: {self.remedy}"
+
+    @property
+    def what(self) -> str:
+        return f"MCP server '{self.server}' needs a login"
+
+    def data(self) -> Mapping[str, Any]:
+        data: dict[str, Any] = {"server": self.server, "remedy": self.remedy}
+        if self.reason is not None:
+            data["reason"] = self.reason
+        return data
+
+
 class Lost(WireError):
     """The backend received the call and will not answer it; it may have run, so it is not repeated."""
 

@@ -14,6 +14,7 @@ from search_mcp.model.errors import (
     ConfigError,
     Lost,
     MisbehavedError,
+    NeedsLogin,
     NotFound,
     NotRunning,
     PromptNotFound,
@@ -92,6 +93,24 @@ ROWS = [
             "inputSchema": SCHEMA,
         },
         id="with data, and arguments that do not fit",
+    ),
+    pytest.param(
+        NeedsLogin("notion", "search-mcp auth login notion"),
+        -32000,
+        "MCP server 'notion' needs a login: run search-mcp auth login notion",
+        {"server": "notion", "remedy": "run search-mcp auth login notion"},
+        id="without a login",
+    ),
+    pytest.param(
+        NeedsLogin("notion", "search-mcp auth login notion", "a call needs more permissions: write"),
+        -32000,
+        "MCP server 'notion' needs a login (a call needs more permissions: write): run search-mcp auth login notion",
+        {
+            "server": "notion",
+            "remedy": "run search-mcp auth login notion",
+            "reason": "a call needs more permissions: write",
+        },
+        id="without enough permissions",
     ),
     pytest.param(
         NotRunning("filesystem", State.FAILED, "exit code 1: no such module"),
