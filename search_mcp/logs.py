@@ -14,6 +14,8 @@ import threading
 from collections.abc import Callable, Iterator
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+NOT_LOGGED = ("watchdog", "httpx2", "httpcore2")
+"""Libraries that log every edit of a file, or the URL and the headers of every request, which may be secret."""
 WAITING_LINES = 10_000
 """Lines that may wait while stderr is not read."""
 LAST_LINES_SECONDS = 0.5
@@ -61,7 +63,8 @@ def to_stderr(level: str, clean: Callable[[str], str] = str) -> Iterator[None]:
     handler = _Dropping(lines)
     root.addHandler(handler)
     root.setLevel(level)
-    logging.getLogger("watchdog").setLevel(logging.CRITICAL)  # it logs its own threads and every edit
+    for library in NOT_LOGGED:
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     writer = threading.Thread(target=_write, args=(lines, clean), name="log", daemon=True)
     writer.start()
     try:

@@ -1,10 +1,11 @@
 """Logins of a user: with a browser here or elsewhere, and the end of a login."""
 
 import asyncio
+import logging
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -17,6 +18,7 @@ from search_mcp.auth.interactive import log_in, log_in_by_credentials, log_in_wi
 from search_mcp.auth.renewal import renew
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.store import LoginStore
+from search_mcp.logs import to_stderr
 from search_mcp.wire.structs import replace
 
 
@@ -137,6 +139,21 @@ async def test_a_logout_deletes_and_revokes(store: LoginStore, settings: LoginSe
     assert store.read(settings) is None
     assert await log_out(settings, store) is None
     assert server.logged_out == ["refresh-1"]
+
+
+def test_no_log_has_a_secret(store: LoginStore, settings: LoginSettings, capfd: pytest.CaptureFixture[str]) -> None:
+    browser = Browser()
+    with to_stderr("DEBUG"):
+        login = asyncio.run(
+            log_in_without_browser(replace(settings, url=f"{settings.url}?key=s3cret"), store, browser.ask)
+        )
+        logging.getLogger("search_mcp").debug("= the end")
+    log = capfd.readouterr().err
+    assert "the end" in log
+    assert login.tokens is not None
+    query = parse_qs(urlsplit(browser.opened[0]).query)
+    secrets = ("s3cret", login.access_token, login.tokens.refresh_token, *query["state"], "code-0")
+    assert [each for each in secrets if each and each in log] == []
 
 
 # The listener
