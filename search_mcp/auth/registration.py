@@ -4,6 +4,7 @@ Source: basic/authorization/client-registration of 2026-07-28; RFC 7591. Pure.
 """
 
 import base64
+from collections.abc import Collection
 from typing import Literal
 from urllib.parse import quote_plus
 
@@ -31,13 +32,15 @@ class Registration(Struct, frozen=True, kw_only=True):
     auth_method: AuthMethod = "none"
     redirect_uri: str = ""
     source: Literal["configured", "document", "registered"] = "registered"
+    scopes: tuple[str, ...] = ()
+    """The scopes that it was registered with; some authorization servers refuse others to it."""
     secret_expires_at: float = 0
     """Seconds since 1970; 0 for never."""
 
     def __repr__(self) -> str:
         return f"<Registration {self.source} at {self.issuer}>"
 
-    def fits(self, issuer: str, redirect_uri: str, now: float) -> bool:
+    def fits(self, issuer: str, redirect_uri: str, scopes: Collection[str], now: float) -> bool:
         """Return whether a stored registration can be used for a login.
 
         > When the authorization server changes [...], clients MUST NOT reuse client credentials from a different
@@ -45,7 +48,8 @@ class Registration(Struct, frozen=True, kw_only=True):
         """
         is_valid = not self.secret_expires_at or now < self.secret_expires_at
         # Authorization servers compare the port of a loopback address, although RFC 8252, 7.3 tells them not to.
-        return self.source == "registered" and is_valid and (self.issuer, self.redirect_uri) == (issuer, redirect_uri)
+        is_same = (self.issuer, self.redirect_uri) == (issuer, redirect_uri) and {*scopes} <= {*self.scopes}
+        return self.source == "registered" and is_valid and is_same
 
     def proof(self) -> tuple[dict[str, str], dict[str, str]]:
         """Return the headers and the members of a form that prove who the client is (RFC 6749, 2.3.1)."""
@@ -89,10 +93,13 @@ def register(
     document = settings.client_metadata_url
     if document is not None and server.client_id_metadata_document_supported:
         return Registration(issuer=server.issuer, client_id=document, redirect_uri=redirect_uri, source="document")
-    if stored is not None and stored.fits(server.issuer, redirect_uri, now):
+    supported = server.scopes_supported
+    # Authorization servers refuse the registration of scopes that they do not list: those of the resource alone.
+    registered = tuple(each for each in scopes if supported is None or each in supported)
+    if stored is not None and stored.fits(server.issuer, redirect_uri, registered, now):
         return stored
     if server.registration_endpoint is not None:
-        return (yield from _registered(server, server.registration_endpoint, redirect_uri, scopes))
+        return (yield from _registered(server, server.registration_endpoint, redirect_uri, registered))
     raise AuthError(
         f"the authorization server {quoted(server.issuer)} registers no clients itself: register one there, with the "
         f'redirect URI {redirect_uri}, and set "oauth": {{"clientId": "..."}} in the entry'
@@ -155,6 +162,7 @@ def _registered(
         client_secret=found.client_secret,
         auth_method=method,
         redirect_uri=redirect_uri,
+        scopes=scopes,
         secret_expires_at=found.client_secret_expires_at or 0,
     )
 

@@ -205,6 +205,22 @@ def test_a_registration_is_used_again_at_its_issuer_only() -> None:
     assert f"{ISSUER}/register" in script.urls
 
 
+@pytest.mark.parametrize(("supported", "scope"), [(None, "a b"), (["b", "c"], "b"), ([], None)])
+def test_only_scopes_of_the_authorization_server_are_registered(supported: list[str] | None, scope: str | None) -> None:
+    """It may refuse others (oidc-provider does), or refuse later those that were not registered (the Python SDK)."""
+    script = Script({**WELL_KNOWN, METADATA: metadata(scopes_supported=supported)})
+    waiting = pending(script, challenge=Challenge("bearer", {"scope": "a b"}))
+    assert json.loads(script.requests[-1].body).get("scope") == scope
+    assert waiting.scopes == ("a", "b")
+
+
+def test_for_more_scopes_another_client_is_registered() -> None:
+    before = logged_in()
+    script = Script(WELL_KNOWN)
+    assert pending(script, before=before, challenge=Challenge("bearer", {"scope": "a"})).client.scopes == ("a",)
+    assert f"{ISSUER}/register" in script.urls
+
+
 def test_a_client_of_the_configuration_is_not_shown_to_another_issuer() -> None:
     settings = LoginSettings(name="files", url=SERVER, client_id="mine")
     before = logged_in(settings=settings)
