@@ -34,6 +34,7 @@ NPM = (
 INSPECTOR = ("@modelcontextprotocol/inspector@2.12.0",)
 CONFORMANCE = ("@modelcontextprotocol/conformance@0.2.0-alpha.12",)
 BRIDGE = ("mcp-remote@0.15.1",)
+OIDC_PROVIDER = ("oidc-provider@9.13.3",)
 PYTHON_1 = ("mcp==1.30.0",)
 PYTHON_2 = "mcp==2.3.0"
 # FastMCP, without its extras: they want a newer certifi than some mirrors of the registry have.
@@ -81,6 +82,14 @@ def server(name: str) -> list[str]:
 def modules() -> Path:
     """Install the npm servers and SDKs; return the folder that contains their node_modules."""
     return _installed("npm", (*NPM, f"node{_node_version()[0]}"), lambda folder: _npm(folder, NPM))
+
+
+def oidc_provider() -> tuple[str, str]:
+    """Give a Node.js and the address of the authorization server's module."""
+    wanted = OIDC_PROVIDER if _node_version() >= NEWER_NODE else (*OIDC_PROVIDER, _node_package())
+    folder = _installed("oidc-provider", wanted, lambda folder: _npm(folder, wanted))
+    program = node() if wanted == OIDC_PROVIDER else str(_node_binary(folder))
+    return program, (folder / "node_modules" / "oidc-provider" / "lib" / "index.js").as_uri()
 
 
 def inspector() -> list[str]:

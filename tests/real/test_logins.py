@@ -1,0 +1,98 @@
+"""Logins at real authorization servers: oidc-provider, and that of FastMCP."""
+
+import asyncio
+import http.cookiejar
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+from real import packages
+from search_mcp.auth.access import Access
+from search_mcp.auth.interactive import log_in, log_out
+from search_mcp.auth.renewal import Need, digest, renew
+from search_mcp.auth.settings import LoginSettings
+from search_mcp.auth.store import LoginStore
+
+HERE = Path(__file__).parent
+SECONDS = 60.0
+INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"x","version":"1"}}}'
+)
+
+
+@pytest.fixture(params=["oidc-provider", "fastmcp"])
+def url(request: pytest.FixtureRequest, node: object) -> Iterator[str]:
+    """Run a server; its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    if request.param == "fastmcp":
+        command = [packages.fastmcp(), str(HERE / "fastmcp_server.py"), str(port)]
+    else:
+        program, module = packages.oidc_provider()
+        command = [program, str(HERE / "oidc_server.mjs"), module, str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            until = time.monotonic() + SECONDS
+            while not _listens(port):
+                assert server.poll() is None and time.monotonic() < until
+                time.sleep(0.05)  # it does not say when it is ready
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.kill()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def post(url: str, token: str | None) -> tuple[int, Message]:
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token}"
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, INITIALIZE, headers), timeout=SECONDS) as response:
+            return response.status, response.headers
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, refusal.headers
+
+
+async def open_in_browser(url: str) -> None:
+    """Follow a login from page to page, with cookies."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
+    asyncio.get_running_loop().run_in_executor(None, lambda: browser.open(url, timeout=SECONDS).read())
+
+
+async def test_a_login_from_its_refusal_to_its_end(url: str, tmp_path: Path) -> None:
+    settings, store = LoginSettings(name="files", url=url), LoginStore(tmp_path / "logins")
+    access = Access(settings, store, renew=renew)
+
+    async def call() -> int:
+        return (await asyncio.to_thread(post, url, await access.token()))[0]
+
+    status, headers = await asyncio.to_thread(post, url, await access.token())
+    needed = await access.refused(None, status, headers.get_all("WWW-Authenticate") or ())
+    assert needed is not None
+    async with asyncio.timeout(SECONDS):
+        login = await log_in(settings, store, open_in_browser, challenge=needed.challenge)
+    assert await access.refused(None, status, headers.get_all("WWW-Authenticate") or ()) is None
+    assert await call() == 200
+
+    need = Need(refused=digest(login.access_token))
+    renewals = (asyncio.to_thread(renew, store, settings, need) for _ in range(5))
+    assert {each.outcome for each in await asyncio.gather(*renewals)} == {"renewed"}
+    assert await access.refused(login.access_token, 401, ["Bearer"]) is None
+    assert await access.token() != login.access_token
+    assert await call() == 200
+
+    await log_out(settings, store)
+    assert await call() == 401
+    assert (await access.refused(await access.token(), 401, ["Bearer"])) is not None
