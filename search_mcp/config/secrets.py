@@ -1,7 +1,8 @@
 """Secrets: which texts of a configuration are secret, and the spellings they may have in messages and logs.
 
 Values of `env` and `headers` are secret unless they are known to be something else; values in arguments and URLs are
-secret if their names are those of secrets. Pure. Every start uses this module, so patterns are compiled on first use.
+secret if their names are those of secrets, and parts of an address's path if they are random. Pure. Every start uses
+this module, so patterns are compiled on first use.
 """
 
 import json
@@ -38,8 +39,9 @@ _RANDOM = r"(?a)(?!-)(?=.*\d)(?=.*[A-Za-z])[\w.~+=-]{16,}"
 """A value that is secret in any variable."""
 _PEM = r"\s*-----BEGIN [A-Z ]+-----[\w+/=\s:,.-]*-----END [A-Z ]+-----\s*"
 
-_ENVIRONMENTS = {"env", "envs", "environment"}
-_HEADERS = {"headers", "http_headers"}
+_NAMED = {"env", "envs", "environment", "headers", "http_headers"}
+"""Keys of objects whose values are secret, except settings: variables and headers."""
+_ADDRESSES = {"url", "serverUrl", "httpUrl", "uri"}
 _OF_ENVIRONMENT = {"-e", "--env"}
 _OF_HEADER = {"-H", "--header"}
 
@@ -82,12 +84,11 @@ def find_secrets(value: object, *, called: str = "") -> Iterator[str]:
     """Yield the secrets in a value of any client's configuration: whole values, and their secret parts."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if key in _ENVIRONMENTS and isinstance(inner, Mapping):
+            if key in _NAMED and isinstance(inner, Mapping):
                 for name, each in inner.items():
                     yield from _in_variable(str(name), each)
-            elif key in _HEADERS and isinstance(inner, Mapping):
-                for each in inner.values():
-                    yield from _in_secret(each)
+            elif key in _ADDRESSES and isinstance(inner, str):
+                yield from (*_parts(inner), *_in_path(inner))
             else:
                 yield from find_secrets(inner, called=str(key))
     elif isinstance(value, list | tuple):
@@ -252,6 +253,12 @@ def _parts(text: str) -> Iterator[str]:
     if " " in text and (header := re.fullmatch(_CREDENTIALS, text)):
         parts.append(header[1])
     yield from filter(_can_be_secret, parts)
+
+
+def _in_path(url: str) -> Iterator[str]:
+    """Yield the random parts of an address's path: some services put the key of the user there."""
+    path = url.partition("://")[2].partition("?")[0].split("/")[1:]
+    yield from (part for part in path if re.fullmatch(_RANDOM, part))
 
 
 def _in_json(value: str) -> Iterator[str]:

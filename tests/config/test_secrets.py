@@ -91,6 +91,19 @@ def test_spellings(secret: str) -> None:
     assert spellings(["plain"]) == {"plain"}
 
 
+IN_ADDRESSES: list[tuple[dict[str, object], set[str]]] = [
+    ({"url": "https://x/s/Ab3dEf6hIj9lMn2p/mcp"}, {"Ab3dEf6hIj9lMn2p"}),
+    ({"url": "https://x/projects/monitoring-dashboard/mcp"}, set()),
+    ({"url": "https://a1b2c3d4e5f6a7b8.example/mcp?a=b"}, set()),
+    ({"headers": {"X-MCP-Readonly": "true", "X-Level": "debug", "X-Key": "test"}}, {"test"}),
+]
+
+
+@pytest.mark.parametrize(("value", "secrets"), IN_ADDRESSES)
+def test_the_secrets_of_an_address(value: dict[str, object], secrets: set[str]) -> None:
+    assert set(find_secrets(value)) == secrets
+
+
 def test_a_secret_in_a_url() -> None:
     assert "ab%2Fcd%3D%3D" in spellings(["ab/cd=="])
 
