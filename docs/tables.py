@@ -17,7 +17,7 @@ from search_mcp.catalog import profiles
 from search_mcp.cli import app, schema
 from search_mcp.clients.known import CLIENTS, Client, Machine
 from search_mcp.config import validation
-from search_mcp.config.schema import Entry, ServerDefaults, Settings, ToolFilter, camel
+from search_mcp.config.schema import Entry, OAuth, ServerDefaults, Settings, ToolFilter, camel
 from search_mcp.wire.structs import Struct, declared
 
 PAGES = Path(__file__).parent
@@ -33,6 +33,7 @@ def tables() -> Iterator[tuple[str, str]]:
     shared = ServerDefaults.__struct_fields__
     yield "keys of a server", _keys(Entry, without=shared)
     yield "keys of tools", _keys(ToolFilter)
+    yield "keys of oauth", _keys(OAuth)
     yield "keys of both", _keys(ServerDefaults)
     yield "keys of settings", _keys(Settings, without=shared)
     commands = dict(_commands(typer.main.get_command(app.application())))

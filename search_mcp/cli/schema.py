@@ -44,6 +44,22 @@ ABOUT: Final[Mapping[str, str]] = {
         ("url", "serverUrl", "httpUrl"),
         "Address of a remote server. This version does not connect to remote servers itself.",
     ),
+    "oauth": "The login at a remote server; false: never log in. This version does not connect to remote servers "
+    "itself.",
+    "clientId": f"Id of a client that you registered at the authorization server. {_PLACEHOLDERS}",
+    "clientSecret": f"Secret of that client. {_PLACEHOLDERS}",
+    "clientMetadataUrl": "Address of a Client ID Metadata Document, used where the server supports it. "
+    f"{_PLACEHOLDERS}",
+    "grant": "authorization_code: a person logs in, in a browser. client_credentials: the client's id and secret are "
+    "the login.",
+    "issuer": f"The only authorization server to log in at. Default: the one that the server names. {_PLACEHOLDERS}",
+    "scopes": f"Scopes to ask for. Default: those that the server names. {_PLACEHOLDERS}",
+    "resource": "The resource that a token is for: an address, true for the server's own, false to leave it out, which "
+    "some authorization servers need.",
+    "callbackHost": "Host of the address to which the browser returns after the login.",
+    "callbackPort": "Port of that address. Default: any free port.",
+    "caFile": "File with certificates (PEM) to trust besides those of the system. A relative path starts at the folder "
+    f"of this file. {_PLACEHOLDERS}",
     # of servers and of settings
     "startup": '"eager": start when the client connects. "lazy": start at the first call, stop when idle. "auto": lazy '
     "if the server's lists are cached, none of its tools was called in the last three days and pinTools is off; "
@@ -84,6 +100,7 @@ def of_file() -> JsonSchema:
     definitions = {name: _object(schema) for name, schema in generated["$defs"].items()}
     tools = definitions["Entry"]["properties"]["tools"]
     tools["anyOf"].insert(1, {"type": "array", "items": {"type": "string"}})
+    definitions["OAuth"]["properties"]["scopes"]["anyOf"].insert(1, {"type": "string"})
     described = {key: _described(key, each) for key, each in generated["properties"].items()}
     return {
         "$schema": DIALECT,

@@ -29,7 +29,8 @@ _ENVIRONMENTS = ("env", "envs", "environment")
 _ALLOWED = ("includeTools", "enabled_tools", "enabledTools", "available_tools")
 _DENIED = ("excludeTools", "disabled_tools", "disabledTools")
 _SECONDS = {"startup_timeout_sec": "startTimeoutSeconds", "tool_timeout_sec": "callTimeoutSeconds"}
-_CARRIED = SERVER_KEYS - {"type", "command", "args", "env", "cwd", "headers", "enabled", "disabled", "tools", *_URLS}
+_DERIVED = {"type", "command", "args", "env", "cwd", "headers", "oauth", "caFile", "enabled", "disabled", "tools"}
+_CARRIED = SERVER_KEYS - {*_DERIVED, *_URLS}
 """Keys of our own entries that are copied unchanged."""
 
 

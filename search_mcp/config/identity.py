@@ -1,24 +1,26 @@
 """The parts of an entry that make it the same server, for each purpose.
 
     purpose           question                              what counts
-    is_started_alike  does an edit need no new start?       all that the process is given, protocol, problem
+    is_started_alike  does an edit need no new start?       all that the process is given or is sent, protocol, problem
     cached            do lists of an earlier start serve?   command, args, cwd, names in env, protocol
+                                                            address, names of headers, protocol
     last_failure      does the last start's failure count?  every field but switches and derived ones
-    last_use          was it called lately?                 command, args, cwd
-    definitions       are its definitions accepted?         name, command, args, cwd
+    last_use          was it called lately?                 command, args, cwd; address
+    definitions       are its definitions accepted?         name, command, args, cwd; name, address
     program           is its command accepted?              all that decides what runs or is reached, as written
     texts             are its texts accepted?               description, rename, describe
 
 Values in env may be secrets, so no file's name depends on them. A renamed server lists the same tools and is used as
-before. A new token changes no definition. Of a command the written file is accepted, before placeholders are filled
-in, together with the server's name. A model reads no other texts of the file. The cache adds the executable's date and
-size and the kind of client; approvals and failures are salted. Pure.
+before. A new token changes no definition, so an address counts without its user, password and keys. Of a command the
+written file is accepted, before placeholders are filled in, together with the server's name. A model reads no other
+texts of the file. The cache adds the executable's date and size and the kind of client; approvals and failures are
+salted. Pure.
 """
 
-from search_mcp.config.schema import Entry, ServerConfig, Strings
+from search_mcp.config.schema import Entry, OAuth, ServerConfig, Strings, keys
 from search_mcp.wire import payload
 
-_STARTED_BY = ("name", "command", "args", "env", "cwd", "problem", "protocol", "inherit_env")
+_STARTED_BY = ("name", "command", "args", "env", "cwd", "remote", "problem", "protocol", "inherit_env")
 _IRRELEVANT_TO_A_FAILURE = frozenset({"enabled", "startup", "secrets", "program", "held"})
 
 
@@ -29,6 +31,8 @@ def is_started_alike(one: ServerConfig, other: ServerConfig) -> bool:
 
 def cached(config: ServerConfig) -> list[object]:
     """Return the parts of an entry that cached capabilities and lists depend on."""
+    if (remote := config.remote) is not None:
+        return [remote.public_url, sorted(name.lower() for name in remote.headers), config.protocol]
     return [config.command, config.args, config.cwd, sorted(config.env), config.protocol]
 
 
@@ -40,11 +44,15 @@ def last_failure(config: ServerConfig) -> dict[str, object]:
 
 def last_use(config: ServerConfig) -> bytes:
     """Return the parts of an entry that the date of its last call belongs to."""
+    if config.remote is not None:
+        return payload.encode_bytes([config.remote.public_url])
     return payload.encode_bytes([config.command, config.args, config.cwd])
 
 
 def definitions(config: ServerConfig) -> bytes:
     """Return the parts of an entry that its accepted definitions belong to."""
+    if config.remote is not None:
+        return payload.encode_bytes([config.name, config.remote.public_url])
     return payload.encode_bytes([config.name, config.command, config.args, config.cwd])
 
 
@@ -59,9 +67,20 @@ def program(entry: Entry, inherit_env: bool | Strings) -> bytes:
         "serverUrl": entry.server_url,
         "httpUrl": entry.http_url,
         "headers": dict(sorted(entry.headers.items())),
+        "oauth": _login(entry.oauth),
+        "caFile": entry.ca_file,
         "inheritEnv": inherit_env,
     }
     return payload.encode_bytes({key: value for key, value in parts.items() if value})
+
+
+def _login(oauth: OAuth | bool) -> object:
+    """Return what the user decides about the login, as far as it is not the default."""
+    if isinstance(oauth, bool):
+        return None if oauth else "off"
+    defaults = OAuth()
+    fields = {key: getattr(oauth, name) for key, name in keys(OAuth).items()}
+    return {key: value for key, value in fields.items() if value != getattr(defaults, keys(OAuth)[key])}
 
 
 def texts(server: ServerConfig) -> bytes:

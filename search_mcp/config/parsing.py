@@ -21,6 +21,8 @@ from search_mcp.config.schema import (
     Config,
     Entry,
     File,
+    OAuth,
+    Remote,
     ServerConfig,
     ServerDefaults,
     Settings,
@@ -148,6 +150,11 @@ def _entry_with_field_names(entry: Any) -> Any:
         tools = entry["tools"]
         # In Copilot CLI, `"tools": ["*"]` is a plain list of the allowed tools.
         entry["tools"] = {"allow": tools} if isinstance(tools, list) else _renamed(tools, ToolFilter)
+    if isinstance(entry, dict) and isinstance(entry.get("oauth"), dict):
+        entry["oauth"] = _renamed(entry["oauth"], OAuth)
+        scopes = entry["oauth"].get("scopes")
+        if isinstance(scopes, str):  # as Claude Code has them
+            entry["oauth"]["scopes"] = scopes.split()
     return entry
 
 
@@ -184,11 +191,13 @@ def _resolve(
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
+    remote = _addresses().resolve(entry, expansion, places.config_dir) if entry.is_remote else None
     complaints = [*misspelt, *_complaints(name, entry, command, expansion.complaints)]
-    written = {"args": args, "env": env, "headers": entry.headers}
+    written = {"args": args, "env": env, **_secret_parts(entry, remote)}
     server = ServerConfig(
         name=name,
-        command=command,
+        command="" if remote is not None else command,
+        remote=remote,
         args=args,
         env=env,
         cwd=cwd,
@@ -207,6 +216,18 @@ def _resolve(
         **defaults,
     )
     return server, complaints
+
+
+def _addresses() -> Any:
+    return import_module("search_mcp.config.addresses")  # loaded for remote servers only
+
+
+def _secret_parts(entry: Entry, remote: Remote | None) -> dict[str, object]:
+    """Return the parts of an address that may be secret, with placeholders filled in."""
+    if remote is None:
+        return {"headers": entry.headers}
+    secret = remote.oauth.client_secret if remote.oauth is not None else ""
+    return {"headers": remote.headers, "url": remote.url, "clientSecret": secret}
 
 
 def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
@@ -320,6 +341,7 @@ def _objects(root: Any) -> Iterator[tuple[KeyPath, object, Collection[str]]]:
         yield ("mcpServers", name), entry, SERVER_KEYS
         if isinstance(entry, dict):
             yield ("mcpServers", name, "tools"), entry.get("tools"), keys(ToolFilter)
+            yield ("mcpServers", name, "oauth"), entry.get("oauth"), keys(OAuth)
 
 
 def _about_unknown(key: str, known: Iterable[str]) -> tuple[str, str]:

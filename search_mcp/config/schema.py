@@ -19,7 +19,7 @@ LONGEST_COMMAND = 300
 
 LOCAL_TYPES = {"stdio", "local"}
 WEBSOCKETS = {"ws", "websocket"}
-REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", *WEBSOCKETS}
+REMOTE_TYPES = {"http", "https", "sse", "streamable-http", "streamablehttp", "remote", *WEBSOCKETS}
 _SEPARATOR = "^(auto|[._-]{1,4})$"
 
 
@@ -29,6 +29,7 @@ _Number = Annotated[int, Meta(gt=0)]
 _NameLength = Annotated[int, Meta(ge=16)]
 _Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
 _Name = Annotated[str, Meta(min_length=1)]
+_Port = Annotated[int, Meta(ge=1, le=65535)]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
 PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callTool", "confirmCommands"})
@@ -68,11 +69,65 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     confirm_commands: bool | None = None
 
 
+class OAuth(Struct, frozen=True, kw_only=True):
+    """The `oauth` of an entry: what the user decides about the login at a remote server."""
+
+    client_id: str = ""
+    """The id of a client that was registered beforehand; empty to register one."""
+    client_secret: str = ""
+    client_metadata_url: str = ""
+    """The address of a Client ID Metadata Document, which is the client's id at servers that support it."""
+    grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
+    issuer: str = ""
+    """The only authorization server to log in at; empty for the one that the server names."""
+    scopes: Strings = ()
+    """The scopes to ask for; empty for those that the server names."""
+    resource: str | bool = True
+    """The `resource` of the requests: a text, the server's own (true), or none (false)."""
+    callback_host: Literal["127.0.0.1", "localhost"] = "127.0.0.1"
+    callback_port: _Port | None = None
+
+    def __repr__(self) -> str:  # without the secret
+        return "<OAuth>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []
+
+
+class Remote(Struct, frozen=True, kw_only=True):
+    """The address of a remote server and how to reach it, with placeholders filled in."""
+
+    url: str
+    transport: Literal["auto", "http", "sse"] = "auto"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    oauth: OAuth | None = OAuth()
+    """`None` if the user wants no login."""
+    ca_file: str | None = None
+    """A file with certificates to trust besides those of the system."""
+    public_url: str = ""
+    """The address without its user, password and keys."""
+
+    @property
+    def may_log_in(self) -> bool:
+        """Whether a login may be made: not where the entry itself has credentials for the `Authorization` header."""
+        has_user = "@" in self.url.partition("://")[2].partition("/")[0]
+        has_header = any(name.lower() == "authorization" for name in self.headers)
+        return self.oauth is not None and not has_header and not has_user
+
+    def __repr__(self) -> str:  # without `headers`
+        return f"<Remote {self.public_url}>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [("url", self.public_url)]
+
+
 class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """One server of the file, with placeholders filled in and the defaults of `settings` applied."""
 
     name: str
     command: str
+    remote: Remote | None = None
+    """Where it is reached; `None` if `command` starts it."""
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     cwd: str | None = None
@@ -204,10 +259,12 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     pinned: Strings = ()
     rename: dict[str, str] = field(default_factory=dict)
     describe: dict[str, str] = field(default_factory=dict)
+    url: str | None = None
+    server_url: str | None = None
+    http_url: str | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    url: object = None
-    server_url: object = None
-    http_url: object = None
+    oauth: OAuth | bool = True
+    ca_file: str = ""
 
     @property
     def is_remote(self) -> bool:
@@ -217,6 +274,11 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     @property
     def has_url(self) -> bool:
         return any(url is not None for url in (self.url, self.server_url, self.http_url))
+
+    @property
+    def address(self) -> str:
+        """The address under any of its keys; empty if there is none."""
+        return self.http_url or self.url or self.server_url or ""  # Gemini CLI prefers httpUrl
 
 
 class File(Struct, frozen=True, kw_only=True):

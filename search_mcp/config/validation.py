@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from search_mcp.config.jsonc import KeyPath
 from search_mcp.config.placeholders import Complaint
-from search_mcp.config.schema import Entry, File, Settings, camel, keys
+from search_mcp.config.schema import Entry, File, OAuth, Settings, camel, keys
 from search_mcp.model.similar import closest
 from search_mcp.wire.structs import NODEFAULT, Declared, Meta, Struct, declared
 
@@ -45,6 +45,15 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "url": _ADDRESS,
     "serverUrl": _ADDRESS,
     "httpUrl": _ADDRESS,
+    "oauth": ("an object, or false for no login", '{"clientId": "..."}'),
+    "clientId": ("a string", '"my-client"'),
+    "clientSecret": ("a string", '"${CLIENT_SECRET}"'),
+    "clientMetadataUrl": ("a string", '"https://example.com/client.json"'),
+    "issuer": ("a string", '"https://login.example.com"'),
+    "scopes": ("a list of strings", '["read", "write"]'),
+    "resource": ("a string, true or false", "false to leave it out"),
+    "callbackPort": ("a whole number from 1 to 65535", "8765"),
+    "caFile": ("a string", '"~/corporate-ca.pem"'),
     "callTimeoutSeconds": _LIMIT,
     "maxCallSeconds": _LIMIT,
     "idleStopSeconds": _LIMIT,
@@ -77,7 +86,7 @@ def examine(decoded: object) -> tuple[list[Complaint], dict[str, Any]]:
         errors = exc.errors(include_url=False, include_input=False, include_context=False)
         if errors[0]["type"] == "json_invalid":  # this parser accepts less nesting than the one that read the file
             return [((), "nested too deeply", "simplify the file")], {"mcp_servers": {}}
-        paths = [each["loc"] for each in errors]
+        paths = [each["loc"] for each in errors if not _is_other_kind(decoded, each["loc"])]
         complaints = [_complaint(_in_the_files_words(*path), _at(decoded, path)) for path in paths]
         return complaints, _without(decoded, paths)
     raise AssertionError("pydantic finds no fault where there is one")
@@ -119,8 +128,17 @@ def _default(member: Declared) -> Any:
     return ... if member.required else member.default
 
 
+def _is_other_kind(decoded: object, path: KeyPath) -> bool:
+    """Return whether a fault of an object is only that it is not a switch, which the key could also be."""
+    return path[-1:] == ("bool",) and isinstance(_at(decoded, path[:-1]), dict)
+
+
 def _in_the_files_words(*path: str | int) -> KeyPath:
     match path:
+        case ("mcp_servers", name, "oauth", _, str(key), *_):  # the fourth is the name of the model
+            return ("mcpServers", name, "oauth", camel(key))
+        case ("mcp_servers", name, "oauth", *_):
+            return ("mcpServers", name, "oauth")
         case ("mcp_servers", name, str(key), *rest):
             return ("mcpServers", name, camel(key), *rest)
         case (str(section), str(key), *rest):
@@ -154,8 +172,9 @@ def _complaint(path: KeyPath, value: object = None) -> Complaint:
     match path:
         case ("mcpServers", "", "[key]"):
             return path, "a server's name must not be empty", 'write a name, such as "files"'
-        case ("mcpServers", _, str(key), *_):
-            return path, *_wrong(Entry, key, value)
+        case ("mcpServers", _, str(key), *inner):
+            is_of_login = key == "oauth" and inner
+            return path, *(_wrong(OAuth, str(inner[0]), value) if is_of_login else _wrong(Entry, key, value))
         case ("settings", str(key), *_):
             return path, *_wrong(Settings, key, value)
         case ("mcpServers", _):

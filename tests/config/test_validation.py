@@ -28,6 +28,10 @@ WRONG_VALUES = [
     ("args", ["-p", 8080], "a list of strings", '["-y", "pkg"]'),
     ("env", ["KEY=hidden"], OF_STRINGS, '{"NAME": "value"}, numbers in quotes too'),
     ("headers", "hidden", OF_STRINGS, '{"Name": "value"}'),
+    ("url", 1, "a string", '"https://example.com/mcp"'),
+    ("httpUrl", ["https://x"], "a string", '"https://example.com/mcp"'),
+    ("oauth", "no", "an object, or false for no login", '{"clientId": "..."}'),
+    ("caFile", True, "a string", '"~/corporate-ca.pem"'),
     ("cwd", 1, "a string", '"${home}/project"'),
     ("enabled", "false", "true or false", "true without quotes"),
     ("disabled", 0, "true or false", "true without quotes"),
@@ -157,7 +161,7 @@ VALUES = st.recursive(
 
 
 @given(
-    st.dictionaries(st.sampled_from(sorted(schema.SERVER_KEYS - {"tools", "url", "serverUrl", "httpUrl"})), VALUES),
+    st.dictionaries(st.sampled_from(sorted(schema.SERVER_KEYS - {"tools"})), VALUES),
     st.dictionaries(st.sampled_from(["startup", "separator", "maxNameLength", "logLevel", "maxCallSeconds"]), VALUES),
 )
 @example({}, {"maxCallSeconds": math.inf})
@@ -171,6 +175,26 @@ def test_msgspec_and_pydantic_accept_the_same_files(entry: dict[str, object], se
             parse(text.replace("Infinity", "1e999"))
     else:
         parse(text)
+
+
+WRONG_LOGINS = [
+    # key, value, required form, example
+    ("clientId", 3, "a string", '"my-client"'),
+    ("scopes", [1], "a list of strings", '["read", "write"]'),
+    ("resource", 3, "a string, true or false", "false to leave it out"),
+    ("callbackPort", 70000, "a whole number from 1 to 65535", "8765"),
+    ("callbackHost", "example.com", '"127.0.0.1" or "localhost"', '"127.0.0.1"'),
+    ("grant", "password", '"authorization_code" or "client_credentials"', '"authorization_code"'),
+]
+
+
+@pytest.mark.parametrize(("key", "value", "must_be", "write"), WRONG_LOGINS)
+def test_a_wrong_value_of_a_login(key: str, value: object, must_be: str, write: str) -> None:
+    with pytest.raises(FaultyFile) as caught:
+        parse(json.dumps({"mcpServers": {"s": {"url": "https://x", "oauth": {key: value}}}}))
+    assert [str(fault) for fault in caught.value.faults] == [
+        f'f:1: mcpServers.s.oauth.{key}: "{key}" must be {must_be}; write {write}'
+    ]
 
 
 def test_a_configuration_without_faults_is_not_examined() -> None:

@@ -1,0 +1,117 @@
+"""The address of a remote server: from an entry to a `Remote`, and the faults that prevent a connection. Pure.
+
+Only configurations with remote servers need this module, so it is imported when there is one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Final, Literal
+
+from search_mcp.config.placeholders import Complaint, Expansion
+from search_mcp.config.schema import WEBSOCKETS, Entry, OAuth, Remote
+from search_mcp.config.secrets import NAME
+from search_mcp.wire import structs
+
+# RFC 9110, 5.6.2: "token = 1*tchar".
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+# RFC 9110, 5.5: "Field values containing CR, LF, or NUL characters are invalid and dangerous".
+_VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*"
+_ADDRESS = r"(?i)https?://(?:[^\s/?#@]*@)?(?P<host>\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(?::[0-9]{1,5})?(?P<rest>[/?][^\s#]*)?(?:#\S*)?"
+_LOOPBACK = r"(?i)localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]"
+_OWN_HEADERS: Final = frozenset(
+    (
+        *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
+        *("last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "te", "trailer"),
+        *("transfer-encoding", "upgrade"),
+    )
+)
+"""Headers that follow from the message or the connection; some READMEs give them, and entries cannot change them."""
+
+
+def resolve(entry: Entry, expansion: Expansion, config_dir: str) -> Remote | None:
+    """Return where an entry's server is reached; `None` if it has no address."""
+    url = expansion.expand(entry.address, "url").strip().partition("#")[0]
+    if not url:
+        return None
+    headers = {name: expansion.expand(value, "headers", name).strip() for name, value in entry.headers.items()}
+    ca_file = expansion.expand(entry.ca_file, "caFile")
+    return Remote(
+        url=url,
+        transport=_transport(entry.type),
+        headers={name: value for name, value in headers.items() if not is_own_header(name)},
+        oauth=_login(entry.oauth, expansion),
+        ca_file=str(PurePath(config_dir) / ca_file) if ca_file else None,
+        public_url=public(url),
+    )
+
+
+def complaints(entry: Entry, remote: Remote | None) -> Iterator[Complaint]:
+    """Yield the faults of an entry that prevent a connection."""
+    if entry.type.lower() in WEBSOCKETS or entry.address.lower().startswith(("ws:", "wss:")):
+        yield (), "WebSocket servers are not supported", "use its https address"
+        return
+    if remote is None:
+        yield (), 'it has no "url"', 'write its "url"; if it is a program, remove "type"'
+        return
+    if "${" not in remote.url and not re.fullmatch(_ADDRESS, remote.url):
+        yield ("url",), "its url is not an http or https address", 'write "https://example.com/mcp"'
+    yield from _of_headers(remote.headers)
+    login = remote.oauth
+    if login is not None and login.grant == "client_credentials" and not (login.client_id and login.client_secret):
+        problem = '"client_credentials" needs the id and the secret of a client'
+        yield ("oauth", "grant"), problem, 'write "clientId" and "clientSecret" in "oauth"'
+
+
+def warnings(entry: Entry) -> Iterator[Complaint]:
+    """Yield remarks on an entry that do not prevent a connection."""
+    for name in filter(is_own_header, entry.headers):
+        yield ("headers", name), "search-mcp sets this header itself, ignored", "remove it"
+    found = re.fullmatch(_ADDRESS, entry.address)
+    if found and entry.address.lower().startswith("http:") and not re.fullmatch(_LOOPBACK, found["host"]):
+        yield ("url",), "everything is sent unencrypted to an http address", "use https if the server has it"
+
+
+def is_own_header(name: str) -> bool:
+    """Return whether search-mcp sets a header itself."""
+    return name.lower() in _OWN_HEADERS or name.lower().startswith("mcp-param-")
+
+
+def public(url: str) -> str:
+    """Replace the user, the password and the keys of an address by `***`; a path stays, it may tell servers apart."""
+    url = re.sub(r"(?<=://)[^\s/?#@]+(?=@)", "***", url)
+    return re.sub(rf"(?i)([?&][^=&]*{NAME}[^=&]*=)[^&#\s]+", r"\1***", url)
+
+
+def _transport(kind: str) -> Literal["auto", "http", "sse"]:
+    folded = kind.lower().replace("_", "-")
+    if folded == "sse":
+        return "sse"
+    return "http" if folded in ("http", "streamable-http", "streamablehttp") else "auto"
+
+
+def _login(written: OAuth | bool, expansion: Expansion) -> OAuth | None:
+    if isinstance(written, bool):
+        return OAuth() if written else None
+    resource = written.resource
+    return structs.replace(
+        written,
+        client_id=expansion.expand(written.client_id, "oauth", "clientId"),
+        client_secret=expansion.expand(written.client_secret, "oauth", "clientSecret"),
+        client_metadata_url=expansion.expand(written.client_metadata_url, "oauth", "clientMetadataUrl"),
+        issuer=expansion.expand(written.issuer, "oauth", "issuer"),
+        scopes=tuple(expansion.expand(scope, "oauth", "scopes") for scope in written.scopes),
+        resource=expansion.expand(resource, "oauth", "resource") if isinstance(resource, str) else resource,
+    )
+
+
+def _of_headers(headers: Mapping[str, str]) -> Iterator[Complaint]:
+    for name, value in headers.items():
+        if not re.fullmatch(_TOKEN, name):
+            yield ("headers", name), "this is not the name of an HTTP header", "write letters, digits and hyphens"
+        elif not re.fullmatch(_VALUE, value):
+            yield ("headers", name), "its value has a control character", "write it on one line"
+    folded = [name.lower() for name in headers]
+    for position, name in enumerate(headers):
+        if name.lower() in folded[:position]:
+            yield ("headers", name), "this header is there twice", "remove one of them"
