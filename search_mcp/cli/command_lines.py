@@ -31,6 +31,7 @@ def full(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     if entry.get("cwd"):
         yield f"cwd: {escaped(str(entry['cwd']))}"
     yield from _variables(entry, width)
+    yield from _login(entry, width)
     if entry.get("description"):
         yield f"description: {escaped(str(entry['description']))}"
     for key in ("rename", "describe"):
@@ -48,6 +49,25 @@ def _variables(entry: Mapping[str, Any], width: int) -> Iterator[str]:
     if inherited := entry.get("inheritEnv"):
         names = ["all variables"] if inherited is True else [shlex.quote(escaped(str(name))) for name in inherited]
         yield from _broken(["inherits:", *names], width, mark="")
+
+
+def _login(entry: Mapping[str, Any], width: int) -> Iterator[str]:
+    """Write where a login is made, and which certificates are trusted; of the secret only the name."""
+    login = entry.get("oauth")
+    if login in (False, "off"):
+        yield "oauth: off"
+    elif isinstance(login, Mapping) and login:
+        settings = (_setting(str(key), value) for key, value in login.items())
+        yield from _broken(["oauth:", *settings], width, mark="")
+    if entry.get("caFile"):
+        yield f"caFile: {escaped(str(entry['caFile']))}"
+
+
+def _setting(name: str, value: object) -> str:
+    if name == "clientSecret":
+        return name
+    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return f"{shlex.quote(escaped(name))}={shlex.quote(escaped(secrets.shown_url(text)))}"
 
 
 def _variable(name: str, value: str) -> str:
@@ -68,13 +88,17 @@ def _broken(words: Sequence[str], width: int, mark: str = " \\") -> Iterator[str
 
 
 def redacted_words(server: ServerConfig) -> list[str]:
-    """Return the words of a command with its placeholders filled in, and its secrets starred."""
+    """Return the words of a command, or the address, with placeholders filled in, and secrets starred."""
+    if server.remote is not None:
+        return [server.redactor(server.remote.url)]
     return [*map(server.redactor, (server.command, *server.args))]
 
 
 def short(server: ServerConfig) -> str:
-    """Write a command on one line, with its secrets starred and without the folder of its program."""
+    """Write a command on one line, without the folder of its program, or an address; secrets are starred."""
     program, *args = redacted_words(server)
+    if server.remote is not None:
+        return program
     path = PurePath(program)
     return shlex.join(filter(None, [path.name if path.is_absolute() else program, *args]))
 

@@ -27,7 +27,7 @@ from search_mcp.model.errors import ConfigError
 from search_mcp.model.visible import escaped
 from search_mcp.wire.structs import replace
 
-_PROGRAM = ("command", "args", "env", "cwd", *URLS, "headers", "inheritEnv")
+_PROGRAM = ("command", "args", "env", "cwd", *URLS, "headers", "oauth", "caFile", "inheritEnv")
 
 
 def show(name: str, entry: Mapping[str, Any], screen: Terminal, say: Callable[[str], None] | None = None) -> None:
@@ -86,7 +86,7 @@ def accept(
     with remembering(path):
         location.approvals().accept(path, doubtful)
     for each in doubtful:
-        options.screen.note(f"{escaped(each.name)}: its command is accepted.")
+        options.screen.note(f"{escaped(each.name)}: its {each.noun} is accepted.")
     freed = {each.name for each in doubtful if each.held is not None}
     servers = tuple(replace(each, held=None) if each.name in freed else each for each in config.servers)
     return replace(config, servers=servers), [name for name in names if name not in freed]
@@ -95,7 +95,7 @@ def accept(
 def _refused(config: Config, names: Collection[str]) -> Config:
     """Return the configuration with these servers held."""
     held = [
-        replace(each, held=each.held or "you did not accept its command") if each.name in names else each
+        replace(each, held=each.held or f"you did not accept its {each.noun}") if each.name in names else each
         for each in config.servers
     ]
     return replace(config, servers=tuple(held))
@@ -103,7 +103,9 @@ def _refused(config: Config, names: Collection[str]) -> Config:
 
 def _question(servers: Sequence[ServerConfig]) -> str:
     names = ", ".join(escaped(each.name) for each in servers)
-    return f"Accept the {'command' if len(servers) == 1 else 'commands'} of {names}?"
+    nouns = {each.noun for each in servers}
+    what = nouns.pop() if len(servers) == 1 else "addresses" if nouns == {"address"} else "commands"
+    return f"Accept the {what} of {names}?"
 
 
 def accept_written(file: File, changed: Document, options: Options) -> None:

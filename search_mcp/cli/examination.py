@@ -134,7 +134,7 @@ def _finding(
         for kind in known
         if catalog.is_unlistable(config.name, kind)
     ]
-    held = [f"its command: {status.command}"] if status.command is not None else []
+    held = [f"its {config.noun}: {status.command}"] if status.command is not None else []
     return Finding(
         config,
         status,

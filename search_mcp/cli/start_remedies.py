@@ -18,7 +18,7 @@ RUN_IT = "to see all its output, run: "
 
 def of_failed(config: ServerConfig) -> str | None:
     """Return the remedy for a server that failed to start; None if its reason names one."""
-    if config.problem is not None:
+    if config.problem is not None or config.remote is not None:
         return None
     if _program(config, config.command) is None:
         return _of_missing(config)

@@ -107,7 +107,8 @@ class Gate:
         for server in self._held:
             if server.enabled and (server.name, server.program) not in self._reported:
                 self._reported.add((server.name, server.program))
-                log.warning("! %s: held: %s. The command: %s", server.name, server.held, command_line(server))
+                line = command_line(server)
+                log.warning("! %s: held: %s. The %s: %s", server.name, server.held, server.noun, line)
 
     def remember_held(self) -> None:
         """Record for commands which servers are held here; may be called in any thread, but in one at a time."""
@@ -168,5 +169,5 @@ def _reason(server: ServerConfig, path: Path, origin: Origin, fault: str) -> str
         return f"the record of the commands that you accepted cannot be used ({fault}); {remedy}"
     named = "" if origin is Origin.OWN else f" --config {for_shell(file)}"
     remedy = f"`search-mcp check --accept {for_shell(server.name)}{named}` shows and accepts it"
-    parts = "command, description, rename or describe" if origin is Origin.FOUND else "command"
+    parts = f"{server.noun}, description, rename or describe" if origin is Origin.FOUND else server.noun
     return f"its {parts} is new or changed in {file}; {remedy}"

@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Final, Literal
 
-from search_mcp.config.secrets import Redactor, shown_words
+from search_mcp.config.secrets import Redactor, shown_url, shown_words
 from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
@@ -172,6 +172,11 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
         return self.check(), self.check("--accept")
 
     @property
+    def noun(self) -> str:
+        """The word for the part of its entry that decides what runs or is reached."""
+        return "command" if self.remote is None else "address"
+
+    @property
     def redactor(self) -> Redactor:
         """The function that replaces this server's secrets in a text."""
         return Redactor(self.secrets)
@@ -223,11 +228,12 @@ EMPTY_CONFIG: Final = Config((), Settings(), ())
 
 
 def command_line(server: ServerConfig) -> str:
-    """Write a server's command with placeholders as a shell reads it: without secrets, on one line, shortened."""
+    """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened."""
     entry = payload.value(server.program) or {}
-    line = import_module("shlex").join(
-        filter(None, shown_words(entry))
-    )  # imported for held servers only, not at every start
+    if server.remote is not None:
+        line = shown_url(next(str(entry[key]) for key in ("httpUrl", "url", "serverUrl") if key in entry))
+    else:  # `shlex` is imported for held servers only, not at every start
+        line = import_module("shlex").join(filter(None, shown_words(entry)))
     line = "".join(each if each.isprintable() else " " for each in line)
     return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 

@@ -23,8 +23,8 @@ _CREDENTIALS = rf"(?i){SCHEME}(\S+)\s*"
 
 _TOKEN = r"(?a)[\w.~+/=:@-]+"
 """A value that cannot be code: no space, no quote, no shell operator, and no `%`, which quotes in Ruby."""
-_URL = r"""(?i)(?:[\w-]+=)?[a-z][a-z0-9+.-]*://[^\s'"`\\;|$()<>]+"""
-"""A URL, possibly behind an option or a name."""
+_URL = r"""(?i)(?:[\w-]+=)?[a-z][a-z0-9+.-]*://(?:[^\s'"`\\;|$()<>]|\$\{[\w:.-]+\})+"""
+"""A URL, possibly behind an option or a name, and possibly with placeholders."""
 _USER = r"^([^/]*://)[\w.~+=:%-]{4,}(?=@)"
 _HEADER = rf"(?ai)^([\w-]+:\s*{SCHEME}?)[\w.~+/=:@-]{{4,}}$"
 _LAST_PART = (

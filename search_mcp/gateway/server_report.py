@@ -35,7 +35,8 @@ class ServerReport:
             changes = self._changes(status)
             server = {**self._state(status), **self._configured(status), **changes, **self._instructions(status)}
             servers.append(server)
-            lines.append(_server_text(server, self._changes_text(changes, status.server)))
+            noun = self._facts[status.server].noun
+            lines.append(_server_text(server, self._changes_text(changes, status.server), noun))
         return lines or ["No servers are configured."], servers
 
     def _state(self, status: Status) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def _trimmed(text: str, length: int) -> str:
     return f"{head.rpartition(' ')[0] or head}…" if head else ""
 
 
-def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
+def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
     """Write one line about a server; line breaks in the server's own texts are removed."""
     text = f"{server['name']}: {server['state']}, {server['tools']} tool{'' if server['tools'] == 1 else 's'}"
     if "skills" in server:
@@ -119,7 +120,7 @@ def _server_text(server: Mapping[str, Any], changes: str = "") -> str:
     if "lastError" in server:
         text += f" ({reason_of_state(server['state'], server['lastError'])})"
     if "command" in server:
-        text += f"; its command: {server['command']}"
+        text += f"; its {noun}: {server['command']}"
     if "note" in server:
         text += f" ({server['note']})"
     if "readOnly" in server:

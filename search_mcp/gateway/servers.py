@@ -51,7 +51,8 @@ class Servers:
         enabled, switched_off = ([config for config in servers if config.may_run is on] for on in (True, False))
         self.catalog.configure(enabled, replaced, switched_off)
         self.facts = {
-            config.name: ServerFacts(config.description or "", config.tags, config.read_only) for config in servers
+            config.name: ServerFacts(config.description or "", config.tags, config.read_only, config.noun)
+            for config in servers
         }
 
     @cached_property

@@ -78,6 +78,8 @@ class ServerFacts(Struct, frozen=True):
     description: str
     tags: tuple[str, ...]
     read_only: bool = False
+    noun: str = "command"
+    """The word for what `Status.command` is: a command or an address."""
 
 
 class Status(Struct, frozen=True):

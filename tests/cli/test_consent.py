@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from cli.conftest import Place, server
-from search_mcp.cli import checkup, command_lines, configuring, consent
+from search_mcp.cli import checkup, command_lines, configuring, consent, start_remedies
 from search_mcp.cli.options import Options
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import location
+from search_mcp.config import location, parsing
+from search_mcp.config.schema import command_line
 from search_mcp.wire import structs
 
 MARKING = "import pathlib, sys; pathlib.Path(sys.argv[1]).touch()"
@@ -187,6 +188,8 @@ CHANGES: list[dict[str, Any]] = [
     {"inheritEnv": True},
     {"url": "https://x"},
     {"headers": {"A": "b"}},
+    {"oauth": {"issuer": "https://x"}},
+    {"caFile": "x.pem"},
 ]
 
 
@@ -402,10 +405,25 @@ def test_a_command_is_shown_whole_and_can_be_read_at_80_columns() -> None:
             ["x", "env: PATH=/a/bin A='x y' 'A B'='' KEY"]),
         ({"command": "x", "cwd": "/a", "inheritEnv": True}, ["x", "cwd: /a", "inherits: all variables"]),
         ({"command": "x", "inheritEnv": ["A", "B"]}, ["x", "inherits: A B"]),
+        ({"url": "https://x", "oauth": False}, ["url: https://x", "oauth: off"]),
+        ({"url": "https://x", "oauth": {"clientId": "a b", "clientSecret": "s3cret", "scopes": ["c", "d"]}},
+            ["url: https://x", "oauth: clientId='a b' clientSecret scopes=c,d"]),
+        ({"url": "https://x", "oauth": {}, "caFile": "~/a\n.pem"}, ["url: https://x", r"caFile: ~/a\u{a}.pem"]),
     ],
 )  # fmt: skip
 def test_only_secrets_in_a_command_are_hidden(entry: dict[str, Any], lines: list[str]) -> None:
     assert [*command_lines.full(entry, 76)] == lines
+
+
+def test_an_address_is_shown_in_the_place_of_a_command() -> None:
+    text = '{"mcpServers": {"a": {"url": "https://${HOST:-x}/mcp?token=s3cret", "oauth": false}}}'
+    (server,) = parsing.parse(
+        text, source="f", variables={}, home="/", config_dir="/", python="/usr/bin/python3"
+    ).servers
+    assert command_lines.short(server) == "https://x/mcp?token=***"
+    assert command_line(server) == "https://${HOST:-x}/mcp?token=***"
+    assert command_lines.as_json(server)["program"] == ["url: https://${HOST:-x}/mcp?token=***", "oauth: off"]
+    assert start_remedies.of_failed(structs.replace(server, problem=None)) is None
 
 
 def test_commands_are_shown_before_they_are_added(place: Place) -> None:

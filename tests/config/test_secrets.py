@@ -125,6 +125,7 @@ SHOWN_ARGUMENTS = [
     (["A_TOKEN=s3cret", "-H", "X: Bearer s3cret", "--header=A:s4cret"], "A_TOKEN=*** -H X: Bearer *** --header=A:***"),
     (["--from", "git+https://me:s3cret@x/y?api_key=s4cret&a=b"], "--from git+https://***@x/y?api_key=***&a=b"),
     (["--url=https://me:s3cret@x"], "--url=https://***@x"),
+    (["https://${HOST:-x}/mcp?token=s3cret", "https://x?key=${KEY}"], "https://${HOST:-x}/mcp?token=*** https://x?key=${KEY}"),
 ]  # fmt: skip
 
 
