@@ -11,7 +11,7 @@ from search_mcp.cli import consent
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.problem import FINE, Misuse
-from search_mcp.clients import bridge, found, merging
+from search_mcp.clients import found, merging, native
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
@@ -97,15 +97,15 @@ def _typed(
     usage = "write search-mcp add NAME -- COMMAND ARGS..., search-mcp add NAME URL, or --json"
     if name is None or not command:
         raise Misuse("a server needs a name and a command or a URL", usage)
-    entry: dict[str, object]
-    if bridge.is_address(command[0]):
-        entry = _remote(command, headers, transport)
-    elif headers or transport:
+    if native.is_address(command[0]):
+        if env or cwd is not None:
+            raise Misuse("--env and --cwd are for programs only", "write --header NAME:VALUE for a remote server")
+        return _remote(name, command, headers, transport)
+    if headers or transport:
         raise Misuse("--header and --transport are for remote servers only", "give a URL instead of a command")
-    else:
-        entry = {"command": command[0]}
-        if command[1:]:
-            entry["args"] = list(command[1:])
+    entry: dict[str, object] = {"command": command[0]}
+    if command[1:]:
+        entry["args"] = list(command[1:])
     variables = dict(_variable(pair) for pair in env)
     if variables:
         entry["env"] = variables
@@ -115,13 +115,18 @@ def _typed(
     return found.typed(name, entry)
 
 
-def _remote(command: Sequence[str], headers: Sequence[str], transport: str | None) -> dict[str, object]:
+def _remote(name: str, command: Sequence[str], headers: Sequence[str], transport: str | None) -> Server:
     address, *rest = command
     if rest:
         raise Misuse(f"{address} is the URL of a remote server, which takes no arguments", "write --header NAME:VALUE")
     if transport not in (None, "http", "sse"):
         raise Misuse(f"unknown transport {transport!r}", "use http or sse")
-    return {"url": address, "type": transport, "headers": dict(_header(pair) for pair in headers)}
+    entry: dict[str, object] = {"url": address}
+    if transport is not None:
+        entry["type"] = transport
+    if headers:
+        entry["headers"] = dict(_header(pair) for pair in headers)
+    return found.written(name, entry)
 
 
 def _header(pair: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from search_mcp.cli import consent
 from search_mcp.cli.options import Options
 from search_mcp.cli.problem import Problem
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import bridge, difference, entries, storage
+from search_mcp.clients import difference, entries, mcp_remote, storage
 from search_mcp.clients.document import Document
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.storage import File
@@ -92,4 +92,4 @@ def bridged(before: Document, after: Document) -> list[str]:
 def tell_of_bridges(names: Sequence[str], screen: Terminal) -> None:
     if names:
         runs = "runs" if len(names) == 1 else "run"
-        screen.note(f"{', '.join(names)}: {runs} through {bridge.ABOUT}.")
+        screen.note(f"{', '.join(names)}: {runs} through {mcp_remote.ABOUT}.")

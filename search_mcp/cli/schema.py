@@ -28,7 +28,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "cwd": f"Folder in which the server starts. A relative path starts at the folder of this file. {_PLACEHOLDERS}",
     "enabled": "false switches the server off. Takes effect when the file is saved.",
     "disabled": "true switches the server off. This is the spelling of other clients.",
-    "type": "Transport of the server. This version runs stdio servers only.",
+    "type": "Transport of the server. stdio: a program. http or sse: a remote server. Not set: found out.",
     "description": "What the server is for. Search reads it, and models see it.",
     "tags": "More words by which search finds the server's tools.",
     "prefix": "Word before the names of the server's tools, instead of the server's name. \"\" means no prefix.",
@@ -39,13 +39,12 @@ ABOUT: Final[Mapping[str, str]] = {
     "pinned": "Tools that are always listed, with their full definition.",
     "rename": "New names for tools, by original name.",
     "describe": "New descriptions for tools, by original name.",
-    "headers": "HTTP headers of a remote server. This version does not connect to remote servers itself.",
+    "headers": f"HTTP headers of a remote server. {_PLACEHOLDERS}",
     **dict.fromkeys(
         ("url", "serverUrl", "httpUrl"),
-        "Address of a remote server. This version does not connect to remote servers itself.",
+        f"Address of a remote server; url is the usual key. {_PLACEHOLDERS}",
     ),
-    "oauth": "The login at a remote server; false: never log in. This version does not connect to remote servers "
-    "itself.",
+    "oauth": "The login at a remote server; false: never log in. Not used if the headers have Authorization.",
     "clientId": f"Id of a client that you registered at the authorization server. {_PLACEHOLDERS}",
     "clientSecret": f"Secret of that client. {_PLACEHOLDERS}",
     "clientMetadataUrl": "Address of a Client ID Metadata Document, used where the server supports it. "

@@ -14,7 +14,7 @@ from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import bridge
+from search_mcp.clients import mcp_remote
 from search_mcp.config import location
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.names import Kind, State
@@ -40,7 +40,7 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
     unknown = read_cache(
         config, None, lambda session: {each.server for each in session.statuses() if each.state == State.UNKNOWN}
     )
-    bridges = {each.name for each in config.servers if bridge.is_bridge(each.args)}
+    bridges = {each.name for each in config.servers if mcp_remote.is_bridge(each.args)}
     new = {name for name in unknown - bridges if among is None or name in among}
     if remote := sorted(unknown & bridges):
         screen.note(f"Not started, because it may open a browser to log in: {', '.join(remote)}.")

@@ -13,9 +13,10 @@ from typing import Any
 
 from search_mcp.catalog import profiles
 from search_mcp.catalog.profiles import REGISTERED_AS
-from search_mcp.clients import bridge
+from search_mcp.clients import mcp_remote, native
 from search_mcp.clients.command import SAFELY
 from search_mcp.clients.known import Client, Shape
+from search_mcp.clients.native import Native
 from search_mcp.config.schema import SERVER_KEYS
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")
@@ -24,7 +25,7 @@ _HOME, _SEPARATOR = {"userHome", "env:HOME"}, {"/", "pathSeparator"}
 _FILE = re.compile(r"\{file:[^{}]*\}")
 _WINDOW_SCHEMES = ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd", "fileDirname")
 
-_URLS = ("url", "serverUrl", "httpUrl", "uri")
+_URLS = ("httpUrl", "url", "serverUrl", "uri")  # Gemini CLI prefers httpUrl
 _ENVIRONMENTS = ("env", "envs", "environment")
 _ALLOWED = ("includeTools", "enabled_tools", "enabledTools", "available_tools")
 _DENIED = ("excludeTools", "disabled_tools", "disabledTools")
@@ -76,7 +77,7 @@ def imports_from_folder(entry: Mapping[str, Any]) -> bool:
 
 def is_bridge(entry: object) -> bool:
     """Return whether an entry reaches a remote server through mcp-remote."""
-    return isinstance(entry, dict) and bridge.is_bridge(program(entry) or [])
+    return isinstance(entry, dict) and mcp_remote.is_bridge(program(entry) or [])
 
 
 def is_disabled(entry: object) -> bool:
@@ -117,24 +118,21 @@ def translate(
 
     `inputs` are VS Code's inputs by id; `separator` is the path separator of this platform.
     """
+    entry = native.flattened(entry)
     words, url = program(entry), address(entry)
     if words is None and url is None:
         return None
     reading = _Reading(client, inputs, separator)
-    ours: dict[str, Any] = {}
+    env = _environment(entry, reading)
     if url is not None:
-        ours |= _remote(entry, reading, url)
-    elif words is not None:
-        ours |= _local(entry, reading, words)
-    if environment := _environment(entry, reading):
-        ours["env"] = {**ours.get("env", {}), **environment}
-    if isinstance(entry.get("cwd"), str):
-        ours["cwd"] = reading.text(entry["cwd"])
-    ours |= _choices(entry, client)
+        ours = _remote(entry, reading, url, env)
+    else:
+        ours = _bridge(reading, words or [], env) or _local(entry, reading, words or [], env)
+    ours |= _choices(entry, client, ours.get("tools", {}))
     ours |= {key: value for key, value in entry.items() if key in _CARRIED and value not in ("", None)}
     if entry.get("envFile"):
         reading.needs_change("search-mcp does not read its envFile; copy the variables into env")
-    if "url" in ours or is_disabled(entry):
+    if is_disabled(entry) or ("url" in ours and not _is_reachable(ours)):
         ours["enabled"] = False
     return Translation(ours, tuple(reading.notes), reading.needs_no_change)
 
@@ -144,10 +142,17 @@ def address(entry: Mapping[str, Any]) -> str | None:
     words = program(entry)
     if words is None:
         return next((entry[key] for key in _URLS if isinstance(entry.get(key), str)), None)
-    return words[0] if bridge.is_address(words[0]) else None
+    return words[0] if native.is_address(words[0]) else None
 
 
-def _local(entry: Mapping[str, Any], reading: "_Reading", words: Sequence[str]) -> dict[str, Any]:
+def _is_reachable(ours: Mapping[str, Any]) -> bool:
+    """Return whether an address may be one of HTTP; the beginning of some is a placeholder."""
+    return ours.get("type") != "ws" and (native.is_address(ours["url"]) or ours["url"].startswith("${"))
+
+
+def _local(
+    entry: Mapping[str, Any], reading: "_Reading", words: Sequence[str], env: Mapping[str, str]
+) -> dict[str, Any]:
     command, *args = words
     local: dict[str, Any] = {"command": reading.text(command)}
     if args:
@@ -155,29 +160,35 @@ def _local(entry: Mapping[str, Any], reading: "_Reading", words: Sequence[str]) 
     elif isinstance(entry.get("args"), str):
         # Not a list: kept, so that validation reports it. Without its arguments it would be another server.
         local["args"] = entry["args"]
-    env = entry.get("env")
-    if args and isinstance(env, dict) and bridge.is_bridge(words):
-        local["args"] = [bridge.protected(arg, env) for arg in local["args"]]
+    if args and mcp_remote.is_bridge(words):
+        local["args"] = [mcp_remote.protected(arg, env) for arg in local["args"]]
+    if env:
+        local["env"] = env
+    if isinstance(entry.get("cwd"), str):
+        local["cwd"] = reading.text(entry["cwd"])
     return local
 
 
-def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str) -> dict[str, Any]:
-    said = entry.get("type") or entry.get("transport")
-    kind = said.lower() if isinstance(said, str) else ""
-    url, headers = reading.text(url), _headers(entry, reading)
-    if bridge.is_websocket(kind, url):
-        reading.needs_change("it uses a WebSocket, which neither search-mcp nor mcp-remote supports")
-        return {"type": "ws", "url": url, **({"headers": headers} if headers else {})}
-    for each in bridge.omissions(entry, url, headers):
-        reading.needs_change(each)
+def _bridge(reading: "_Reading", words: Sequence[str], env: Mapping[str, str]) -> dict[str, Any] | None:
+    """Return the native entry for a command that runs mcp-remote; `None` for any other."""
+    if not mcp_remote.is_bridge(words):
+        return None
+    found = mcp_remote.translated(words, env)
+    if isinstance(found, str):
+        reading.remark(found)
+        return None
+    return reading.native(found)
+
+
+def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str, env: Mapping[str, str]) -> dict[str, Any]:
     if (words := program(entry)) and words[1:]:
         reading.needs_change("its command is a URL; its arguments are left out")
-    return bridge.entry(url, kind, headers)
+    return reading.native(native.entry(entry, url, _headers(entry), env))
 
 
-def _headers(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str]:
+def _headers(entry: Mapping[str, Any]) -> dict[str, str]:
     given = entry.get("headers") or entry.get("http_headers")
-    headers = {key: reading.text(_plain(value)) for key, value in _scalars(given).items()}
+    headers = {key: _plain(value) for key, value in _scalars(given).items()}
     # In Codex, the values are names of environment variables.
     headers |= {key: f"${{{variable}}}" for key, variable in _scalars(entry.get("env_http_headers")).items()}
     if isinstance(entry.get("bearer_token_env_var"), str):
@@ -201,7 +212,7 @@ def _environment(entry: Mapping[str, Any], reading: "_Reading") -> dict[str, str
     return environment
 
 
-def _choices(entry: Mapping[str, Any], client: Client) -> dict[str, Any]:
+def _choices(entry: Mapping[str, Any], client: Client, denied: Mapping[str, Any]) -> dict[str, Any]:
     """Translate the user's settings for the server: time limits, tools and inherited variables."""
     choices: dict[str, Any] = {}
     for key, ours in _SECONDS.items():
@@ -219,6 +230,8 @@ def _choices(entry: Mapping[str, Any], client: Client) -> dict[str, Any]:
         names = [name for key in keys for name in _strings(entry.get(key))]
         if names:
             choices["tools"] = {**choices.get("tools", {}), ours: names}
+    if denied and "tools" in choices:  # by an option of mcp-remote
+        choices["tools"] = {**choices["tools"], "deny": [*denied["deny"], *choices["tools"].get("deny", [])]}
     if names := _strings(entry.get("env_vars")):
         choices["inheritEnv"] = names
     return choices
@@ -237,6 +250,25 @@ class _Reading:
         self.needs_no_change = False
         if note not in self.notes:
             self.notes.append(note)
+
+    def remark(self, note: str) -> None:
+        """Add a note about an entry that runs without changes."""
+        self.notes.append(note)
+
+    def native(self, found: Native) -> dict[str, Any]:
+        """Return an entry for a remote server with our placeholders, and add the notes about it."""
+        for note in found.remarks:
+            self.remark(note)
+        for note in found.changes:
+            self.needs_change(note)
+        return {key: self._texts(value) for key, value in found.entry.items()}
+
+    def _texts(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self._texts(each) for each in value]
+        return {key: self._texts(each) for key, each in value.items()} if isinstance(value, dict) else value
 
     def text(self, text: str) -> str:
         if self._client.variables:

@@ -119,6 +119,11 @@ def typed(name: str, entry: Mapping[str, Any]) -> Server:
     return Server(PASTED, "the command line", name, (name,), entry, entries.translate(entry, PASTED, {}, os.sep))
 
 
+def written(name: str, entry: Mapping[str, Any]) -> Server:
+    """Return a server from an entry that is ours already."""
+    return Server(PASTED, "the command line", name, (name,), entry, Translation(entry, (), runs=True))
+
+
 def pasted(text: str, name: str | None) -> list[Server]:
     """Parse servers copied from a README: with or without a client's root key, or a single entry.
 

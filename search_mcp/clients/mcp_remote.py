@@ -6,7 +6,7 @@ Decides which command lines have a native entry that does the same. The others a
 import json
 import ntpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import dropwhile
 from typing import Any, Final
 
@@ -31,6 +31,11 @@ _OF_NODE: Final = {"NODE_TLS_REJECT_UNAUTHORIZED", "NODE_OPTIONS"}
 LOG_IN_ONCE: Final = "a login that mcp-remote made cannot be taken over; if the server asks for one, log in once"
 
 
+ABOUT: Final = (
+    "npx mcp-remote, which needs Node.js; the first start opens a browser to log in if the server asks for it"
+)
+
+
 class _Kept(Exception):
     """The command line has no native counterpart, for the given reason."""
 
@@ -38,6 +43,11 @@ class _Kept(Exception):
 def is_bridge(words: Sequence[str]) -> bool:
     """Return whether a command line runs mcp-remote."""
     return any(_PACKAGE.fullmatch(word) for word in words)
+
+
+def protected(arg: str, env: Container[str]) -> str:
+    """Escape the placeholders of variables in `env`, so that mcp-remote expands them instead of search-mcp."""
+    return re.sub(r"(?<!\$)\$\{(\w+)\}", lambda match: f"${match[0]}" if match[1] in env else match[0], arg)
 
 
 def translated(words: Sequence[str], env: Mapping[str, str]) -> Native | str:

@@ -17,7 +17,7 @@ ROOT = "mcpServers"
 MergeResult: TypeAlias = Literal["added", "present", "enabled", "skipped"]
 """`present` is a server that we had already; `enabled` is one that we had, disabled, and that is enabled now."""
 
-_STARTED_BY = ("command", "args", "env", "inheritEnv", "cwd", "url", "headers")
+_STARTED_BY = ("command", "args", "env", "inheritEnv", "cwd", "url", "headers", "oauth", "caFile")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _merge_one(own: Document, server: Server, chosen: Container[str]) -> tuple[D
 def _merge_twin(own: Document, server: Server, translation: Translation, twin: str) -> tuple[Document, Merged]:
     """Enable the same server of ours, if it is disabled and the given one is not."""
     present = own.members((ROOT, twin))
-    is_off = entries.is_disabled(present) or entries.address(present) is not None
+    is_off = entries.is_disabled(present) or _has_address_as_command(present)
     if not is_off or entries.is_disabled(translation.entry):
         return own, Merged(server, "present", twin)
     present_as = f", called {twin}," if twin != server.name else ""
@@ -83,20 +83,20 @@ def is_same(server: Server, entry: object) -> bool:
     theirs = server.translation
     if theirs is None or not isinstance(entry, dict):
         return False
-    return _identity(theirs.entry) == _identity(_runnable(server.name, entry))
+    return _identity(theirs.entry) == _identity(_native(server.name, entry))
 
 
 def switch_on(own: Document, name: str) -> Document:
     """Enable a server of ours, by the keys it has; without any it is enabled.
 
-    A URL is replaced by a bridge.
+    An address that was written as the command becomes the `url`.
 
     Raises:
         ConfigError: our file cannot be edited.
     """
     entry = own.members((ROOT, name))
-    runnable = _runnable(name, entry)
-    if runnable != entry:
+    if _has_address_as_command(entry):
+        runnable = _native(name, entry)
         for key in entry.keys() - runnable.keys():
             own = own.drop((ROOT, name, key))
         for key, value in runnable.items():
@@ -107,10 +107,16 @@ def switch_on(own: Document, name: str) -> Document:
     return own
 
 
-def _runnable(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Replace a URL by a bridge to it, if possible; the rest of the entry stays."""
-    translation = found.typed(name, entry).translation if entries.address(entry) is not None else None
-    if translation is None or not entries.is_bridge(translation.entry):
+def _has_address_as_command(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("command")) and entries.address(entry) is not None
+
+
+def _native(name: str, entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Write an address as import writes it, also that of a bridge; the switches stay."""
+    if entries.address(entry) is None and not entries.is_bridge(entry):
+        return entry
+    translation = found.typed(name, entry).translation
+    if translation is None:
         return entry
     switches = {key: entry[key] for key in ("enabled", "disabled") if key in entry}
     return {**{key: value for key, value in translation.entry.items() if key != "enabled"}, **switches}
@@ -134,7 +140,7 @@ def _twin(own: Document, server: Server, chosen: Container[str]) -> str | None:
 
 
 def _identity(entry: Mapping[str, Any]) -> list[object]:
-    return [entry.get(key) or None for key in _STARTED_BY]
+    return [*(entry.get(key) or None for key in _STARTED_BY), entry.get("oauth") is False]
 
 
 def _free_name(name: str, taken: Mapping[str, Any]) -> str:

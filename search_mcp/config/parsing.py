@@ -17,7 +17,6 @@ from search_mcp.config.schema import (
     LOCAL_TYPES,
     PROTECTIVE,
     SERVER_KEYS,
-    WEBSOCKETS,
     Config,
     Entry,
     File,
@@ -192,7 +191,7 @@ def _resolve(
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
     remote = _addresses().resolve(entry, expansion, places.config_dir) if entry.is_remote else None
-    complaints = [*misspelt, *_complaints(name, entry, command, expansion.complaints)]
+    complaints = [*misspelt, *_complaints(name, entry, command, remote), *expansion.complaints]
     written = {"args": args, "env": env, **_secret_parts(entry, remote)}
     server = ServerConfig(
         name=name,
@@ -230,21 +229,17 @@ def _secret_parts(entry: Entry, remote: Remote | None) -> dict[str, object]:
     return {"headers": remote.headers, "url": remote.url, "clientSecret": secret}
 
 
-def _complaints(name: str, entry: Entry, command: str, unresolved: Sequence[Complaint]) -> Sequence[Complaint]:
-    if entry.type.lower() in WEBSOCKETS or str(entry.url).startswith(("ws:", "wss:")):
-        return [((), "WebSocket servers are not supported", "use its https address")]
+def _complaints(name: str, entry: Entry, command: str, remote: Remote | None) -> Iterable[Complaint]:
     if entry.is_remote:
-        remedy = f"`search-mcp enable {for_shell(name)}` runs it through npx mcp-remote"
-        if not entry.has_url:
-            remedy = 'write its "url"; if it is a program, remove "type"'
-        return [((), "remote (HTTP) servers are not supported directly yet", remedy)]
+        complaints: Iterable[Complaint] = _addresses().complaints(entry, remote)
+        return complaints
     if command.startswith(("http://", "https://")):
-        remedy = f"`search-mcp enable {for_shell(name)}` runs it through npx mcp-remote"
+        remedy = f"`search-mcp enable {for_shell(name)}` writes it as its url"
         return [(("command",), "its command is the address of a remote server", remedy)]
     if not command.strip():
-        remedy = 'write the program that starts it, such as "command": "npx"'
-        return [(("command",), 'it has no "command"', remedy), *unresolved]
-    return unresolved
+        remedy = 'write the program that starts it, such as "command": "npx", or the "url" of a remote server'
+        return [(("command",), 'it has no "command"', remedy)]
+    return []
 
 
 def in_words(command: str) -> str | None:
@@ -318,7 +313,8 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
         if entry.type and not entry.is_remote and entry.type.lower() not in LOCAL_TYPES:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, treated as stdio", 'write "stdio" or remove it'))
-        yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in _words_to_split(entry))
+        remarks = _addresses().warnings(entry) if entry.is_remote else _words_to_split(entry)
+        yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in remarks)
 
 
 def _words_to_split(entry: Entry) -> Iterator[tuple[KeyPath, str, str]]:

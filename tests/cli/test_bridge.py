@@ -1,5 +1,6 @@
-"""A remote server behind the real mcp-remote."""
+"""A remote server behind the real mcp-remote, with an option that a native entry does not have."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,9 +23,10 @@ def address() -> Iterator[str]:
 
 
 def test_a_remote_server_is_added_checked_and_called(place: Place, address: str) -> None:
+    args = ["-y", "mcp-remote", address, "--header", "Authorization:${HEADER}", "--callback-path", "/kept"]
     # In this folder npx finds mcp-remote without a network.
-    words = ["--cwd", str(packages.bridge()), "--header", "Authorization: Bearer ${TOKEN}"]
-    assert place.run("add", "web", address, *words).code == 0
+    entry = {"command": "npx", "args": args, "env": {"HEADER": "Bearer ${TOKEN}"}, "cwd": str(packages.bridge())}
+    assert place.run("add", "web", "--json", json.dumps(entry)).code == 0
     ended = place.run("check", "--json", TOKEN="s3cret-token")
     assert ended.code == 0, ended.err
     assert [(server["name"], server["state"]) for server in ended.json["servers"]] == [("web", "ready")]

@@ -384,12 +384,11 @@ def test_call_that_fails(toolbox: Place, tool: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("words", [["call", "far.tool"], ["describe", "far.tool"]])
 def test_a_tool_of_a_server_that_cannot_be_run(configured: Configured, words: list[str]) -> None:
-    remedy = "`search-mcp enable far` runs it through npx mcp-remote"
-    why = f"cannot be started: remote (HTTP) servers are not supported directly yet; {remedy}\n"
-    place = configured(far={"url": "https://example.com/mcp"})
+    why = "cannot be started: WebSocket servers are not supported; use its https address\n"
+    place = configured(far={"url": "wss://example.com/mcp"})
     ended = place.run(*words)
     assert (ended.code, ended.err) == (1, f"error: MCP server 'far' {why}")
-    place.configure({"far": {"url": "https://example.com/mcp", "enabled": False}})
+    place.configure({"far": {"url": "wss://example.com/mcp", "enabled": False}})
     ended = place.run(*words)
     assert (ended.code, ended.err) == (1, f"error: MCP server 'far' is disabled, and {why}")
 

@@ -559,22 +559,22 @@ def test_names_are_escaped_where_consent_is_asked_for(
 
 def test_a_command_that_is_enabled_or_changed_is_shown(place: Place) -> None:
     entry = {"command": "npx", "args": ["-y", "pkg"]}
-    place.configure({"old": {**entry, "disabled": True}, "far": {"url": "https://x/mcp"}})
+    place.configure({"old": {**entry, "disabled": True}, "far": {"command": "https://x/mcp"}})
     write(place.folder / ".mcp.json", {"new": entry})
     ended = place.run("import", ".mcp.json")
     assert "enabled as old" in ended.out
     assert ended.out.startswith("old\n  npx -y pkg\n")
     ended = place.run("enable", "far", "--dry-run")
-    assert ended.out.startswith("far\n  npx -y mcp-remote https://x/mcp\n")
+    assert ended.out.startswith("far\n  url: https://x/mcp\n")
     assert place.run("enable", "old").out == "old is already enabled.\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="quotes of POSIX")
 def test_remedies_can_be_copied_with_any_name(place: Place) -> None:
     path = place.folder / "$(touch x)" / "c.json"
-    write(path, {"$(id)": {"url": "https://x"}})
+    write(path, {"$(id)": {"command": "https://x"}})
     ended = place.run("config", "validate", "--config", str(path))
-    assert "`search-mcp enable '$(id)'` runs" in ended.err
+    assert "`search-mcp enable '$(id)'` writes" in ended.err
     ended = place.run("enable", "$(id)", "--config", str(path))
     assert ended.code == 0, ended
     write(place.folder / ".mcp.json", {"new": {"command": "x"}})

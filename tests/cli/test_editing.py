@@ -18,7 +18,7 @@ from cli.test_commands import is_one_sentence
 from search_mcp.cli import own_file
 from search_mcp.cli.own_file import in_turn
 from search_mcp.cli.problem import Problem
-from search_mcp.clients import bridge
+from search_mcp.clients import mcp_remote
 from search_mcp.config import jsonc
 from search_mcp.files import locked
 
@@ -173,7 +173,7 @@ def test_from_stdin_with_notes(place: Place, config: Path) -> None:
         0,
         f"a\n  url: wss://x\nb\n  x '${{A_B}}'\nAdded a, disabled, to {config}.\nAdded b to {config}.\n",
     )
-    assert ended.err == "warning: a: it uses a WebSocket, which neither search-mcp nor mcp-remote supports\n"
+    assert ended.err == "warning: a: it uses a WebSocket, which search-mcp does not support; use its https address\n"
     ended = place.run("enable", "a", "b")
     assert ended.code == 0
     assert "warning: a: WebSocket servers are not supported" in ended.err
@@ -182,52 +182,60 @@ def test_from_stdin_with_notes(place: Place, config: Path) -> None:
 
 # Remote servers
 
-ABOUT_BRIDGES = f"through {bridge.ABOUT}.\n"
-LINEAR = {"command": "npx", "args": ["-y", "mcp-remote", "https://mcp.linear.app/mcp"]}
+LINEAR = {"url": "https://mcp.linear.app/mcp"}
 ADDRESSES: list[tuple[list[str], dict[str, Any]]] = [
     (["https://mcp.linear.app/mcp"], LINEAR),
     (["--", "https://mcp.linear.app/mcp"], LINEAR),
     (["--json", '{"url": "https://mcp.linear.app/mcp"}'], LINEAR),
+    (["--json", '{"type": "http", "url": "https://mcp.linear.app/mcp"}'], LINEAR),
     (["--json", '{"command": "https://mcp.linear.app/mcp"}'], LINEAR),
+    (["https://x", "--transport", "http"], {"url": "https://x", "type": "http"}),
     (
-        ["https://x", "--transport", "sse", "-H", "Authorization: Bearer ${T}", "--env", "A=b"],
-        {
-            "command": "npx",
-            "args": [
-                *("-y", "mcp-remote", "https://x", "--transport", "sse-only"),
-                *("--header", "Authorization:$${HEADER_AUTHORIZATION}"),
-            ],
-            "env": {"HEADER_AUTHORIZATION": "Bearer ${T}", "A": "b"},
-        },
+        ["https://x", "--transport", "sse", "-H", "Authorization: Bearer ${T}"],
+        {"url": "https://x", "type": "sse", "headers": {"Authorization": "Bearer ${T}"}},
     ),
 ]
 
 
 @pytest.mark.parametrize(("words", "entry"), ADDRESSES)
-def test_an_address_is_reached_through_a_bridge(place: Place, words: list[str], entry: dict[str, Any]) -> None:
+def test_a_remote_server_is_added(place: Place, words: list[str], entry: dict[str, Any]) -> None:
     ended = place.run("add", "web", *words)
-    assert ended.code == 0
-    assert ended.out.startswith("web\n  npx -y mcp-remote https://")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith(f"web\n  url: {entry['url']}\n")
     assert ended.out.endswith(f"\nAdded web to {place.config}.\n")
-    assert ended.err == f"web: runs {ABOUT_BRIDGES}"
     assert json.loads(place.config.read_text()) == {"mcpServers": {"web": entry}}
 
 
-@pytest.mark.parametrize("switch", ["", ', "enabled": false'])
-def test_enable_lets_a_remote_server_run_through_a_bridge(place: Place, config: Path, switch: str) -> None:
-    config.write_text(
-        '{"mcpServers": {"linear": {\n  // mine\n'
-        f'  "tags": ["work"],\n  "type": "http", "url": "https://mcp.linear.app/mcp"{switch}}}}}}}'
-    )
-    if not switch:
-        assert "`search-mcp enable linear` runs it through npx mcp-remote" in place.run("config", "validate").err
+def test_a_command_line_of_mcp_remote_is_added_as_a_remote_server(place: Place) -> None:
+    ended = place.run("add", "web", "--", "npx", "-y", "mcp-remote", "https://mcp.linear.app/mcp")
+    assert (ended.code, ended.err) == (0, f"warning: web: {mcp_remote.LOG_IN_ONCE}\n")
+    assert json.loads(place.config.read_text()) == {"mcpServers": {"web": LINEAR}}
+
+
+def test_a_command_line_of_mcp_remote_without_counterpart_is_kept(place: Place) -> None:
+    words = ["npx", "-y", "mcp-remote", "https://mcp.linear.app/mcp", "--device-code"]
+    ended = place.run("add", "web", "--", *words)
+    assert ended.code == 0
+    assert ended.err.endswith(f"web: runs through {mcp_remote.ABOUT}.\n")
+    assert json.loads(place.config.read_text()) == {"mcpServers": {"web": {"command": words[0], "args": words[1:]}}}
+
+
+def test_enable_leaves_an_address_as_it_is(place: Place, config: Path) -> None:
+    text = '{"mcpServers": {"linear": {\n  // mine\n  "type": "http", "url": "https://x/mcp", "enabled": false}}}'
+    config.write_text(text)
     ended = place.run("enable", "linear")
-    shown = "linear\n  npx -y mcp-remote https://mcp.linear.app/mcp\n\n"
-    assert (ended.code, ended.out) == (0, f"{shown}Enabled linear in {config}.\n")
-    assert ended.err == f"linear: runs {ABOUT_BRIDGES}"
-    assert '// mine\n  "tags": ["work"]' in config.read_text()
-    (entry,) = jsonc.parse(config.read_bytes(), source="").value["mcpServers"].values()  # type: ignore[index]
-    assert entry == {"tags": ["work"], **LINEAR, **({"enabled": True} if switch else {})}
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out == f"Enabled linear in {config}.\n"
+    assert config.read_text() == text.replace("false", "true")
+    assert place.run("config", "validate").code == 0
+
+
+def test_enable_turns_an_address_as_the_command_into_the_url(place: Place, config: Path) -> None:
+    config.write_text('{"mcpServers": {"linear": {"tags": ["work"], "command": "https://x/mcp"}}}')
+    assert "`search-mcp enable linear` writes it as its url" in place.run("config", "validate").err
+    ended = place.run("enable", "linear")
+    assert (ended.code, ended.out) == (0, f"linear\n  url: https://x/mcp\n\nEnabled linear in {config}.\n")
+    assert json.loads(config.read_text()) == {"mcpServers": {"linear": {"tags": ["work"], "url": "https://x/mcp"}}}
     assert place.run("config", "validate").code == 0
 
 
@@ -279,6 +287,7 @@ MISUSES = [
     (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),
     (["add", "https://x"], ["needs a name and a command or a URL", "search-mcp add NAME URL"]),
     (["add", "new", "https://x", "y"], ["takes no arguments", "--header NAME:VALUE"]),
+    (["add", "new", "https://x", "--env", "A=b"], ["--env and --cwd are for programs only", "--header NAME:VALUE"]),
     (["add", "new", "https://x", "--header", "A"], ["--header must be NAME:VALUE"]),
     (["add", "new", "https://x", "--transport", "ws"], ["unknown transport 'ws'", "http or sse"]),
     (["add", "new", "--header", "A:b", "--", "x"], ["--header and --transport are for remote servers only"]),

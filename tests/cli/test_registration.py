@@ -115,11 +115,7 @@ def own_servers(place: Place) -> dict[str, Any]:
 IMPORTED = {
     "time": {"command": "uvx", "args": ["mcp-server-time"], "env": {"TOKEN": "s3cret-value"}},
     "files": {"command": "npx", "args": ["-y", "files", "/a"]},
-    "linear": {
-        "command": "npx",
-        "args": ["-y", "mcp-remote", "https://mcp.linear.app/sse", "--header", "A:$${HEADER_A}"],
-        "env": {"HEADER_A": "s3cret-header"},
-    },
+    "linear": {"url": "https://mcp.linear.app/sse", "headers": {"A": "s3cret-header"}},
     "here": {"command": "npx", "args": ["${workspaceFolder}"]},
     "files-2": {"command": "npx", "args": ["-y", "files", "/b"], "enabled": False},
     "fetch": {"command": "uvx", "args": ["mcp-server-fetch"]},
@@ -145,7 +141,6 @@ def test_import_copies_the_servers_of_all_clients(home: Place) -> None:
         ["developer", "goose           skipped: it has neither a command nor a url"],
         ["fetch", "goose           added"],
     ]
-    assert "linear: runs through npx mcp-remote, which needs Node.js; the first start opens a browser" in ended.err
     assert ended.err.endswith(f"Saved in {own_path(home)}.\nNext: search-mcp check\n")
     assert "here: ${workspaceFolder} depends on the client's open window" in ended.err
     assert "s3cret" not in ended.out + ended.err
@@ -165,10 +160,7 @@ def test_import_without_writing(home: Place) -> None:
     ended = home.run("import", "--no-start", "--dry-run")
     assert ended.code == 0
     assert ["time", "Claude Desktop  would add"] in [row.split(maxsplit=1) for row in ended.out.splitlines()]
-    assert (
-        '+      "args": ["-y", "mcp-remote", "https://mcp.linear.app/sse", "--header", "A:$${HEADER_A}"],\n'
-        in ended.out
-    )
+    assert '+      "url": "https://mcp.linear.app/sse",\n' in ended.out
     assert "s3cret" not in ended.out + ended.err
     shown = home.run("import", "--no-start", "--dry-run", "--json").json
     assert shown["config"] == str(own_path(home))
@@ -323,7 +315,6 @@ def test_replace_moves_the_other_servers_and_uninstall_restores_them(home: Place
     ended = home.run("install", "--no-start", "--all-found", "--replace")
     assert ended.code == 0, ended.err
     assert "Claude Desktop: 2 servers moved to search-mcp: time, files.\n" in ended.err
-    assert "linear: runs through npx mcp-remote" in ended.err
     assert "warning: here stays in Cursor: ${workspaceFolder}" in ended.err
     assert [*json.loads(path_of(home, "claude-desktop").read_text())["mcpServers"]] == ["search-mcp"]
     assert "files" not in tomllib.loads(path_of(home, "codex").read_text())["mcp_servers"]

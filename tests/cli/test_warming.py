@@ -78,7 +78,7 @@ def test_a_bridge_is_left_to_check(home: Place) -> None:
     program.write_text(f"#!/bin/sh\necho x > {marker}\n")
     program.chmod(0o755)
     desktop(home).write_text(
-        json.dumps({"mcpServers": {"web": {"command": "npx", "args": ["mcp-remote", "https://h/"]}}})
+        json.dumps({"mcpServers": {"web": {"command": "npx", "args": ["mcp-remote", "https://h/", "--device-code"]}}})
     )
     ended = home.run("import", PATH=f"{home.folder}{os.pathsep}{os.environ['PATH']}")
     assert ended.code == 0

@@ -6,6 +6,7 @@ import pytest
 
 from search_mcp.clients.entries import is_bridge, is_ours, registration, translate
 from search_mcp.clients.known import BY_NAME, PASTED
+from search_mcp.clients.mcp_remote import LOG_IN_ONCE
 
 TRANSLATED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     # client, its entry, ours
@@ -85,64 +86,73 @@ def test_translate(client: str, theirs: dict[str, Any], ours: dict[str, Any]) ->
     assert (translation.entry, translation.notes, translation.runs) == (ours, (), True)
 
 
-def bridged(*args: str, url: str = "https://x/mcp", **env: str) -> dict[str, Any]:
-    """Return the entry that reaches a URL through mcp-remote."""
-    entry = {"command": "npx", "args": ["-y", "mcp-remote", url, *args]}
-    return {**entry, "env": env} if env else entry
-
-
 URL: dict[str, Any] = {"url": "https://x/mcp"}
-TOKEN = "Authorization:$${HEADER_AUTHORIZATION}"
-BRIDGED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+SSE: dict[str, Any] = {**URL, "type": "sse"}
+REMOTE: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     # client, its entry, ours
-    ("windsurf", {"serverUrl": "https://x/mcp"}, bridged()),
-    ("opencode", {"type": "remote", **URL}, bridged()),
-    ("gemini-cli", {"httpUrl": "https://x/mcp"}, bridged()),
-    ("goose", {"type": "streamable_http", "uri": "https://x/mcp"}, bridged()),
-    ("cursor", {"type": "http", **URL, "disabled": True}, {**bridged(), "enabled": False}),
-    ("claude-code", {"type": "sse", **URL}, bridged("--transport", "sse-only")),
-    ("", {**URL, "transport": "sse"}, bridged("--transport", "sse-only")),
-    ("", {**URL, "description": "d", "env": {"A": "b"}}, {**bridged(A="b"), "description": "d"}),
-    ("", {"url": "http://localhost:8000/mcp"}, bridged(url="http://localhost:8000/mcp")),
-    ("", {"url": "http://127.0.0.1/mcp"}, bridged(url="http://127.0.0.1/mcp")),
-    ("", {"url": "http://localhost.example"}, bridged("--allow-http", url="http://localhost.example")),
-    ("", {"url": "http://intern/mcp"}, bridged("--allow-http", url="http://intern/mcp")),
+    ("windsurf", {"serverUrl": "https://x/mcp"}, URL),
+    ("opencode", {"type": "remote", **URL, "oauth": False}, {**URL, "oauth": False}),
+    ("opencode", {"type": "remote", **URL, "headers": {"A": "{env:T}"}}, {**URL, "headers": {"A": "${T}"}}),
+    ("gemini-cli", {"httpUrl": "https://x/mcp", "headers": {"A": "$T"}}, {**URL, "headers": {"A": "${T}"}}),
+    ("gemini-cli", {"httpUrl": "https://x/mcp", "url": "https://x/sse"}, URL),
+    ("gemini-cli", {**URL, "timeout": 5000}, {**URL, "callTimeoutSeconds": 5}),
+    ("goose", {"type": "streamable_http", "uri": "https://x/mcp", "enabled": True}, URL),
     (
-        "cursor",
-        {**URL, "headers": {"Authorization": "Bearer ${env:T}", "X-A": "b c"}},
-        bridged(
-            "--header", TOKEN, "--header", "X-A:$${HEADER_X_A}", HEADER_AUTHORIZATION="Bearer ${T}", HEADER_X_A="b c"
-        ),
+        "goose",
+        {"type": "streamable_http", "uri": "https://x/mcp", "headers": {"A": "${T}"}, "envs": {"T": "t"}},
+        {**URL, "headers": {"A": "t"}},
     ),
-    (
-        "",
-        {**URL, "headers": {"X-A": "1", "X_A": "2"}},
-        bridged("--header", "X-A:$${HEADER_X_A}", "--header", "X_A:$${HEADER_X_A_}", HEADER_X_A="1", HEADER_X_A_="2"),
-    ),
-    ("codex", {**URL, "bearer_token_env_var": "T"}, bridged("--header", TOKEN, HEADER_AUTHORIZATION="Bearer ${T}")),
-    ("codex", {**URL, "env_http_headers": {"X": "T"}}, bridged("--header", "X:$${HEADER_X}", HEADER_X="${T}")),
-    ("", {"command": "https://x/mcp"}, bridged()),
-]
+    ("cursor", {"type": "http", **URL, "disabled": True}, {**URL, "enabled": False}),
+    ("cursor", {**URL, "auth": {"CLIENT_ID": "${env:ID}"}}, {**URL, "oauth": {"clientId": "${ID}"}}),
+    ("claude-code", {"type": "sse", **URL}, SSE),
+    ("claude-code", {"type": "http", **URL, "oauth": {"clientId": "c"}}, {**URL, "oauth": {"clientId": "c"}}),
+    ("vscode", {"type": "http", **URL, "headers": {"A": "${env:T}"}}, {**URL, "headers": {"A": "${T}"}}),
+    ("copilot-cli", {"type": "http", **URL, "tools": ["*"]}, URL),
+    ("cline", {"transport": {"type": "streamableHttp", **URL}}, URL),
+    ("cline", {"type": "sse", **URL, "autoApprove": ["a"]}, SSE),
+    ("zed", {**URL, "headers": {"A": "b"}}, {**URL, "headers": {"A": "b"}}),
+    ("lm-studio", URL, URL),
+    ("", {**URL, "transport": "sse"}, SSE),
+    ("", {**URL, "description": "d"}, {**URL, "description": "d"}),
+    ("", {"url": "https://x/mcp?api_key=s3cret"}, {"url": "https://x/mcp?api_key=s3cret"}),
+    ("", {"url": "${BASE}/mcp"}, {"url": "${BASE}/mcp"}),
+    ("codex", {**URL, "bearer_token_env_var": "T"}, {**URL, "headers": {"Authorization": "Bearer ${T}"}}),
+    ("codex", {**URL, "env_http_headers": {"X": "T"}}, {**URL, "headers": {"X": "${T}"}}),
+    ("codex", {**URL, "http_headers": {"X": "y"}, "enabled_tools": ["a"]},
+        {**URL, "headers": {"X": "y"}, "tools": {"allow": ["a"]}}),
+    ("", {"command": "https://x/mcp"}, URL),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("client", "theirs", "ours"), BRIDGED)
-def test_a_remote_server_is_reached_through_a_bridge(client: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("client", "theirs", "ours"), REMOTE)
+def test_a_remote_server(client: str, theirs: dict[str, Any], ours: dict[str, Any]) -> None:
     translation = translate(theirs, BY_NAME.get(client, PASTED), INPUTS, "|")
     assert translation is not None
     assert (translation.entry, translation.notes, translation.runs) == (ours, (), True)
-    assert is_bridge(translation.entry)
 
 
-def test_placeholders_of_mcp_remote_are_kept() -> None:
+def test_a_command_line_of_mcp_remote_becomes_a_remote_server() -> None:
+    args = ["-y", "mcp-remote", "https://x/mcp", "--header", "A:${T}", "--header", "B:${env:U}", "--ignore-tool", "d*"]
+    entry = {"command": "npx", "args": args, "env": {"T": "Bearer ${env:V}"}, "excludeTools": ["e"]}
+    translation = translate(entry, BY_NAME["cursor"], {}, "/")
+    assert translation is not None
+    headers = {"A": "Bearer ${V}", "B": "${U}"}
+    assert translation.entry == {**URL, "headers": headers, "tools": {"deny": ["d*", "e"]}}
+    assert (translation.notes, translation.runs) == ((LOG_IN_ONCE,), True)
+
+
+def test_a_command_line_of_mcp_remote_without_counterpart_is_kept() -> None:
     """In the clients' files, placeholders of mcp-remote name variables in the entry's own environment."""
     entry = {
         "command": "npx",
-        "args": ["mcp-remote@latest", "https://x", "--header", "A:${T}", "${B}"],
+        "args": ["mcp-remote@latest", "https://x", "--device-code", "--header", "A:${T}", "${B}"],
         "env": {"T": "t"},
     }
     translation = translate(entry, BY_NAME["claude-desktop"], {}, "/")
     assert translation is not None
-    assert translation.entry["args"][3:] == ["A:$${T}", "${B}"]
+    assert translation.entry["args"][4:] == ["A:$${T}", "${B}"]
+    assert is_bridge(translation.entry)
+    assert translation.notes == ("it still runs through mcp-remote, because --device-code has no counterpart",)
     assert translate(translation.entry, PASTED, {}, "/") == translation
 
 
@@ -152,36 +162,31 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
         "cursor",
         {"url": "wss://x", "headers": {"A": "${env:B}"}},
         {"type": "ws", "url": "wss://x", "headers": {"A": "${B}"}, "enabled": False},
-        "it uses a WebSocket, which neither search-mcp nor mcp-remote supports",
+        "it uses a WebSocket, which search-mcp does not support; use its https address",
+    ),
+    (
+        "vscode",
+        {"url": "unix:///x"},
+        {"url": "unix:///x", "enabled": False},
+        "its address is a local socket, which search-mcp does not support",
     ),
     (
         "vscode",
         {**URL, "headers": {"A": "${input:token}"}},
-        bridged("--header", "A:$${HEADER_A}", HEADER_A="${TOKEN}"),
+        {**URL, "headers": {"A": "${TOKEN}"}},
         "only VS Code asks for ${input:token} (Your token); set the environment variable TOKEN",
     ),
     (
-        "claude-code",
-        {**URL, "oauth": {"clientId": "x"}},
-        bridged(),
-        'its "oauth" is not passed on: mcp-remote logs in by itself',
+        "goose",
+        {"uri": "https://x/mcp", "headers": {"A": "${T}"}, "env_keys": ["T"]},
+        {**URL, "headers": {"A": "${T}"}},
+        "goose keeps T in the system's keyring; set the environment variable T",
     ),
-    (
-        "cursor",
-        {"url": "https://x/mcp?api_key=s3cret"},
-        bridged(url="https://x/mcp?api_key=s3cret"),
-        "its URL holds a secret, which mcp-remote would show in the process list; use a header",
-    ),
-    (
-        "cursor",
-        {**URL, "headers": {"A b": "c"}},
-        bridged("--header", "A b:$${HEADER_A_B}", HEADER_A_B="c"),
-        "mcp-remote does not take a header named 'A b'",
-    ),
+    ("claude-code", {**URL, "headersHelper": "x"}, URL, 'its "headersHelper" has no counterpart'),
     (
         "cursor",
         {"command": "https://x/mcp", "args": ["-y"]},
-        bridged(),
+        URL,
         "its command is a URL; its arguments are left out",
     ),
     (

@@ -12,6 +12,7 @@ Y: dict[str, Any] = {"command": "y"}
 OFF = {**Y, "enabled": False}
 ON = [("added", "a"), ("enabled", "a")]
 REMOTE = {"type": "http", "url": "https://x"}
+OURS = {"url": "https://x"}
 
 
 def merged(own: dict[str, Any], *servers: tuple[str, dict[str, Any]]) -> tuple[dict[str, Any], list[tuple[str, str]]]:
@@ -47,24 +48,33 @@ SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[
         "other headers",
         {"a": {**REMOTE, "headers": {"A": "1"}}},
         [("b", {**REMOTE, "headers": {"A": "2"}})],
-        {"a": {**REMOTE, "headers": {"A": "1"}}, "b": bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "2"})},
+        {"a": {**REMOTE, "headers": {"A": "1"}}, "b": {**OURS, "headers": {"A": "2"}}},
         [("added", "b")],
     ),
-    ("a remote one", {}, [("a", REMOTE)], {"a": bridged()}, [("added", "a")]),
-    ("a remote one twice", {"a": bridged()}, [("b", REMOTE)], {"a": bridged()}, [("present", "a")]),
+    ("another login", {"a": OURS}, [("b", {**OURS, "oauth": False})],
+        {"a": OURS, "b": {**OURS, "oauth": False}}, [("added", "b")]),
+    ("a remote one", {}, [("a", REMOTE)], {"a": OURS}, [("added", "a")]),
+    ("a remote one twice", {"a": OURS}, [("b", REMOTE)], {"a": OURS}, [("present", "a")]),
+    ("a remote one under another key", {"a": {"serverUrl": "https://x"}}, [("b", REMOTE)],
+        {"a": {"serverUrl": "https://x"}}, [("present", "a")]),
+    ("a remote one behind a bridge", {"a": bridged()}, [("b", REMOTE)], {"a": bridged()}, [("present", "a")]),
+    ("a bridge to one that is there", {"a": OURS}, [("b", bridged())], {"a": OURS}, [("present", "a")]),
     (
-        "a remote one that could not run",
-        {"a": {**REMOTE, "description": "d", "headers": {"A": "1"}, "enabled": False}},
+        "a bridge of an older version",
+        {"a": bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "1"})},
         [("b", {**REMOTE, "headers": {"A": "1"}})],
-        {
-            "a": {
-                "description": "d",
-                "enabled": True,
-                **bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "1"}),
-            }
-        },
+        {"a": bridged("--header", "A:$${HEADER_A}", env={"HEADER_A": "1"})},
+        [("present", "a")],
+    ),
+    (
+        "a remote one that is off",
+        {"a": {**REMOTE, "description": "d", "enabled": False}},
+        [("b", REMOTE)],
+        {"a": {**REMOTE, "description": "d", "enabled": True}},
         [("enabled", "a")],
     ),
+    ("an address as the command", {"a": {"command": "https://x"}}, [("b", REMOTE)],
+        {"a": OURS}, [("enabled", "a")]),
     ("one that is off", {"a": {**X, "enabled": False}}, [("b", X)], {"a": {**X, "enabled": True}}, [("enabled", "a")]),
     ("one that is off by itself", {}, [("a", OFF), ("b", Y)], {"a": {**Y, "enabled": True}}, ON),
     ("one off in another way", {"a": {**Y, "disabled": True}}, [("b", Y)], {"a": {**Y, "disabled": False}}, ON[1:]),
@@ -90,7 +100,7 @@ SERVERS: list[tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]], dict[
     ("ourselves", {}, [("a", {"command": "search-mcp"})], {}, []),
     ("no server", {}, [("a", {"type": "builtin"})], {}, [("skipped", "")]),
     ("what cannot be read", {}, [("a", {**X, "prefix": 3})], {}, [("skipped", "")]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -113,7 +123,7 @@ def test_notes() -> None:
     assert a.notes == ("named a-2, because another server is called a",)
     _, [b] = merge(own, [found.typed("b", {"url": "wss://x"})])
     assert (b.name, b.is_disabled) == ("b", True)
-    assert b.notes == ("it uses a WebSocket, which neither search-mcp nor mcp-remote supports",)
+    assert b.notes == ("it uses a WebSocket, which search-mcp does not support; use its https address",)
 
 
 def test_a_chosen_name() -> None:

@@ -166,6 +166,14 @@ def test_remarks_on_an_address(entry: dict[str, Any], problems: list[str]) -> No
     assert [problem for _, problem, _ in addresses.warnings(Entry(**entry))] == problems
 
 
+def test_remarks_are_warnings_of_the_file() -> None:
+    warnings = parse('{"mcpServers": {"s": {"url": "http://x", "headers": {"Accept": "a"}}}}').warnings
+    assert warnings == (
+        "f:1: mcpServers.s.headers.Accept: search-mcp sets this header itself, ignored; remove it",
+        "f:1: mcpServers.s.url: everything is sent unencrypted to an http address; use https if the server has it",
+    )
+
+
 def test_an_unknown_key_of_a_login_is_reported() -> None:
     warnings = parse('{"mcpServers": {"s": {"url": "https://x", "oauth": {"clientID": "x"}}}}').warnings
     assert warnings == ('f:1: mcpServers.s.oauth.clientID: unknown key, ignored; did you mean "clientId"?',)

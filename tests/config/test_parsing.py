@@ -122,16 +122,18 @@ def test_the_directory_is_expanded_before_it_is_joined() -> None:
     assert server({"command": "c", "cwd": "${ABSENT:-x}"}).cwd == str(PurePath("/etc/conf/x"))
 
 
-REMOTE = "remote (HTTP) servers are not supported directly yet"
+NO_COMMAND = (
+    'it has no "command"; write the program that starts it, such as "command": "npx", or the "url" of a remote server'
+)
+
+
+OF_ANOTHER_CLIENT = "is a placeholder of another client; set an environment variable and write ${VAR}"
 
 
 PROBLEMS = [
     # entry, problem
-    ({}, 'it has no "command"; write the program that starts it, such as "command": "npx"'),
-    (
-        {"command": "${ABSENT:-} "},
-        'it has no "command"; write the program that starts it, such as "command": "npx"',
-    ),
+    ({}, NO_COMMAND),
+    ({"command": "${ABSENT:-} "}, NO_COMMAND),
     (
         {"command": "c", "args": ["x", "a${ABSENT}"]},
         "environment variable ABSENT, used in args, is not set; set it or write ${ABSENT:-default}",
@@ -140,16 +142,17 @@ PROBLEMS = [
         {"command": "${env:ABSENT}", "cwd": "${OTHER}"},
         "environment variable ABSENT, used in command, is not set; set it or write ${ABSENT:-default}",
     ),
-    *(
-        (entry, f"{REMOTE}; `search-mcp enable s` runs it through npx mcp-remote")
-        for entry in (
-            {"url": "https://hidden"},
-            {"serverUrl": "https://hidden"},
-            {"httpUrl": "https://hidden", "headers": {"Authorization": "${input:hidden}"}},
-        )
+    (
+        {"url": "https://x", "headers": {"Authorization": "Bearer ${ABSENT}"}},
+        "environment variable ABSENT, used in headers.Authorization, is not set; set it or write ${ABSENT:-default}",
     ),
+    (
+        {"httpUrl": "https://x", "headers": {"Authorization": "${input:hidden}"}},
+        f"${{input:hidden}} in headers.Authorization {OF_ANOTHER_CLIENT}",
+    ),
+    ({"url": "hidden"}, 'its url is not an http or https address; write "https://example.com/mcp"'),
     *(
-        (entry, f'{REMOTE}; write its "url"; if it is a program, remove "type"')
+        (entry, 'it has no "url"; write its "url"; if it is a program, remove "type"')
         for entry in (
             {"type": "http", "command": "c"},
             {"type": "sse"},
@@ -163,7 +166,7 @@ PROBLEMS = [
     ),
     (
         {"command": "https://hidden"},
-        "its command is the address of a remote server; `search-mcp enable s` runs it through npx mcp-remote",
+        "its command is the address of a remote server; `search-mcp enable s` writes it as its url",
     ),
 ]
 

@@ -23,7 +23,8 @@ from search_mcp.wire.structs import replace
 REPRESENTATIONS = [
     ({"command": "c", "args": ["${TOKEN}"], "env": {"K": "hidden"}}, "<ServerConfig s: enabled>"),
     ({"command": "c", "enabled": False}, "<ServerConfig s: disabled>"),
-    ({}, '<ServerConfig s: it has no "command"; write the program that starts it, such as "command": "npx">'),
+    ({"url": "https://hidden"}, "<ServerConfig s: enabled>"),
+    ({"type": "http"}, '<ServerConfig s: it has no "url"; write its "url"; if it is a program, remove "type">'),
 ]
 
 

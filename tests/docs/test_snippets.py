@@ -70,7 +70,7 @@ def _follow(page: str, reader: Reader) -> None:
 
 @pytest.mark.parametrize(("page", "snippet"), [(page, each) for page in PAGES for each in blocks(page, "json")])
 def test_every_snippet_is_a_configuration_without_a_fault(page: str, snippet: str) -> None:
-    variables = {"SSH_AUTH_SOCK": "/run/agent"}
+    variables = {"SSH_AUTH_SOCK": "/run/agent", **dict.fromkeys(("API_TOKEN", "ASANA_ID", "ASANA_SECRET"), "x")}
     config = parse(snippet, source=page, variables=variables, home="/h", config_dir="/c", python="/p")
     assert config.servers
     assert config.warnings == ()
