@@ -57,6 +57,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "some authorization servers need.",
     "callbackHost": "Host of the address to which the browser returns after the login.",
     "callbackPort": "Port of that address. Default: any free port.",
+    "callbackPath": "Path of that address. An authorization server compares it with the address that a client was "
+    "registered with.",
     "caFile": "File with certificates (PEM) to trust besides those of the system. A relative path starts at the folder "
     f"of this file. {_PLACEHOLDERS}",
     # of servers and of settings

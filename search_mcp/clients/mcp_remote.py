@@ -109,8 +109,8 @@ def _native(words: Sequence[str], env: Mapping[str, str]) -> Native:
         else:
             login |= _of_login(word, rest, env)
     if "clientId" in login:
-        # mcp-remote registers http://localhost:PORT; servers compare it with the address that the client was given.
-        login.setdefault("callbackHost", "localhost")
+        # Servers compare the address with that of the registration, which for mcp-remote has these parts by default.
+        login = {"callbackHost": "localhost", "callbackPath": "/oauth/callback", **login}
     if login:
         made["oauth"] = login
     if denied:
@@ -130,6 +130,8 @@ def _of_login(word: str, rest: Iterator[str], env: Mapping[str, str]) -> dict[st
             login = {"callbackHost": _value(word, rest)}
             if login["callbackHost"] not in ("localhost", "127.0.0.1"):
                 raise _Kept(f"its --host is {login['callbackHost']}")
+        case "--callback-path":
+            login = {"callbackPath": _value(word, rest)}
         case "--resource":
             login = {"resource": native.inlined(_value(word, rest), env)}
         case "--disable-resource-parameter":

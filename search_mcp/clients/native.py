@@ -15,7 +15,7 @@ _PLACEHOLDER = re.compile(r"\$?\$\{(\w+)(?::-[^}]*)?\}")
 _WITHOUT_COUNTERPART: Final = ("headersHelper", "authProviderType", "socket", "tls", "tokenParamName")
 _OAUTH: Final[Mapping[str, str]] = {
     **{key: key for key in ("clientId", "clientSecret", "clientMetadataUrl", "issuer", "resource", "grant", "scopes")},
-    **{key: key for key in ("callbackHost", "callbackPort")},
+    **{key: key for key in ("callbackHost", "callbackPort", "callbackPath")},
     "client_id": "clientId",  # Codex
     "client_secret": "clientSecret",
     "CLIENT_ID": "clientId",  # Cursor

@@ -30,6 +30,7 @@ _NameLength = Annotated[int, Meta(ge=16)]
 _Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
 _Name = Annotated[str, Meta(min_length=1)]
 _Port = Annotated[int, Meta(ge=1, le=65535)]
+_Path = Annotated[str, Meta(pattern="^/[A-Za-z0-9._~/-]*$")]
 _Protocol = Literal["auto", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
 
 PROTECTIVE = frozenset({"allow", "deny", "tools", "readOnly", "pinTools", "callTool", "confirmCommands"})
@@ -86,6 +87,7 @@ class OAuth(Struct, frozen=True, kw_only=True):
     """The `resource` of the requests: a text, the server's own (true), or none (false)."""
     callback_host: Literal["127.0.0.1", "localhost"] = "127.0.0.1"
     callback_port: _Port | None = None
+    callback_path: _Path = "/callback"
 
     def __repr__(self) -> str:  # without the secret
         return "<OAuth>"

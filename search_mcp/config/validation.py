@@ -52,6 +52,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "issuer": ("a string", '"https://login.example.com"'),
     "scopes": ("a list of strings", '["read", "write"]'),
     "resource": ("a string, true or false", "false to leave it out"),
+    "callbackPath": ("a path", '"/callback"'),
     "callbackPort": ("a whole number from 1 to 65535", "8765"),
     "caFile": ("a string", '"~/corporate-ca.pem"'),
     "callTimeoutSeconds": _LIMIT,

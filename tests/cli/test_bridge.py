@@ -23,7 +23,7 @@ def address() -> Iterator[str]:
 
 
 def test_a_remote_server_is_added_checked_and_called(place: Place, address: str) -> None:
-    args = ["-y", "mcp-remote", address, "--header", "Authorization:${HEADER}", "--callback-path", "/kept"]
+    args = ["-y", "mcp-remote", address, "--header", "Authorization:${HEADER}", "--authorize-param", "kept=1"]
     # In this folder npx finds mcp-remote without a network.
     entry = {"command": "npx", "args": args, "env": {"HEADER": "Bearer ${TOKEN}"}, "cwd": str(packages.bridge())}
     assert place.run("add", "web", "--json", json.dumps(entry)).code == 0

@@ -35,6 +35,7 @@ def test_each_way_to_start_it(start: tuple[str, ...]) -> None:
     assert of(start=start).entry == {"url": URL}
 
 
+REGISTERED = {"callbackHost": "localhost", "callbackPath": "/oauth/callback"}
 INFO = json.dumps({"client_id": "c", "client_secret": "${S}"})
 FLAGS: list[tuple[list[str], dict[str, Any]]] = [
     # arguments behind the address, the entry besides the address
@@ -46,17 +47,18 @@ FLAGS: list[tuple[list[str], dict[str, Any]]] = [
     (["--transport", "sse-only"], {"type": "sse"}),
     (["--transport", "http-first"], {}),
     (["--transport", "sse-first"], {}),
+    (["--callback-path", "/x"], {"oauth": {"callbackPath": "/x"}}),
     (["--host", "127.0.0.1"], {"oauth": {"callbackHost": "127.0.0.1"}}),
     (["--resource", "https://r/"], {"oauth": {"resource": "https://r/"}}),
     (["--disable-resource-parameter"], {"oauth": {"resource": False}}),
     (["--client-metadata-url", "https://c"], {"oauth": {"clientMetadataUrl": "https://c"}}),
     (
         ["3334", "--static-oauth-client-info", INFO],
-        {"oauth": {"callbackPort": 3334, "clientId": "c", "clientSecret": "${S}", "callbackHost": "localhost"}},
+        {"oauth": {**REGISTERED, "callbackPort": 3334, "clientId": "c", "clientSecret": "${S}"}},
     ),
     (
         ["--static-oauth-client-info", '{"client_id": "c"}', "--client-credentials"],
-        {"oauth": {"clientId": "c", "grant": "client_credentials", "callbackHost": "localhost"}},
+        {"oauth": {**REGISTERED, "clientId": "c", "grant": "client_credentials"}},
     ),
     (["--static-oauth-client-metadata", '{"scope": "a b", "client_name": "x"}'], {"oauth": {"scopes": ["a", "b"]}}),
     (["--static-oauth-client-metadata", '{"client_name": "x"}'], {}),
@@ -77,7 +79,7 @@ VARIABLES: list[tuple[list[str], dict[str, str], dict[str, Any]]] = [
     (
         ["--static-oauth-client-info", INFO],
         {"S": "s"},
-        {"oauth": {"clientId": "c", "clientSecret": "s", "callbackHost": "localhost"}},
+        {"oauth": {**REGISTERED, "clientId": "c", "clientSecret": "s"}},
     ),
 ]
 
@@ -111,7 +113,7 @@ KEPT = [
     (["npx", "mcp-remote"], "its first argument is not an address"),
     (["npx", "mcp-remote", "--debug", URL], "its first argument is not an address"),
     (["npx", "mcp-remote", URL, "--device-code"], "--device-code has no counterpart"),
-    (["npx", "mcp-remote", URL, "--callback-path", "/x"], "--callback-path has no counterpart"),
+    (["npx", "mcp-remote", URL, "--authorize-param", "a=b"], "--authorize-param has no counterpart"),
     (["npx", "mcp-remote", URL, "--debug", "9696"], "9696 has no counterpart"),
     (["npx", "mcp-remote", URL, "--host", "0.0.0.0"], "its --host is 0.0.0.0"),
     (["npx", "mcp-remote", URL, "--transport", "x"], "its transport is x"),

@@ -183,6 +183,7 @@ WRONG_LOGINS = [
     ("scopes", [1], "a list of strings", '["read", "write"]'),
     ("resource", 3, "a string, true or false", "false to leave it out"),
     ("callbackPort", 70000, "a whole number from 1 to 65535", "8765"),
+    ("callbackPath", "callback", "a path", '"/callback"'),
     ("callbackHost", "example.com", '"127.0.0.1" or "localhost"', '"127.0.0.1"'),
     ("grant", "password", '"authorization_code" or "client_credentials"', '"authorization_code"'),
 ]
