@@ -183,7 +183,12 @@ def _bridge(reading: "_Reading", words: Sequence[str], env: Mapping[str, str]) -
 def _remote(entry: Mapping[str, Any], reading: "_Reading", url: str, env: Mapping[str, str]) -> dict[str, Any]:
     if (words := program(entry)) and words[1:]:
         reading.needs_change("its command is a URL; its arguments are left out")
-    return reading.native(native.entry(entry, url, _headers(entry), env))
+    found = native.entry(entry, url, _headers(entry), env)
+    login = found.entry.get("oauth")
+    if reading.client.name == "claude-code" and isinstance(login, dict) and "clientId" in login:
+        # Claude Code has clients registered with http://localhost:PORT/callback.
+        found.entry["oauth"] = {"callbackHost": "localhost", **login}
+    return reading.native(found)
 
 
 def _headers(entry: Mapping[str, Any]) -> dict[str, str]:
@@ -243,7 +248,7 @@ class _Reading:
     def __init__(self, client: Client, inputs: Mapping[str, Mapping[str, Any]], separator: str) -> None:
         self.notes: list[str] = []
         self.needs_no_change = True
-        self._client, self._inputs, self._separator = client, inputs, separator
+        self.client, self._inputs, self._separator = client, inputs, separator
 
     def needs_change(self, note: str) -> None:
         """Add a reason why the entry will not run without changes, once."""
@@ -271,9 +276,9 @@ class _Reading:
         return {key: self._texts(each) for key, each in value.items()} if isinstance(value, dict) else value
 
     def text(self, text: str) -> str:
-        if self._client.variables:
-            text = re.sub(self._client.variables, r"${\1}", text)
-        if self._client.shape == "opencode" and _FILE.search(text):
+        if self.client.variables:
+            text = re.sub(self.client.variables, r"${\1}", text)
+        if self.client.shape == "opencode" and _FILE.search(text):
             self.needs_change("search-mcp does not support {file:...}; set an environment variable and write ${VAR}")
         return _PLACEHOLDER.sub(self._placeholder, text)
 
@@ -291,7 +296,7 @@ class _Reading:
         if scheme in _WINDOW_SCHEMES:
             self.needs_change(f"{match[0]} depends on the client's open window; write a path instead")
         elif not _VARIABLE.fullmatch(name) and scheme in ("config", "command", "file"):
-            self.needs_change(f"only {self._client.title} supports {match[0]}; write the value instead")
+            self.needs_change(f"only {self.client.title} supports {match[0]}; write the value instead")
         return match[0]
 
     def _input(self, identifier: str) -> str:
