@@ -1,11 +1,36 @@
 """The choice of the transport that reaches a server."""
 
-from search_mcp.backends.channel import Transport
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from search_mcp.backends.channel import Channel, Listener, Transport
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.transport import ProcessTransport
-from search_mcp.config.schema import ServerConfig
+from search_mcp.config.schema import Remote, ServerConfig
 
 
 def transport_to(config: ServerConfig, dependencies: Dependencies) -> Transport:
-    """Return the transport of an entry; every server is a child process today."""
-    return ProcessTransport(config, dependencies)
+    """Return the transport of an entry."""
+    if config.remote is None:
+        return ProcessTransport(config, dependencies)
+    return _LoadedWhenOpened(config.remote, dependencies)
+
+
+class _LoadedWhenOpened:
+    """The transport of a remote server: its code is loaded, in a thread, with the first connection to such a server."""
+
+    is_http = True
+
+    def __init__(self, remote: Remote, dependencies: Dependencies) -> None:
+        self._remote, self._dependencies = remote, dependencies
+
+    def program(self) -> str:
+        """Return the address."""
+        return self._remote.url
+
+    async def open(self, listener: Listener) -> Channel:
+        run_blocking = self._dependencies.run_blocking
+        loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.remote.transport"))
+        transport: Transport = loaded.RemoteTransport(self._remote, run_blocking, self._dependencies.max_message_bytes)
+        return await transport.open(listener)

@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from backends.remote.reached import At, Reached, reached
+from backends.remote.reached import Reached, at, reached
 
 from real import packages
 from search_mcp.model.calls import InputRequired, Result
@@ -100,7 +100,7 @@ async def asked(there: Reached, era: Era, *, is_modern: bool) -> str:
 @pytest.mark.parametrize("era", Era)
 async def test_python(server: Started, era: Era) -> None:
     reports: list[Any] = []
-    async with reached(At(server.url), era) as there:
+    async with reached(at(server.url), era) as there:
         await there.ready()
         assert {"ask", "count"} <= set(there.tools())
         assert await asked(there, era, is_modern=is_modern(server)) == "hello Ada"
@@ -114,7 +114,7 @@ async def test_python(server: Started, era: Era) -> None:
 @pytest.mark.parametrize("server", ["python2 streamable-http"], indirect=True)
 @pytest.mark.parametrize("era", Era)
 async def test_news(server: Started, era: Era) -> None:
-    async with reached(At(server.url), era) as there:
+    async with reached(at(server.url), era) as there:
         await there.ready()
         await there.text("grow")
         await there.until(lambda: "grown" in there.tools())
@@ -123,7 +123,7 @@ async def test_news(server: Started, era: Era) -> None:
 @pytest.mark.parametrize("server", EVERYTHING, indirect=True)
 @pytest.mark.parametrize("era", Era)
 async def test_everything(server: Started, era: Era) -> None:
-    async with reached(At(server.url), era) as there:
+    async with reached(at(server.url), era) as there:
         await there.ready()
         assert await there.text("echo", {"message": "héllo\n"}) == "Echo: héllo\n"
         reports: list[Any] = []
@@ -140,7 +140,7 @@ async def test_a_server_that_is_started_again(name: str) -> None:
     server = Started(*command(name, port), port)
     tool, arguments = ("echo", {"message": "x"}) if name in EVERYTHING else ("count", {"to": 1})
     try:
-        async with reached(At(server.url)) as there:
+        async with reached(at(server.url)) as there:
             await there.ready()
             before = await there.text(tool, arguments)
             server.stop()

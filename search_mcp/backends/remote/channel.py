@@ -18,8 +18,9 @@ import httpx2
 
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
-from search_mcp.backends.remote.client import Address, send
+from search_mcp.backends.remote.client import send
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
+from search_mcp.config.schema import Remote
 from search_mcp.dialects import http_headers
 from search_mcp.dialects.http_headers import Envelope, HttpHeaders
 from search_mcp.wire import messages
@@ -85,7 +86,7 @@ class HttpChannel:
     def __init__(
         self,
         client: httpx2.AsyncClient,
-        address: Address,
+        address: Remote,
         listener: Listener,
         limit: int,
         login: Login,

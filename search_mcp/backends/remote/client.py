@@ -4,11 +4,11 @@ import ipaddress
 import logging
 import ssl
 from collections.abc import Mapping
-from typing import Protocol
 
 import httpx2
 
 from search_mcp.backends.remote.trouble import CONNECT_SECONDS, RefusedError
+from search_mcp.config.schema import Remote
 
 MOST_REDIRECTS = 5
 WRITE_SECONDS = 60.0
@@ -24,30 +24,7 @@ for _name in ("httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.WARNING)  # they log addresses and headers, which may contain secrets
 
 
-class Address(Protocol):
-    """The address of a remote server and how to reach it, with placeholders filled in."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def transport(self) -> str:
-        """One of `auto`, `http` and `sse`."""
-        ...
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-    @property
-    def ca_file(self) -> str | None:
-        """A file with certificates to trust besides those of the system."""
-        ...
-
-    @property
-    def public_url(self) -> str:
-        """The address without its user, password and keys."""
-        ...
-
-
-def new_client(address: Address) -> httpx2.AsyncClient:
+def new_client(address: Remote) -> httpx2.AsyncClient:
     """Make the client; this loads certificates and may take 0.1 s.
 
     Raises:

@@ -4,8 +4,9 @@ from functools import partial
 
 from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
 from search_mcp.backends.remote.channel import HttpChannel, Login, NoLogin
-from search_mcp.backends.remote.client import Address, new_client
+from search_mcp.backends.remote.client import new_client
 from search_mcp.background import RunBlocking
+from search_mcp.config.schema import Remote
 
 
 class RemoteTransport:
@@ -15,7 +16,7 @@ class RemoteTransport:
 
     def __init__(
         self,
-        address: Address,
+        address: Remote,
         run_blocking: RunBlocking,
         limit: int,
         login: Login | None = None,

@@ -2,18 +2,14 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Literal
 
 import anyio
-import pytest
 
-from search_mcp.backends import connection, supervisor
-from search_mcp.backends.channel import Transport
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.lifecycle import Backoff
-from search_mcp.backends.remote.transport import RemoteTransport
 from search_mcp.backends.supervisor import Supervisor
-from search_mcp.config.schema import ServerConfig
+from search_mcp.config.schema import Remote, ServerConfig
 from search_mcp.dialects import names
 from search_mcp.model.calls import Call, Outcome, Question, Result, Viewer
 from search_mcp.model.names import Action, Era, Kind, State
@@ -22,19 +18,14 @@ from search_mcp.wire import payload
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.payload import encode
-from search_mcp.wire.structs import Fields, Raw, Struct, field
+from search_mcp.wire.structs import Fields, Raw
 
 LIMIT = 1 << 20
 
 
-class At(Struct, frozen=True):
-    """The address of a server."""
-
-    url: str
-    transport: str = "auto"
-    headers: dict[str, str] = field(default_factory=dict)
-    ca_file: str | None = None
-    public_url: str = "http://server"
+def at(url: str, transport: Literal["auto", "http", "sse"] = "auto", **rest: Any) -> Remote:
+    """Return the address of a server that needs no login."""
+    return Remote(url=url, transport=transport, oauth=None, public_url="http://server", **rest)
 
 
 class Person:
@@ -59,14 +50,14 @@ class Person:
 class Reached:
     """A backend, what it published, and calls of it."""
 
-    def __init__(self, at: At, era: Era, limit: int) -> None:
+    def __init__(self, where: Remote, era: Era, limit: int) -> None:
         self.person = Person()
         self.news: list[News] = []
         self._changed = anyio.Event()
         revision = names.MODERN[0] if era is Era.MODERN else names.LEGACY[0]
         self.opening = Opening(era, revision, self.person.capabilities, self.person.info, self.person)
-        dependencies = Dependencies(backoff=Backoff(first_seconds=0.05))
-        config = ServerConfig(name="there", command=at.url)
+        dependencies = Dependencies(backoff=Backoff(first_seconds=0.05), max_message_bytes=limit)
+        config = ServerConfig(name="there", command="", remote=where)
         self.supervisor = Supervisor(config, self._publish, lambda _seconds, _act: lambda: None, dependencies)
 
     def _publish(self, news: News) -> None:
@@ -139,22 +130,12 @@ class InProgress:
 
 
 @asynccontextmanager
-async def reached(at: At, era: Era = Era.LEGACY, limit: int = LIMIT) -> AsyncIterator[Reached]:
+async def reached(where: Remote, era: Era = Era.LEGACY, limit: int = LIMIT) -> AsyncIterator[Reached]:
     """Run the backend of an address."""
-    with pytest.MonkeyPatch.context() as patch:
-        ordinary: Callable[[ServerConfig, Dependencies], Transport] = vars(connection)["transport_to"]
-
-        def transport_to(config: ServerConfig, dependencies: Dependencies) -> Transport:
-            if config.command != at.url:
-                return ordinary(config, dependencies)  # of another remote server
-            return RemoteTransport(at, dependencies.run_blocking, limit)
-
-        for module in (connection, supervisor):
-            patch.setattr(module, "transport_to", transport_to)
-        backend = Reached(at, era, limit)
-        with anyio.fail_after(30):
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(backend.supervisor.run)
-                backend.supervisor.open(backend.opening)
-                yield backend
-                tasks.cancel_scope.cancel()
+    backend = Reached(where, era, limit)
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(backend.supervisor.run)
+            backend.supervisor.open(backend.opening)
+            yield backend
+            tasks.cancel_scope.cancel()

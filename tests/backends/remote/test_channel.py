@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from backends.remote.reached import LIMIT, At, reached
+from backends.remote.reached import LIMIT, at, reached
 from backends.remote.scripted import DISCOVERED, TOOL, Received, Scripted, event, said, scripted
 from search_mcp.model.calls import Result
 from search_mcp.model.names import Era, State
@@ -32,7 +32,7 @@ def answers_modern(server: Scripted) -> None:
 
 
 async def test_a_legacy_session(server: Scripted) -> None:
-    async with reached(At(server.url, headers={"X-Key": "k"})) as there:
+    async with reached(at(server.url, headers={"X-Key": "k"})) as there:
         await there.ready()
         assert await there.text("do", {"a": 1}) == "done"
     first, *rest = server.received
@@ -54,7 +54,7 @@ async def test_a_legacy_session(server: Scripted) -> None:
 
 async def test_a_modern_server(server: Scripted) -> None:
     answers_modern(server)
-    async with reached(At(server.url), Era.MODERN) as there:
+    async with reached(at(server.url), Era.MODERN) as there:
         await there.ready()
         assert await there.text("do") == "done"
     assert set(server.rpcs()) == {"server/discover", "tools/list", "tools/call"}
@@ -78,7 +78,7 @@ async def test_bytes_survive(server: Scripted, kind: str) -> None:
             await request.close()
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         outcome = await there.call("do")
         assert isinstance(outcome, Result)
         assert bytes(outcome.raw()) == body
@@ -102,7 +102,7 @@ async def test_a_question_during_a_call(server: Scripted) -> None:
 
     server.on |= {"tools/call": call, "response": response}
     reports: list[Any] = []
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         there.person.answers = lambda _question: {"roots": []}
         outcome = await there.begin("do", report=reports.append).outcome()
         assert isinstance(outcome, Result)
@@ -119,7 +119,7 @@ async def test_cancelling_a_legacy_call(server: Scripted) -> None:
         closed.set()
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         await there.ready()
         going = there.begin("do")
         called = await server.until("tools/call")
@@ -140,7 +140,7 @@ async def test_cancelling_a_modern_call(server: Scripted) -> None:
         closed.set()
 
     server.on["tools/call"] = call
-    async with reached(At(server.url), Era.MODERN) as there:
+    async with reached(at(server.url), Era.MODERN) as there:
         await there.ready()
         going = there.begin("do")
         await server.until("tools/call")
@@ -157,7 +157,7 @@ async def test_the_stream_for_news_is_opened_again(server: Scripted) -> None:
         await request.close()
 
     server.on["GET"] = stream
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         await there.ready()
         again = await server.until("GET", 2)
         assert again.headers["last-event-id"] == "e1"
@@ -175,7 +175,7 @@ async def test_annotated_parameters(server: Scripted) -> None:
         await request.result({"tools": tools, "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
 
     server.on["tools/list"] = listed
-    async with reached(At(server.url), Era.MODERN) as there:
+    async with reached(at(server.url), Era.MODERN) as there:
         await there.ready()
         assert there.tools() == ["do", "look"]
         await there.text("look", {"region": "us-west1"})
@@ -193,7 +193,7 @@ async def test_the_stream_for_news_finds_a_lost_session(server: Scripted) -> Non
             await request.close()
 
     server.on["GET"] = stream
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         await there.ready()
         await server.until("tools/list", 2)
         assert server.sessions == 2
@@ -218,7 +218,7 @@ async def test_a_modern_subscription_stays_open(server: Scripted) -> None:
         await request.closed()
 
     server.on |= {"server/discover": discover, "subscriptions/listen": listen}
-    async with reached(At(server.url), Era.MODERN) as there:
+    async with reached(at(server.url), Era.MODERN) as there:
         await server.until("tools/list", 2)
         assert await there.text("do") == "done"
         streams[0].writer.close()  # it breaks off without a response
@@ -233,7 +233,7 @@ async def test_reading_is_paused(server: Scripted) -> None:
         await request.close()
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         await there.ready()
         there.supervisor.pause_reading()
         going = there.begin("do")
@@ -267,7 +267,7 @@ async def test_an_sse_server(server: Scripted) -> None:
     server.on["GET"] = stream
     server.answer = post  # type: ignore[method-assign]
     for era in Era:
-        async with reached(At(server.url), era) as there:
+        async with reached(at(server.url), era) as there:
             await there.ready()
             assert await there.text("do") == "done"
             streams[-1].writer.close()
@@ -283,7 +283,7 @@ async def test_an_endpoint_elsewhere_is_refused(server: Scripted) -> None:
         await request.stream(b"event: endpoint\ndata: http://127.0.0.2:1/steal\n\n")
 
     server.on["GET"] = stream
-    async with reached(At(server.url, "sse")) as there:
+    async with reached(at(server.url, "sse")) as there:
         await there.state(State.BACKING_OFF)
         assert "at another server's address" in str(there.supervisor.status.reason)
     assert server.rpcs().count("initialize") == 0
@@ -295,7 +295,7 @@ async def test_other_refusals_say_nothing_about_the_era(server: Scripted, status
         await request.answer(status, b"no", "text/plain")
 
     server.on["server/discover"] = refuse
-    async with reached(At(server.url), Era.MODERN) as there:
+    async with reached(at(server.url), Era.MODERN) as there:
         await there.state(State.BACKING_OFF)
     assert set(server.rpcs()) == {"server/discover"}
 
@@ -369,7 +369,7 @@ async def nonsense(request: Received) -> None:
 )
 async def test_faults(server: Scripted, fault: Any, words: str, may_have_run: bool) -> None:
     server.on["tools/call"] = fault
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         message, data = await there.error("do")
         assert words in message
         assert "key=1" not in message
@@ -385,7 +385,7 @@ async def test_an_error_without_an_id_answers_its_request(server: Scripted) -> N
         await request.error(400, -32602, id=None)
 
     server.on["tools/call"] = refuse
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         assert await there.error("do") == ("no", {})
 
 
@@ -401,7 +401,7 @@ async def test_a_lost_session(server: Scripted, status: int, members: dict[str, 
             await request.result(said("done"))
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         await there.ready()
         calls = [there.begin("do", {"n": number}) for number in range(5)]
         assert [isinstance(await each.outcome(), Result) for each in calls] == [True] * 5
@@ -415,7 +415,7 @@ async def test_a_session_that_is_always_lost_is_tried_twice(server: Scripted) ->
         await request.error(404, -32600, id=None)
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         message, data = await there.error("do")
         assert message == "MCP server 'there' did not run the call: its session expired"
         assert data["mayHaveRun"] is False
@@ -439,7 +439,7 @@ async def test_a_stream_is_resumed(server: Scripted) -> None:
         await request.close()
 
     server.on |= {"tools/call": call, "GET": stream}
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         assert await there.text("do") == "late"
     assert len(called) == 1
 
@@ -452,7 +452,7 @@ async def test_gzip_and_redirects_to_the_same_origin(server: Scripted) -> None:
             await request.answer(200, gzip.compress(request.response(said("packed"))), Content_Encoding="gzip")
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         assert await there.text("do") == "packed"
 
 
@@ -465,7 +465,7 @@ async def test_open_streams_do_not_keep_calls_from_being_sent(server: Scripted) 
             await request.result(said("done"))
 
     server.on["tools/call"] = call
-    async with reached(At(server.url)) as there:
+    async with reached(at(server.url)) as there:
         await there.ready()
         waiting = [there.begin("do", {"wait": 1}) for _ in range(110)]
         await server.until("tools/call", 110)
@@ -476,7 +476,7 @@ async def test_open_streams_do_not_keep_calls_from_being_sent(server: Scripted) 
 async def test_no_server() -> None:
     async with scripted() as gone:
         url = gone.url
-    async with reached(At(url)) as there:
+    async with reached(at(url)) as there:
         message, data = await there.error("do")
         assert "no connection to 127.0.0.1" in message
         assert data["state"] == State.BACKING_OFF
@@ -484,7 +484,7 @@ async def test_no_server() -> None:
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/", "http://", "127.0.0.1"])
 async def test_no_address(url: str) -> None:
-    async with reached(At(url)) as there:
+    async with reached(at(url)) as there:
         message, _ = await there.error("do")
         assert "its address cannot be used" in message
 
@@ -495,6 +495,6 @@ async def test_two_servers_do_not_wait_for_each_other(server: Scripted) -> None:
 
     async with scripted() as silent:
         silent.on["initialize"] = never
-        async with reached(At(silent.url)) as stuck, reached(At(server.url)) as there:
+        async with reached(at(silent.url)) as stuck, reached(at(server.url)) as there:
             assert await there.text("do") == "done"
             assert stuck.tools() == []

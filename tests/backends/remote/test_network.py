@@ -11,7 +11,7 @@ import anyio
 import pytest
 import trustme
 
-from backends.remote.reached import At, reached
+from backends.remote.reached import at, reached
 from backends.remote.scripted import Scripted, scripted
 from search_mcp.model.names import State
 
@@ -72,19 +72,19 @@ async def secure(authority: trustme.CA) -> AsyncIterator[Scripted]:
 async def test_a_private_authority(secure: Scripted, authority: trustme.CA, tmp_path: Path) -> None:
     file = tmp_path / "corp.pem"
     authority.cert_pem.write_to_path(str(file))
-    async with reached(At(secure.url, ca_file=str(file))) as there:
+    async with reached(at(secure.url, ca_file=str(file))) as there:
         assert await there.text("do") == "done"
 
 
 async def test_an_untrusted_certificate(secure: Scripted) -> None:
-    async with reached(At(secure.url)) as there:
+    async with reached(at(secure.url)) as there:
         await there.state(State.BACKING_OFF)
         assert "the certificate of 127.0.0.1 is not trusted" in str(there.supervisor.status.reason)
     assert secure.received == []
 
 
 async def test_certificates_that_cannot_be_read(secure: Scripted, tmp_path: Path) -> None:
-    async with reached(At(secure.url, ca_file=str(tmp_path / "none.pem"))) as there:
+    async with reached(at(secure.url, ca_file=str(tmp_path / "none.pem"))) as there:
         await there.state(State.BACKING_OFF)
         assert "its certificates cannot be read" in str(there.supervisor.status.reason)
 
@@ -104,7 +104,7 @@ async def test_a_proxy(
     async with proxied(proxy) as proxy_port:
         user = f"{credentials}@" if credentials else ""
         monkeypatch.setenv("HTTPS_PROXY", f"http://{user}127.0.0.1:{proxy_port}")
-        async with reached(At(f"https://mcp.test:{port}/mcp", ca_file=str(file))) as there:
+        async with reached(at(f"https://mcp.test:{port}/mcp", ca_file=str(file))) as there:
             assert await there.text("do") == "done"
         assert set(proxy.targets) == {f"mcp.test:{port}"}
 
@@ -112,20 +112,20 @@ async def test_a_proxy(
 async def test_a_proxy_that_needs_a_password(monkeypatch: pytest.MonkeyPatch) -> None:
     async with proxied(Proxy("user:word")) as proxy_port:
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy_port}")
-        async with reached(At("https://mcp.test/mcp")) as there:
+        async with reached(at("https://mcp.test/mcp")) as there:
             await there.state(State.BACKING_OFF)
             assert "the proxy needs a password" in str(there.supervisor.status.reason)
 
 
 async def test_this_computer_is_not_reached_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    async with scripted() as server, reached(At(server.url)) as there:
+    async with scripted() as server, reached(at(server.url)) as there:
         assert await there.text("do") == "done"
 
 
 async def test_an_unknown_name(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
-    async with reached(At("https://nowhere.invalid/mcp")) as there:
+    async with reached(at("https://nowhere.invalid/mcp")) as there:
         await there.state(State.BACKING_OFF)
         assert "nowhere.invalid" in str(there.supervisor.status.reason)
