@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from search_mcp.auth.errors import AuthError
 
-PATH = "/callback"
 LONGEST_REQUEST = 64 * 1024
 """Bytes of a request's head that are read; browsers send all cookies of the host with it."""
 REQUEST_SECONDS = 10.0
@@ -36,6 +35,7 @@ class Callback:
 
     def __init__(self, redirect_uri: str) -> None:
         self.redirect_uri = redirect_uri
+        self._path = urlsplit(redirect_uri).path
         self._accepts: Accepts = lambda _query: False
         self._answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
@@ -73,7 +73,7 @@ class Callback:
             target = urlsplit(rest.partition(" ")[0])
         except ValueError:
             return "400 Bad Request", "Bad request", ""
-        if target.path != PATH or method != "GET":
+        if target.path != self._path or method != "GET":
             return "404 Not Found", "Not found", ""
         if self._answer.done() or not self._accepts(target.query):
             return "400 Bad Request", "Not the login that is waited for", "Start it again, and close older windows."
@@ -101,8 +101,8 @@ class Answer:
 
 
 @asynccontextmanager
-async def callback(host: str, port: int) -> AsyncIterator[Callback]:
-    """Listen on loopback while the block runs; port 0 is any free one.
+async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
+    """Listen on loopback while the block runs; port 0 is any free one. The browser returns to `path`.
 
     Raises:
         AuthError: the port is in use.
@@ -118,7 +118,7 @@ async def callback(host: str, port: int) -> AsyncIterator[Callback]:
         raise AuthError(f"port {port}, to which the browser returns, cannot be used: {exc.strerror or exc}") from exc
     async with server:
         port = server.sockets[0].getsockname()[1]
-        opened.append(Callback(f"http://{host}:{port}{PATH}"))
+        opened.append(Callback(f"http://{host}:{port}{path}"))
         with contextlib.ExitStack() as closing:
             if host == "localhost":  # which a browser may look for at `::1`
                 with contextlib.suppress(OSError):

@@ -167,7 +167,7 @@ async def _listener(settings: LoginSettings, before: Login | None) -> AsyncItera
     async with AsyncExitStack() as listening:
         for port in ports:
             try:
-                listener = await listening.enter_async_context(callback(host, port))
+                listener = await listening.enter_async_context(callback(host, port, settings.callback_path))
                 break
             except AuthError:
                 if port == ports[-1]:

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from search_mcp.auth.addresses import canonical
+from search_mcp.config.schema import Remote
 from search_mcp.wire.structs import Struct
 
 
@@ -24,6 +25,7 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
     grant: Literal["authorization_code", "client_credentials"] = "authorization_code"
     callback_host: Literal["127.0.0.1", "localhost"] = "127.0.0.1"
     callback_port: int | None = None
+    callback_path: str = "/callback"
     ca_file: str | None = None
 
     def __repr__(self) -> str:  # without the secret, and the URL, which may contain one
@@ -39,3 +41,24 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
         if self.resource is False:
             return None
         return discovered if self.resource is None else self.resource
+
+
+def login_settings(name: str, remote: Remote) -> LoginSettings:
+    """Return how search-mcp logs in to a server; see `Remote.may_log_in`."""
+    oauth = remote.oauth
+    assert oauth is not None, "may_log_in comes first"
+    return LoginSettings(
+        name=name,
+        url=remote.url,
+        client_id=oauth.client_id or None,
+        client_secret=oauth.client_secret or None,
+        scopes=oauth.scopes or None,
+        resource=None if oauth.resource is True else oauth.resource,
+        issuer=oauth.issuer or None,
+        client_metadata_url=oauth.client_metadata_url or None,
+        grant=oauth.grant,
+        callback_host=oauth.callback_host,
+        callback_port=oauth.callback_port,
+        callback_path=oauth.callback_path,
+        ca_file=remote.ca_file,
+    )

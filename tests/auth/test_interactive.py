@@ -182,12 +182,12 @@ async def exchange(port: int, data: bytes) -> bytes:
     ],
 )
 async def test_other_requests_change_nothing(data: bytes, status: bytes) -> None:
-    async with callback("127.0.0.1", 0) as listener, asyncio.timeout(SECONDS):
+    async with callback("127.0.0.1", 0, "/callback") as listener, asyncio.timeout(SECONDS):
         port = urlsplit(listener.redirect_uri).port
         assert port is not None
         assert (await exchange(port, data))[9:12] == status
 
 
 async def test_localhost_is_named_as_it_is_configured() -> None:
-    async with callback("localhost", 0) as listener:
+    async with callback("localhost", 0, "/oauth/callback") as listener:
         assert listener.redirect_uri.startswith("http://localhost:")
