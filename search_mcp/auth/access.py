@@ -35,6 +35,9 @@ class LoginNeeded(Struct, frozen=True, kw_only=True):
     challenge: Challenge | None = None
     """The challenge for that login, with the scopes that the request needs."""
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 class Access:
     """The login of one server, as its connection uses it."""

@@ -57,6 +57,8 @@ class Connection:
         self._early_bytes = 0
         self.is_rejecting = False
         """Whether the server rejects requests that it would take on the next connection."""
+        self.lacks_login: str | None = None
+        """The reason why the server lists nothing before the user has logged in, if so; may be empty."""
         self._all_settled = asyncio.Event()  # while it is rejecting
         self._noise = 0  # lines that were no messages
 

@@ -46,6 +46,10 @@ class HeldCalls:
 
         return cancel
 
+    def first(self) -> HeldCall | None:
+        """Return the call that waits longest."""
+        return next(iter(self._waiting), None)
+
     def take(self, is_due: Callable[[Call], bool] = lambda _call: True) -> list[HeldCall]:
         """Remove and return the calls that need not wait any more."""
         due = [held for held in self._waiting if is_due(held.call)]

@@ -91,6 +91,7 @@ class KnownLists:
         self._failures = dict.fromkeys(Kind, 0)  # consecutive readings that failed on their way
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
+        self.on_unauthorized: Callable[[str], None] = lambda _reason: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
         # By the lists of an announcement, until it is passed on: the reading of each that includes the change.
         self._announced: dict[frozenset[Kind], dict[Kind, int]] = {}
@@ -263,6 +264,9 @@ class KnownLists:
         The list that is known stays.
         """
         if failure.fate is Fate.REJECTED:
+            return False
+        if failure.fate is Fate.UNAUTHORIZED and kind is Kind.TOOLS:
+            self.on_unauthorized(self._config.redactor(failure.reason))
             return False
         log.warning(
             "! %s: %s could not be read: %s", self._config.name, kind.value, self._config.redactor(failure.reason)

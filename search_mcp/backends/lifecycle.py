@@ -15,6 +15,7 @@ class Event(enum.Enum):
     OPENED = "opened"
     ENDED = "ended"  # it exited, was refused or did not open in time
     GIVE_UP = "give up"
+    NEED_LOGIN = "need a login"
     TERMINATE = "be terminated"
     STOP = "stop"
     STOPPED = "stopped"
@@ -24,20 +25,24 @@ TRANSITIONS = {
     (State.STOPPED, Event.START): State.STARTING,
     (State.BACKING_OFF, Event.START): State.STARTING,
     (State.FAILED, Event.START): State.STARTING,  # a call needs it again
+    (State.NEEDS_LOGIN, Event.START): State.STARTING,  # a call needs it, or the user has logged in
     (State.STARTING, Event.OPENED): State.READY,
     (State.STARTING, Event.ENDED): State.BACKING_OFF,
     (State.READY, Event.ENDED): State.BACKING_OFF,
     (State.BACKING_OFF, Event.GIVE_UP): State.FAILED,
+    (State.BACKING_OFF, Event.NEED_LOGIN): State.NEEDS_LOGIN,
     (State.STOPPED, Event.STOP): State.STOPPING,
     (State.STARTING, Event.STOP): State.STOPPING,
     (State.READY, Event.STOP): State.STOPPING,
     (State.BACKING_OFF, Event.STOP): State.STOPPING,
     (State.FAILED, Event.STOP): State.STOPPING,
+    (State.NEEDS_LOGIN, Event.STOP): State.STOPPING,
     (State.STOPPED, Event.TERMINATE): State.STOPPING,
     (State.STARTING, Event.TERMINATE): State.STOPPING,
     (State.READY, Event.TERMINATE): State.STOPPING,
     (State.BACKING_OFF, Event.TERMINATE): State.STOPPING,
     (State.FAILED, Event.TERMINATE): State.STOPPING,
+    (State.NEEDS_LOGIN, Event.TERMINATE): State.STOPPING,
     (State.STOPPING, Event.TERMINATE): State.STOPPING,
     (State.STOPPING, Event.OPENED): State.STOPPING,  # it answered before it was terminated
     (State.STOPPING, Event.STOP): State.STOPPING,  # after it was terminated

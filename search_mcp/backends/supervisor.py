@@ -25,7 +25,7 @@ from search_mcp.backends.time_limit import Limited
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.dialects import BackDialect, CannotOpenError, CannotReachError, CannotSpeakError
+from search_mcp.dialects import BackDialect, CannotOpenError, CannotReachError, CannotSpeakError, NotLoggedInError
 from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
@@ -36,7 +36,10 @@ from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import replace
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from search_mcp.backends.pin_records import Open
+    from search_mcp.backends.remote.user_login import UserLogin
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +53,10 @@ class EndedError(Exception):
 
 class HopelessError(EndedError):
     """Another start would end in the same way until something else is changed."""
+
+
+class NeedsLoginError(EndedError):
+    """Another start would end in the same way until the user has logged in; the text may be empty."""
 
 
 class SessionLostError(EndedError):
@@ -69,6 +76,7 @@ class Supervisor:
         self._config, self._publish, self._later, self._dependencies = config, publish, later, dependencies
         self._known = KnownLists(config, publish, dependencies)
         self._known.on_compared = self._release_held
+        self._known.on_unauthorized = self._end_without_login
         self._state = State.STOPPED
         self._reason: str | None = None
         self._retry_at: float | None = None
@@ -83,6 +91,8 @@ class Supervisor:
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
         self._log_level: str | None = None
         self._is_roots_news = False  # the client's roots changed while it was starting
+        self._user_login: UserLogin | None = None  # since one was missing
+        self._tasks: TaskGroup | None = None  # while it runs
         self._paused = False
         self._ending: str | None = None  # the reason, if an edit stops it
 
@@ -229,7 +239,7 @@ class Supervisor:
 
     def _late(self, held: HeldCalls, call: Call, how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
-        if call in held:
+        if call in held or (self._user_login is not None and call in self._user_login.waiting):
             return NotRunning(self.name, self._state, self._reason or how)
         return Lost(self.name, how)
 
@@ -254,11 +264,52 @@ class Supervisor:
         reason = self._config.redactor(failure.reason)
         if failure.fate is Fate.LOST:
             call.reply(Lost(self.name, "gave no answer", reason))
+        elif failure.fate is Fate.UNAUTHORIZED:
+            return self._wait_for_login(call, target, reason)
         elif failure.fate is Fate.REFUSED or call.was_rejected:
             call.reply(NotRun(self.name, reason))
         else:
             return self._pass_on(replace(call, was_rejected=True), target)
         return cancel_nothing
+
+    def _wait_for_login(self, call: Call, target: str, reason: str) -> Cancel:
+        """Ask the user for the login that a call lacks, or refuse the call; both if they are ready for it later."""
+        if self._state is State.READY:
+            self._reason = self._login_remedy(reason)
+            self._publish(StateChanged(self.name, self.status))
+        return self._missing_login().wait(call, target, reason)
+
+    def _missing_login(self) -> "UserLogin":
+        if self._user_login is None:
+            loaded: Any = import_module("search_mcp.backends.remote.user_login")
+            self._user_login = made = loaded.UserLogin(
+                self._config, self._dependencies.run_blocking, self._on_login, self._publish
+            )
+            if self._tasks is not None:
+                self._tasks.start_soon(made.run)
+        self._user_login.need()
+        return self._user_login
+
+    def _on_login(self) -> None:
+        """Go on after the user has logged in."""
+        assert self._user_login is not None
+        if self._state is State.READY:
+            self._reason = None
+            self._publish(StateChanged(self.name, self.status))
+        elif self._opening is not None:
+            self._wanted.set()
+        for held in self._user_login.waiting.take():
+            held.cancel = self._pass_on(held.call, held.target)
+
+    def _end_without_login(self, reason: str) -> None:
+        """End the connection, because the server lists nothing without a login."""
+        if self._connection is not None:
+            self._connection.lacks_login = reason
+            self._connection.on_rejecting()
+
+    def _login_remedy(self, reason: str) -> str:
+        remedy = f"run {self._config.command_for('auth', 'login')}"
+        return f"{reason}; {remedy}" if reason else remedy
 
     def _waits_for_list(self, call: Call) -> bool:
         """Return whether a call needs a list that is still to be read on this connection: an older one may differ."""
@@ -350,6 +401,10 @@ class Supervisor:
 
     async def run(self) -> None:
         """Keep it running while it is wanted; cancelled, stop it and return."""
+        async with anyio.create_task_group() as self._tasks:
+            await self._run()
+
+    async def _run(self) -> None:
         failures = 0
         try:
             while True:
@@ -367,6 +422,10 @@ class Supervisor:
                 reason: str | None = None
                 try:
                     await self._connect()
+                except NeedsLoginError as ended:
+                    failures = 0
+                    self._pause_until_login(self._config.redactor(str(ended)))
+                    continue
                 except EndedError as ended:
                     reason = str(ended)
                     is_hopeless = is_hopeless or isinstance(ended, HopelessError)
@@ -392,6 +451,18 @@ class Supervisor:
             self._advance(Event.STOP)
             self._refuse_held()
             self._advance(Event.STOPPED)
+
+    def _pause_until_login(self, reason: str) -> None:
+        """Wait until the user has logged in, or a call needs it."""
+        self._reason = self._login_remedy(reason)
+        log.warning("! %s: it needs a login: %s", self.name, self._reason)
+        self._wanted.clear()
+        login = self._missing_login()
+        if self._state is not State.STOPPING:
+            self._advance(Event.ENDED)
+            self._advance(Event.NEED_LOGIN)
+        for held in self._held.take():
+            held.cancel = login.wait(held.call, held.target, reason)
 
     def _was_settled(self) -> bool:
         ready_at, settled = self._ready_at, self._dependencies.backoff.settled_seconds
@@ -465,6 +536,8 @@ class Supervisor:
         except CannotSpeakError as exc:
             self._known.era = None
             raise HopelessError(str(exc)) from exc
+        except NotLoggedInError as exc:
+            raise NeedsLoginError(str(exc)) from exc
         except CannotReachError as exc:  # this says nothing about its era
             raise EndedError(str(exc)) from exc
         except CannotOpenError as exc:
@@ -509,6 +582,8 @@ class Supervisor:
             tasks.start_soon(self._known.keep, dialect)
             await connection.over.wait()
             tasks.cancel_scope.cancel()
+        if connection.lacks_login is not None:
+            raise NeedsLoginError(connection.lacks_login)
         if connection.channel.has_ended():
             how = connection.how_it_ended()
             raise SessionLostError(how) if connection.is_rejecting else EndedError(how)
@@ -538,6 +613,8 @@ class Supervisor:
         for each in held:
             reason = status.reason or self._ending
             each.call.reply(NotRunning(self.name, status.state, reason, status.retry_after_seconds))
+        if self._user_login is not None and self._state is State.STOPPING:
+            self._user_login.refuse_waiting()
 
 
 _Subscriptions: TypeAlias = dict[tuple[Action, str], Call]

@@ -14,7 +14,7 @@ def transport_to(config: ServerConfig, dependencies: Dependencies) -> Transport:
     """Return the transport of an entry."""
     if config.remote is None:
         return ProcessTransport(config, dependencies)
-    return _LoadedWhenOpened(config.remote, dependencies)
+    return _LoadedWhenOpened(config.name, config.remote, dependencies)
 
 
 class _LoadedWhenOpened:
@@ -22,8 +22,8 @@ class _LoadedWhenOpened:
 
     is_http = True
 
-    def __init__(self, remote: Remote, dependencies: Dependencies) -> None:
-        self._remote, self._dependencies = remote, dependencies
+    def __init__(self, name: str, remote: Remote, dependencies: Dependencies) -> None:
+        self._name, self._remote, self._dependencies = name, remote, dependencies
 
     def program(self) -> str:
         """Return the address."""
@@ -32,5 +32,5 @@ class _LoadedWhenOpened:
     async def open(self, listener: Listener) -> Channel:
         run_blocking = self._dependencies.run_blocking
         loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.remote.transport"))
-        transport: Transport = loaded.RemoteTransport(self._remote, run_blocking, self._dependencies.max_message_bytes)
+        transport: Transport = loaded.RemoteTransport(self._name, self._remote, self._dependencies)
         return await transport.open(listener)

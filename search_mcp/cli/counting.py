@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from search_mcp.model.names import State
 
-_STATES = (State.READY, State.REMEMBERED, State.UNKNOWN, State.HELD, State.FAILED, "off")
+_STATES = (State.READY, State.REMEMBERED, State.UNKNOWN, State.HELD, State.NEEDS_LOGIN, State.FAILED, "off")
 MOST_NAMED = 4
 """Number of names in a sentence; further ones are counted."""
 

@@ -122,7 +122,7 @@ def descriptions(session: Session, names: Sequence[str]) -> Descriptions:
 def _unknown(session: Session, name: str, near: Sequence[str]) -> Problem:
     """Return why a tool was not found; its server may have failed."""
     for status in session.needed_for(name):
-        if status.state in (State.FAILED, State.HELD, State.STARTING, State.DISABLED):
+        if status.state in (State.FAILED, State.NEEDS_LOGIN, State.HELD, State.STARTING, State.DISABLED):
             return of_call(NotRunning(status.server, status.state, status.reason), name, session.config.servers)
     if (refusal := session.catalog.why_hidden(name)) is not None:
         return of_call(refusal, name, session.config.servers)

@@ -14,7 +14,7 @@ from search_mcp.cli.counting import counted
 from search_mcp.cli.fitness import Remark
 from search_mcp.cli.problem import FINE, WRONG
 from search_mcp.config.schema import ServerConfig
-from search_mcp.model.names import Kind, State
+from search_mcp.model.names import GIVEN_UP, Kind, State
 from search_mcp.model.servers import Status
 
 _JSON_KEYS = {
@@ -72,10 +72,10 @@ class Finding:
 
     @property
     def reason(self) -> str | None:
-        """The reason why the server failed or is held."""
+        """The reason why the server failed, is held or needs a login."""
         if self.status.state is State.STARTING:
             return 'it did not answer in time; raise its "startTimeoutSeconds"'
-        return self.status.reason if self.status.state in (State.FAILED, State.HELD) else None
+        return self.status.reason if self.status.state in GIVEN_UP | {State.HELD} else None
 
     def without(self, accepted: Sequence[Open]) -> "Finding":
         """Return the finding after some differences were accepted."""

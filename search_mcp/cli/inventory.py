@@ -104,9 +104,12 @@ def report_failures(config: Config, failures: Sequence[Status], terminal: Termin
     """Print the servers whose tools are missing, with remedies; returns the exit code."""
     unknown = [status.server for status in failures if status.state is State.UNKNOWN]
     held = [status for status in failures if status.state is State.HELD]
-    failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD)]
+    failed = [status for status in failures if status.state not in (State.UNKNOWN, State.HELD, State.NEEDS_LOGIN)]
     for status in held:
         terminal.note(f"Held: {status.server}: {status.reason}.")
+    for status in failures:
+        if status.state is State.NEEDS_LOGIN:
+            terminal.note(f"Needs a login: {status.server}: {status.reason}.")
     if unknown:
         them = "it" if len(unknown) == 1 else "them"
         terminal.note(f"Not started yet: {', '.join(unknown)}. `{check_command(config, unknown)}` starts {them}.")

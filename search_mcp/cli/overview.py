@@ -70,7 +70,7 @@ def _known(server: ServerConfig, session: Session, status: Status) -> Known:
     listed = session.catalog.is_known(server.name, Kind.TOOLS)
     tools = sum(item.server == server.name for item in session.tools) if listed else None
     state = "off" if status.state is State.DISABLED else status.state
-    reason = status.reason if status.state is State.HELD else None
+    reason = status.reason if status.state in (State.HELD, State.NEEDS_LOGIN) else None
     if status.reason is not None and status.state is State.FAILED:
         reason = short_reason(status.reason)
     left_out = len(session.catalog.hidden_by_read_only(server.name)) if server.read_only else None
@@ -88,8 +88,8 @@ def show(found: Sequence[Known], path: Path, terminal: Terminal) -> None:
     for note in of_read_only({each.name: each.left_out for each in found if each.left_out is not None}):
         terminal.paragraph(note)
     for each in found:
-        if each.state == "held":
-            terminal.note(f"Held: {each.name}: {each.reason}.")
+        if each.state in (State.HELD, State.NEEDS_LOGIN):
+            terminal.note(f"{each.state.capitalize()}: {each.name}: {each.reason}.")
     if any(each.state == "failed" for each in found):
         terminal.note("`search-mcp check NAME` shows the whole error output of a server.")
     unknown = [each.name for each in found if each.state == "unknown"]

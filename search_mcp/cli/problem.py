@@ -117,7 +117,7 @@ def of_call(error: WireError, name: str, servers: Sequence[ServerConfig]) -> Pro
 def _of_not_running(error: NotRunning, server: ServerConfig) -> Problem:
     if error.state is State.DISABLED:
         return disabled(server)
-    if error.state is State.HELD:
+    if error.state in (State.HELD, State.NEEDS_LOGIN):
         return Problem(f"{error.what}: {error.reason}")
     if server.problem is not None:
         return Problem(f"MCP server {server.name!r} cannot be started: {server.problem}")

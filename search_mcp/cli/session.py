@@ -34,7 +34,7 @@ from search_mcp.gateway.engine import Engine
 from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.session import Session as ClientSession
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
-from search_mcp.model.names import Action, Era, Kind, State
+from search_mcp.model.names import GIVEN_UP, Action, Era, Kind, State
 from search_mcp.model.servers import Opening, Status
 from search_mcp.wire import payload
 from search_mcp.wire.errors import method_not_found
@@ -142,13 +142,13 @@ class Session:
     def statuses(self) -> list[Status]:
         """Return the status of each server, in order of the configuration.
 
-        The states are `ready`, `remembered` (cached), `failed`, `disabled`, `held`, `starting`, and `unknown` if the
-        server is neither cached nor started. A server that waits for its next start counts as failed.
+        The states are `ready`, `remembered` (cached), `failed`, `needs a login`, `disabled`, `held`, `starting`, and
+        `unknown` if the server is neither cached nor started. A server that waits for its next start counts as failed.
         """
         return [self._left_alone.get(each.server) or self._of_command(each) for each in self._engine.servers.statuses()]
 
     def _of_command(self, status: Status) -> Status:
-        if status.state in (State.READY, State.DISABLED, State.HELD):
+        if status.state in (State.READY, State.DISABLED, State.HELD, State.NEEDS_LOGIN):
             return status
         if status.state is State.STOPPED and self.has_listed(status.server):
             return replace(status, state=State.REMEMBERED)
@@ -166,7 +166,7 @@ class Session:
         return [
             status
             for status in self.statuses()
-            if status.state in (State.FAILED, State.HELD, State.STARTING, State.UNKNOWN)
+            if status.state in GIVEN_UP | {State.HELD, State.STARTING, State.UNKNOWN}
         ]
 
     def awaited(self) -> str:

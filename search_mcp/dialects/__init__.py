@@ -93,6 +93,10 @@ class CannotReachError(CannotOpenError):
     """The backend could not be reached, or gave no answer; this says nothing about its era."""
 
 
+class NotLoggedInError(CannotReachError):
+    """The backend takes no request before the user has logged in; the message is the reason, which may be empty."""
+
+
 class CannotSpeakError(CannotOpenError):
     """The backend supports no known revision, so that starting it again is useless."""
 

@@ -296,6 +296,31 @@ def asked_in_error(error: ErrorObject) -> InputRequired | None:
     return InputRequired(requests, payload.encode(CONSENT)) if requests else None
 
 
+def can_open_urls(capabilities: Fields) -> bool:
+    """Return whether a client declared URL elicitation."""
+    return "url" in payload.object_or_empty(capabilities.get(names.ELICITATION))
+
+
+def to_open_url(server: str, message: str, url: str) -> Fields:
+    """Return an elicitation that asks the user to open an address.
+
+    Raises:
+        ValueError: it is no safe web address.
+    """
+    params = {"mode": "url", "message": message, "url": url}
+    return admitted(server, Ask.ELICIT, with_id({key: payload.encode(value) for key, value in params.items()}))
+
+
+def of_elicitation(identifier: str) -> Fields:
+    """Return the parameters of a notification about an elicitation."""
+    return {names.ELICITATION_ID: payload.encode(identifier)}
+
+
+def is_accepted(answer: Result) -> bool:
+    """Return whether the user agreed."""
+    return payload.string(answer.fields().get("action")) == "accept"
+
+
 def require_consent(responses: Raw | None) -> None:
     """Check that the user agreed to every URL; otherwise the server would only ask again.
 
@@ -311,7 +336,7 @@ def needs_more(unfinished: InputRequired, capabilities: Fields) -> bool:
     """Return whether a result asks for a URL, and the client did not declare that mode."""
     questions = map(payload.object_or_empty, (unfinished.requests or {}).values())
     asked = any(_is_url(payload.object_or_empty(question.get("params"))) for question in questions)
-    return asked and "url" not in payload.object_or_empty(capabilities.get(names.ELICITATION))
+    return asked and not can_open_urls(capabilities)
 
 
 def _is_url(params: Fields) -> bool:

@@ -14,13 +14,13 @@ from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.gateway.finding import Finder, load_finder
-from search_mcp.model.names import Kind, State
+from search_mcp.model.names import GIVEN_UP, Kind, State
 from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
 from search_mcp.wire.structs import Raw
 
 LINE_LENGTH = 160
 """Characters of the instructions that go to one server."""
-ENDED_STATES = frozenset({State.BACKING_OFF, State.FAILED, State.DISABLED, State.HELD})
+ENDED_STATES = GIVEN_UP | {State.BACKING_OFF, State.DISABLED, State.HELD}
 """States in which a backend has no list to wait for."""
 
 
@@ -157,7 +157,7 @@ class Servers:
     def is_filling(self, kind: Kind) -> bool:
         """Return whether a server's list of this kind is not known and the server may still start."""
         return any(
-            not self.catalog.is_known(server, kind) and self.status(server).state not in (State.FAILED, State.DISABLED)
+            not self.catalog.is_known(server, kind) and self.status(server).state not in GIVEN_UP | {State.DISABLED}
             for server in self.enabled
         )
 
@@ -168,7 +168,7 @@ class Servers:
     def is_without_tools(self) -> bool:
         """Return whether a server that runs, or may start, has no list of tools here."""
         return any(
-            self.status(server).state is not State.FAILED
+            self.status(server).state not in GIVEN_UP
             for server in self.enabled
             if not self.catalog.is_known(server, Kind.TOOLS) or self.catalog.is_unlistable(server, Kind.TOOLS)
         )

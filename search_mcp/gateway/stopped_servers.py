@@ -16,6 +16,7 @@ LONGEST_REASON = 120
 """Characters of the reason why a server does not run."""
 _RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
 """States of servers whose tools can be called, or that the user switched off."""
+_BEGINNINGS = {State.STARTING: "starting again; ", State.NEEDS_LOGIN: "needs a login: "}
 
 
 def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None) -> str:
@@ -49,7 +50,7 @@ def _is_down(catalog: Catalog, status: Status) -> bool:
 
 def _whole_reason(status: Status) -> str:
     """Write the reason with the server's own stderr, for an answer about this very server."""
-    return _again(status) + reason_of_state(status.state, status.reason) if status.reason else _reason(status)
+    return _beginning(status) + reason_of_state(status.state, status.reason) if status.reason else _reason(status)
 
 
 def _reason(status: Status) -> str:
@@ -59,9 +60,9 @@ def _reason(status: Status) -> str:
     # Without the server's own stderr: text of an untrusted program does not belong into every answer.
     reason, _, _ = (status.reason or status.state).partition(STDERR_TAIL_MARK)
     reason = one_line(reason[: 2 * LONGEST_REASON]).rstrip(".")
-    return _again(status) + (reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…")
+    return _beginning(status) + (reason if len(reason) <= LONGEST_REASON else f"{reason[: LONGEST_REASON - 1]}…")
 
 
-def _again(status: Status) -> str:
-    """Begin the reason of a server that is started again: it is the reason why its last start failed."""
-    return "starting again; " if status.state is State.STARTING else ""
+def _beginning(status: Status) -> str:
+    """Begin a reason: that of a server that is started again is why its last start failed."""
+    return _BEGINNINGS.get(status.state, "")

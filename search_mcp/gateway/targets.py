@@ -11,7 +11,7 @@ from search_mcp.gateway.servers import ENDED_STATES, Servers
 from search_mcp.gateway.waiting import WaitingCalls
 from search_mcp.model.calls import Call
 from search_mcp.model.errors import HiddenByReadOnly, NotRunning
-from search_mcp.model.names import Kind, State
+from search_mcp.model.names import GIVEN_UP, Kind
 from search_mcp.wire import structs
 from search_mcp.wire.errors import WireError
 from search_mcp.wire.inflight import Cancel
@@ -79,7 +79,7 @@ class Targets:
         The list of a server whose name begins alike may hold it.
         """
         status = self._servers.status(server)
-        if status.state in ENDED_STATES and status.state is not State.FAILED:
+        if status.state in ENDED_STATES - GIVEN_UP:
             raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
         if own in self._catalog.withheld(server, use.kind):
             raise self._catalog.why_withheld(server, use.kind, own, call.target)
@@ -88,7 +88,7 @@ class Targets:
         if use.kind is Kind.TOOLS and self._catalog.is_hidden_by_read_only(server, own):
             raise HiddenByReadOnly(call.target, server)
         is_known = self._catalog.is_known(server, use.kind)
-        if self._catalog.is_unlistable(server, use.kind) or (status.state is State.FAILED and not is_known):
+        if self._catalog.is_unlistable(server, use.kind) or (status.state in GIVEN_UP and not is_known):
             # Its list cannot be had, or only by starting it again: the server answers for itself.
             return use.use_unlisted(call, Item(server, own, server, own, {}))
         return None if is_known else self._waiting.wait(call, frozenset({use.kind}), [server], use.submit)

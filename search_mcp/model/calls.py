@@ -142,5 +142,7 @@ class Call(Struct, frozen=True, eq=False):
     """Whether it waited for a changed list to be read, which it does only once."""
     was_rejected: bool = False
     """Whether a connection rejected it unread; it is sent once more, on the next connection."""
+    waited_for_login: bool = False
+    """Whether its user was asked to log in, which happens only once."""
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""

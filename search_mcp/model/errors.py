@@ -389,8 +389,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def reason_of_state(state: State, reason: str) -> str:
-    """Write the reason for a server's state on one line; that of a held server whole, since it ends in a command."""
-    return _on_one_line(reason) if state is State.HELD else short_reason(reason)
+    """Write the reason for a server's state on one line; whole where it ends in a command."""
+    return _on_one_line(reason) if state in (State.HELD, State.NEEDS_LOGIN) else short_reason(reason)
 
 
 def short_reason(reason: str) -> str:

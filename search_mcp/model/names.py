@@ -31,6 +31,8 @@ class State(enum.StrEnum):
     BACKING_OFF = "backing off"
     """It ended or did not start, and is started again after a delay."""
     FAILED = "failed"
+    NEEDS_LOGIN = "needs a login"
+    """A remote server whose user is not logged in there."""
     STOPPING = "stopping"
     DISABLED = "disabled"
     """It is switched off in the configuration."""
@@ -40,6 +42,10 @@ class State(enum.StrEnum):
     """It does not run, and its lists are cached; for commands."""
     UNKNOWN = "unknown"
     """It does not run, and its lists are not cached; for commands."""
+
+
+GIVEN_UP = frozenset({State.FAILED, State.NEEDS_LOGIN})
+"""States in which a server is not started again before a call needs it."""
 
 
 class Kind(_Word):

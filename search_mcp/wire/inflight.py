@@ -34,6 +34,7 @@ class Fate(enum.Enum):
     LOST = "lost"  # it may have run
     REFUSED = "refused"  # it was not run, and would be refused again
     REJECTED = "rejected"  # it was not run, and may be sent once more on the next connection
+    UNAUTHORIZED = "unauthorized"  # it was not run, and may be sent once more after the user has logged in
 
 
 class RequestFailure(Struct, frozen=True):

@@ -1,4 +1,7 @@
-"""A protected server and its authorization server in one, on loopback: rotates refresh tokens, forgives no old one."""
+"""A protected MCP server and its authorization server in one, on loopback: rotates refresh tokens, forgives no old one.
+
+The server has one tool, `say`, which returns its `text`.
+"""
 
 import json
 import threading
@@ -24,6 +27,8 @@ class Authorization(ThreadingHTTPServer):
         self.lifetime: float | None = 3600
         self.scopes = ""
         """Scopes that a call needs."""
+        self.open_methods: set[str] = set()
+        """Methods that need no login."""
         self.hold = threading.Event()
         """Set while answers of the token endpoint are sent at once."""
         self.hold.set()
@@ -85,6 +90,7 @@ class _Requests(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -124,15 +130,18 @@ class _Requests(BaseHTTPRequestHandler):
             self.server.hold.wait(SECONDS)
             self.reply(status, content)
         else:
-            self.call()
+            self.call(json.loads(body))
 
-    def call(self) -> None:
+    def call(self, message: dict[str, Any]) -> None:
         granted = (
             self.server.access.get(self.headers["Authorization"].removeprefix("Bearer "))
             if self.headers["Authorization"]
             else None
         )
-        if granted is None:
+        method = message.get("method", "")
+        if method in self.server.open_methods:
+            status, challenge = 200, ""
+        elif granted is None:
             status, challenge = (
                 401,
                 f'Bearer resource_metadata="{self.server.url}/.well-known/oauth-protected-resource"',
@@ -141,8 +150,29 @@ class _Requests(BaseHTTPRequestHandler):
             status, challenge = 403, f'Bearer error="insufficient_scope", scope="{self.server.scopes}"'
         else:
             status, challenge = 200, ""
-        self.server.calls.append(status)
-        self.reply(status, {}, **({"WWW_Authenticate": challenge} if challenge else {}))
+        if method in ("tools/call", ""):
+            self.server.calls.append(status)
+        if challenge:
+            self.reply(status, {}, WWW_Authenticate=challenge)
+        elif "id" not in message:
+            self.reply(202 if method else 200, None if method else {})
+        else:
+            self.reply(200, {"jsonrpc": "2.0", "id": message["id"], **answered(method, message.get("params", {}))})
+
+
+def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Answer a request of MCP."""
+    match method:
+        case "initialize":
+            info = {"name": "protected", "version": "1"}
+            version = params["protocolVersion"]
+            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}}
+        case "tools/list":
+            schema = {"type": "object", "properties": {"text": {"type": "string"}}}
+            return {"result": {"tools": [{"name": "say", "description": "Say it", "inputSchema": schema}]}}
+        case "tools/call":
+            return {"result": {"content": [{"type": "text", "text": params["arguments"]["text"]}]}}
+    return {"error": {"code": -32601, "message": "Method not found"}}
 
 
 @contextmanager

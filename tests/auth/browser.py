@@ -20,6 +20,10 @@ class Browser:
         self._tabs: list[asyncio.Future[None]] = []
 
     async def show(self, url: str) -> None:
+        self.begin(url)
+
+    def begin(self, url: str) -> None:
+        """Open an address in a tab of its own."""
         self.opened.append(url)
         self._tabs.append(asyncio.get_running_loop().run_in_executor(None, self._follow, url))
 

@@ -8,7 +8,7 @@ basic/transports.mdx ("legacy") and docs/specification/2024-11-05/basic/transpor
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -16,6 +16,8 @@ import anyio
 import anyio.abc
 import httpx2
 
+from search_mcp.auth.access import UNAUTHORIZED
+from search_mcp.auth.errors import AuthError
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
 from search_mcp.backends.remote.client import send
@@ -55,29 +57,33 @@ _EVENTS, _JSON = "text/event-stream", "application/json"
 _ENDPOINT = "endpoint"
 
 
+MOST_ATTEMPTS = {401: 2, 403: 4}
+"""Times that a request is sent, by the status of the last refusal; a server may ask for more scopes in steps."""
+
+
 class Login(Protocol):
-    """The credentials for one server."""
+    """The login at one server; see `auth.access.Access`, which is the only implementation besides `NoLogin`."""
 
-    async def headers(self) -> Mapping[str, str]:
-        """Return the headers that every request needs."""
-        ...
-
-    async def renew(self, status: int, challenges: list[str]) -> str | None:
-        """Handle a refusal (401 or 403) with its `WWW-Authenticate` headers.
-
-        Return `None` if the request can be sent once more, else the reason why not, with the remedy.
-        """
-        ...
+    async def token(self) -> str | None: ...
+    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> object | None: ...
 
 
 class NoLogin:
-    """No credentials besides the headers of the entry."""
+    """Stands in for a login where the entry excludes one; `why` completes "it needs a login, ..."."""
 
-    async def headers(self) -> Mapping[str, str]:
-        return {}
+    def __init__(self, why: str) -> None:
+        self._why = why
 
-    async def renew(self, status: int, challenges: list[str]) -> str | None:
-        return ""
+    async def token(self) -> None:
+        return None
+
+    async def refused(self, _sent: str | None, status: int, _headers: Iterable[str]) -> None:
+        """Explain the refusal.
+
+        Raises:
+            AuthError: always.
+        """
+        raise AuthError(self._why if status == UNAUTHORIZED else "")
 
 
 class HttpChannel:
@@ -235,9 +241,6 @@ class HttpChannel:
         """Handle an answer that is no success; its JSON-RPC error is the answer to the request."""
         status, request_id = response.status_code, envelope.request_id
         failure = trouble.of_status(status, response.headers, answer)
-        if status in (401, 403):
-            reason = response.extensions.get("login")
-            return RequestFailure(reason, Fate.REFUSED) if isinstance(reason, str) and reason else failure
         error = _error_in(answer)
         is_own = error is not None and error.id is not UNSET and error.id == request_id
         if session is not None and _is_session_lost(status, answer, is_own=is_own):
@@ -261,22 +264,51 @@ class HttpChannel:
     async def _sent(
         self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncIterator[httpx2.Response]:
-        """Send a request with the session and the credentials; once more if these could be renewed."""
+        """Send a request with the session and the token; once more with a new token.
+
+        Raises:
+            RefusedError: it needs a login, or has no access.
+        """
         if self._session is not None:
             headers = {**headers, http_headers.SESSION: self._session}
-        response = await send(self._client, method, url, {**headers, **await self._login.headers()}, body)
+        response = await self._authorized(method, url, headers, body)
         try:
-            if response.status_code in (401, 403):
-                reason = await self._login.renew(response.status_code, response.headers.get_list("www-authenticate"))
-                if reason is None:
-                    await response.aclose()
-                    response = await send(self._client, method, url, {**headers, **await self._login.headers()}, body)
-                else:
-                    response.extensions["login"] = reason
             yield response
         finally:
             with anyio.CancelScope(shield=True):
                 await response.aclose()
+
+    async def _authorized(
+        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None
+    ) -> httpx2.Response:
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                token = await self._login.token()
+            except AuthError as exc:
+                raise trouble.RefusedError(str(exc)) from exc
+            authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
+            response = await send(self._client, method, url, {**headers, **authorization}, body)
+            status = response.status_code
+            if status not in MOST_ATTEMPTS:
+                return response
+            try:
+                answer = await _beginning(response)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
+            challenges, clause = response.headers.get_list("www-authenticate"), ""
+            try:
+                needed = await self._login.refused(token, status, challenges)
+            except AuthError as exc:
+                clause = str(exc)
+            else:
+                if needed is not None:
+                    raise trouble.RefusedError(str(needed), Fate.UNAUTHORIZED)
+                if attempts < MOST_ATTEMPTS[status]:
+                    continue
+            raise trouble.RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
 
     # Answers
 

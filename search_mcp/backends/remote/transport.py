@@ -2,11 +2,15 @@
 
 from functools import partial
 
+from search_mcp.auth.access import Access
+from search_mcp.auth.settings import login_settings
+from search_mcp.auth.store import LoginStore
 from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
+from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.remote.channel import HttpChannel, Login, NoLogin
 from search_mcp.backends.remote.client import new_client
-from search_mcp.background import RunBlocking
 from search_mcp.config.schema import Remote
+from search_mcp.folders import logins_folder
 
 
 class RemoteTransport:
@@ -14,19 +18,13 @@ class RemoteTransport:
 
     is_http = True
 
-    def __init__(
-        self,
-        address: Remote,
-        run_blocking: RunBlocking,
-        limit: int,
-        login: Login | None = None,
-    ) -> None:
-        self._address, self._run_blocking, self._limit = address, run_blocking, limit
-        self._login = login or NoLogin()
+    def __init__(self, name: str, remote: Remote, dependencies: Dependencies) -> None:
+        self._remote, self._dependencies = remote, dependencies
+        self._login = _login(name, remote, dependencies)
 
     def program(self) -> str:
         """Return the address."""
-        return self._address.url
+        return self._remote.url
 
     async def open(self, listener: Listener) -> Channel:
         """Prepare a connection; the first message makes it.
@@ -35,11 +33,20 @@ class RemoteTransport:
             CannotOpenChannelError: the address or the file with certificates cannot be used.
         """
         try:
-            client = await self._run_blocking(partial(new_client, self._address))
+            client = await self._dependencies.run_blocking(partial(new_client, self._remote))
         except OSError as exc:
             raise CannotOpenChannelError(f"its certificates cannot be read: {exc}") from exc
         except ValueError as exc:
             raise CannotOpenChannelError(f"its address cannot be used: {exc}") from exc
-        channel = HttpChannel(client, self._address, listener, self._limit, self._login)
+        channel = HttpChannel(client, self._remote, listener, self._dependencies.max_message_bytes, self._login)
         await channel.start()
         return channel
+
+
+def _login(name: str, remote: Remote, dependencies: Dependencies) -> Login:
+    if remote.may_log_in:
+        store = LoginStore(logins_folder())
+        return Access(login_settings(name, remote), store, run=dependencies.run_blocking)
+    if remote.oauth is None:
+        return NoLogin('it needs a login, which "oauth": false in its entry excludes')
+    return NoLogin("it does not accept the credentials of its entry")

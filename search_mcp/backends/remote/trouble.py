@@ -29,6 +29,10 @@ _CLAUSES = {
 class RefusedError(Exception):
     """The exchange was not made; the text is the reason."""
 
+    def __init__(self, reason: str, fate: Fate = Fate.REFUSED) -> None:
+        super().__init__(reason)
+        self.fate = fate
+
 
 def of_exception(exc: Exception, url: str) -> RequestFailure:
     """Describe an exchange that broke."""
@@ -37,7 +41,7 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
     fate = Fate.REFUSED
     match exc:
         case RefusedError():
-            reason = str(exc)
+            reason, fate = str(exc), exc.fate
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
             reason = f"no connection to {host} within {CONNECT_SECONDS:g} s"
         case httpx2.ProxyError():
@@ -67,9 +71,9 @@ def _why_unconnected(exc: BaseException, host: str) -> str:
     return f"no connection to {host}: {exc}"
 
 
-def of_status(status: int, headers: Mapping[str, str], body: bytes) -> RequestFailure:
-    """Describe an answer that is no JSON-RPC message."""
-    clause = _CLAUSES.get(status, "it gave no MCP answer" if status < 400 else "it refused the request")
+def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str = "") -> RequestFailure:
+    """Describe an answer that is no JSON-RPC message; `clause` is a better explanation than the status, if any."""
+    clause = clause or _CLAUSES.get(status, "it gave no MCP answer" if status < 400 else "it refused the request")
     if status >= 500 and status not in _CLAUSES:
         clause = "it failed"
     content_type = headers.get("content-type", "").partition(";")[0].strip()

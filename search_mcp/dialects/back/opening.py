@@ -12,6 +12,7 @@ from search_mcp.dialects import (
     CannotOpenError,
     CannotReachError,
     CannotSpeakError,
+    NotLoggedInError,
     OnStaleList,
     OnUnanswered,
     names,
@@ -21,6 +22,7 @@ from search_mcp.dialects.back.modern import BackModern, discover
 from search_mcp.model.names import Era
 from search_mcp.model.servers import News, Opening, ServerCapabilities
 from search_mcp.wire.errors import PeerError
+from search_mcp.wire.inflight import Fate
 from search_mcp.wire.peer import Peer, RequestFailedError
 
 
@@ -33,6 +35,7 @@ async def negotiate(
 
     Raises:
         CannotSpeakError: it supports no known revision.
+        NotLoggedInError: it needs a login first.
         CannotReachError: it gave no answer.
         CannotOpenError: it refused, or its answer is malformed.
         ConnectionEndedError: the connection ended.
@@ -46,7 +49,8 @@ async def negotiate(
     except UnknownRevisionError as exc:
         raise CannotSpeakError(str(exc)) from exc
     except RequestFailedError as exc:
-        raise CannotReachError(str(exc)) from exc
+        unreached = NotLoggedInError if exc.failure.fate is Fate.UNAUTHORIZED else CannotReachError
+        raise unreached(str(exc)) from exc
     except (PeerError, ValueError) as exc:
         raise CannotOpenError(f"it could not be opened: {exc}") from exc
 

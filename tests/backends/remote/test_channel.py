@@ -363,7 +363,11 @@ async def nonsense(request: Received) -> None:
         (huge, "its answer has more than 1,048,576 bytes", True),
         (huge_event, "its answer has more than 1,048,576 bytes", True),
         (many, "it takes no more requests now (HTTP status 429); try again in 7 s", False),
-        (login, "it needs a login (HTTP status 401, application/json)", False),
+        (
+            login,
+            'it needs a login, which "oauth": false in its entry excludes (HTTP status 401, application/json)',
+            False,
+        ),
         (elsewhere, "it redirects to another address, https://other.example/mcp", False),
     ],
 )

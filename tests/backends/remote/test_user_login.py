@@ -1,0 +1,198 @@
+"""Calls of a remote server whose user is not logged in."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, cast
+
+import pytest
+from auth.authorization import Authorization, authorization
+from auth.browser import Browser
+
+from backends.remote.reached import Reached, reached
+from search_mcp.auth.interactive import log_in
+from search_mcp.auth.settings import login_settings
+from search_mcp.auth.store import LoginStore
+from search_mcp.config.schema import Remote
+from search_mcp.folders import logins_folder
+from search_mcp.model.calls import Question, Result
+from search_mcp.model.names import Ask, State
+from search_mcp.model.servers import ElicitationComplete
+from search_mcp.wire import payload
+from search_mcp.wire.payload import encode
+
+NEEDED = "MCP server 'there' needs a login: run search-mcp auth login there"
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def protected() -> Iterator[Authorization]:
+    with authorization() as server:
+        yield server
+
+
+@pytest.fixture
+async def there(protected: Authorization) -> AsyncIterator[Reached]:
+    async with reached(remote(protected)) as backend:
+        yield backend
+
+
+def remote(server: Authorization) -> Remote:
+    return Remote(url=f"{server.url}/mcp", public_url=f"{server.url}/mcp")
+
+
+async def log_in_elsewhere(server: Authorization) -> None:
+    """Log in as the command does."""
+    browser = Browser()
+    await log_in(login_settings("there", remote(server)), LoginStore(logins_folder()), browser.show)
+    await browser.close()
+
+
+def agree(there: Reached, browser: Browser) -> None:
+    """Have the client's user open the addresses that it is asked to open."""
+    there.person.capabilities["elicitation"] = encode({"url": {}})
+
+    def answer(question: Question) -> dict[str, str]:
+        browser.begin(payload.string(question.params["url"]) or "")
+        return {"action": "accept"}
+
+    there.person.answers = answer
+
+
+async def test_a_call_without_a_login_names_the_command(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    assert there.supervisor.status.reason == "run search-mcp auth login there"
+    message, data = await there.error("say", {"text": "hello"})
+    assert message == NEEDED
+    assert data == {"server": "there", "remedy": "run search-mcp auth login there"}
+
+
+async def test_a_login_made_elsewhere_is_noticed(there: Reached, protected: Authorization) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    await log_in_elsewhere(protected)
+    await there.ready()
+    assert there.tools() == ["say"]
+    assert await there.text("say", {"text": "hello"}) == "hello"
+
+
+async def test_the_client_is_asked_to_open_the_address_of_the_login(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    browser = Browser()
+    agree(there, browser)
+    assert await there.text("say", {"text": "hello"}) == "hello"
+    await browser.close()
+    assert "You are logged in" in browser.pages[0]
+    (question,) = there.person.questions
+    assert (question.ask, payload.string(question.params["mode"])) == (Ask.ELICIT, "url")
+    message = payload.string(question.params["message"])
+    assert message == "[there] there needs a login. Open this address in your browser to log in."
+    (complete,) = [each for each in there.news if isinstance(each, ElicitationComplete)]
+    assert complete.params["elicitationId"] == question.params["elicitationId"]
+
+
+async def test_one_login_serves_all_calls_that_wait(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    browser = Browser()
+    agree(there, browser)
+    calls = [there.begin("say", {"text": str(number)}) for number in range(5)]
+    texts = [payload.value(cast(Result, await call.outcome()).raw()) for call in calls]
+    assert [each["content"][0]["text"] for each in texts] == list("01234")
+    await browser.close()
+    assert len(there.person.questions) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({"action": "decline"}, "the user did not agree to log in"),
+        ({"action": "cancel"}, "the user did not agree to log in"),
+        ({}, "the user did not agree to log in"),
+    ],
+)
+async def test_a_user_who_does_not_agree_is_not_asked_again_in_that_call(
+    there: Reached, answer: dict[str, str], reason: str
+) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    there.person.capabilities["elicitation"] = encode({"url": {}})
+    there.person.answers = lambda _question: answer
+    message, _ = await there.error("say", {"text": "hello"})
+    assert message == f"MCP server 'there' needs a login ({reason}): run search-mcp auth login there"
+    assert len(there.person.questions) == 1
+
+
+async def test_a_login_that_the_authorization_server_refuses_ends_the_call(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    browser = Browser({"error": "access_denied", "code": ""})
+    agree(there, browser)
+    message, data = await there.error("say", {"text": "hello"})
+    assert "access_denied" in message
+    assert data["remedy"] == "run search-mcp auth login there"
+    await browser.close()
+
+
+async def test_the_next_call_asks_if_the_one_that_asked_is_cancelled(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    there.person.capabilities["elicitation"] = encode({"url": {}})
+    browser, cancelled = Browser(), list[Any]()
+    agree(there, browser)
+    agreed = there.person.answers
+
+    def answer(question: Question) -> Any:
+        if len(there.person.questions) == 1:
+            first.cancel(None)
+            cancelled.append(question)
+            return {"action": "accept"}  # but nobody opens the address
+        return agreed(question)
+
+    there.person.answers = answer
+    first, second = there.begin("say", {"text": "first"}), there.begin("say", {"text": "second"})
+    outcome = await second.outcome()
+    assert b"second" in bytes(cast(Result, outcome).raw())
+    assert (len(cancelled), first.outcomes) == (1, [])
+    await browser.close()
+
+
+async def test_a_tool_that_needs_a_login_at_a_server_that_lists_without(protected: Authorization) -> None:
+    protected.open_methods = {"initialize", "notifications/initialized", "tools/list"}
+    async with reached(remote(protected)) as there:
+        await there.ready()
+        assert (await there.error("say", {"text": "hello"}))[0] == NEEDED
+        status = there.supervisor.status
+        assert (status.state, status.reason) == (State.READY, "run search-mcp auth login there")
+        await log_in_elsewhere(protected)
+        assert await there.text("say", {"text": "hello"}) == "hello"
+        await there.until(lambda: there.supervisor.status.reason is None)
+
+
+async def test_a_server_that_lists_nothing_without_a_login_needs_one(protected: Authorization) -> None:
+    protected.open_methods = {"initialize", "notifications/initialized"}
+    async with reached(remote(protected)) as there:
+        await there.state(State.NEEDS_LOGIN)
+        assert (await there.error("say", {"text": "hello"}))[0] == NEEDED
+        await log_in_elsewhere(protected)
+        await there.ready()
+        assert await there.text("say", {"text": "hello"}) == "hello"
+
+
+async def test_a_login_that_ended_keeps_what_was_listed(protected: Authorization) -> None:
+    await log_in_elsewhere(protected)
+    async with reached(remote(protected)) as there:
+        await there.ready()
+        assert await there.text("say", {"text": "hello"}) == "hello"
+        protected.expire()
+        protected.refresh = None
+        message, _ = await there.error("say", {"text": "hello"})
+        assert message.endswith(": run search-mcp auth login there")
+        assert "used before" in message  # why the authorization server ended the login
+        assert there.tools() == ["say"]
+
+
+async def test_an_expired_token_is_renewed_during_a_call(protected: Authorization) -> None:
+    await log_in_elsewhere(protected)
+    async with reached(remote(protected)) as there:
+        await there.ready()
+        protected.expire()
+        assert await there.text("say", {"text": "hello"}) == "hello"
+        assert protected.redeemed == 1
