@@ -52,6 +52,8 @@ class Failure(Struct, frozen=True):
     salt: str
     entry: str
     """Salted digest of the configuration entry: any edit of it ends the failure."""
+    needs_login: bool = False
+    """Whether it only lacks a login, which may be made at any time."""
 
 
 class _WrittenPage(Struct, frozen=True):
@@ -96,10 +98,10 @@ def fingerprint(config: ServerConfig, program: str, opening: Opening) -> Key:
     return Key(_digest(started)[:32], _digest([opening.era is Era.MODERN, capabilities])[:16])
 
 
-def failure(config: ServerConfig, reason: str, now: float) -> Failure:
+def failure(config: ServerConfig, reason: str, now: float, *, needs_login: bool = False) -> Failure:
     """Make the record of a failed start; `reason` must hold no secret."""
     salt = os.urandom(16).hex()
-    return Failure(reason, now, salt, _entry_digest(config, salt))
+    return Failure(reason, now, salt, _entry_digest(config, salt), needs_login)
 
 
 def _entry_digest(config: ServerConfig, salt: str) -> str:

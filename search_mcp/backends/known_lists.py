@@ -178,7 +178,7 @@ class KnownLists:
     @property
     def failed_lately(self) -> bool:
         """Return whether its last start failed minutes ago and no list is cached, so that no client waits for it."""
-        if self.failure is None or self._lists:
+        if self.failure is None or self._lists or self.failure.needs_login:
             return False
         return self._dependencies.wall_clock() - self.failure.at < FAILURE_SECONDS
 
@@ -192,9 +192,9 @@ class KnownLists:
             record = Record(server_capabilities, list_limits.cut(self._lists))
             self._dependencies.file_queue(partial(self._dependencies.cache.store, self._key, record))
 
-    def record_failure(self, reason: str) -> None:
+    def record_failure(self, reason: str, *, needs_login: bool = False) -> None:
         """Record for the next start that this one failed."""
-        self.failure = failure(self._config, reason, self._dependencies.wall_clock())
+        self.failure = failure(self._config, reason, self._dependencies.wall_clock(), needs_login=needs_login)
         if self._dependencies.cache is not None and self._key is not None:
             self._dependencies.file_queue(partial(self._dependencies.cache.store_failure, self._key, self.failure))
 

@@ -122,6 +122,7 @@ class Supervisor:
             self._known.capabilities,
             self._start_seconds,
             failed_lately=self._known.failed_lately,
+            lacked_login=failure is not None and failure.needs_login,
             is_about_changed=self._known.is_about_changed,
         )
 
@@ -457,6 +458,7 @@ class Supervisor:
         self._reason = self._login_remedy(reason)
         log.warning("! %s: it needs a login: %s", self.name, self._reason)
         self._wanted.clear()
+        self._known.record_failure(self._reason, needs_login=True)
         login = self._missing_login()
         if self._state is not State.STOPPING:
             self._advance(Event.ENDED)
