@@ -15,6 +15,8 @@ class HeldCall(Struct, eq=False):
 
     call: Call
     target: str
+    reading: int
+    """Number of the reading of its list that it waits for, if it waits for the list."""
     cancel: Cancel = lambda _reason: None
 
 
@@ -31,11 +33,11 @@ class HeldCalls:
         # A call that is sent once more is a copy with the same recipient.
         return any(held.call is call or held.call.reply == call.reply for held in self._waiting)
 
-    def hold(self, call: Call, target: str) -> Cancel | None:
+    def hold(self, call: Call, target: str, reading: int = 0) -> Cancel | None:
         """Let a call wait; return how it is cancelled, now or later, or `None` if too many wait already."""
         if len(self._waiting) >= MOST_HELD:
             return None
-        held = HeldCall(call, target)
+        held = HeldCall(call, target, reading)
         self._waiting[held] = None
 
         def cancel(reason: Reason) -> None:
@@ -50,9 +52,14 @@ class HeldCalls:
         """Return the call that waits longest."""
         return next(iter(self._waiting), None)
 
-    def take(self, is_due: Callable[[Call], bool] = lambda _call: True) -> list[HeldCall]:
+    def wait_for_another_server(self) -> None:
+        """Have every call wait for the first reading of its list by another server."""
+        for held in self._waiting:
+            held.reading = 0
+
+    def take(self, is_due: Callable[[HeldCall], bool] = lambda _held: True) -> list[HeldCall]:
         """Remove and return the calls that need not wait any more."""
-        due = [held for held in self._waiting if is_due(held.call)]
+        due = [held for held in self._waiting if is_due(held)]
         for held in due:
             del self._waiting[held]
         return due

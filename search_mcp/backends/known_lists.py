@@ -87,7 +87,8 @@ class KnownLists:
         self._looks = 0
         self.recalled = asyncio.Event()
         """Set when cached lists are to be compared."""
-        self._readings = dict.fromkeys(Kind, 0)  # number of readings begun on this connection
+        self._readings = dict.fromkeys(Kind, 0)  # number of readings begun
+        self._first_readings = dict.fromkeys(Kind, 1)  # number of the first reading on this connection
         self._failures = dict.fromkeys(Kind, 0)  # consecutive readings that failed on their way
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
@@ -207,8 +208,8 @@ class KnownLists:
         self._offered = server_capabilities.kinds
         self.capabilities = self._shown_at_first(self._said)
         self._read_at.clear()
-        self._readings, self._compared = dict.fromkeys(Kind, 0), dict.fromkeys(Kind, 0)
-        self._announced = {kinds: dict.fromkeys(kinds, 1) for kinds in self._announced}  # the first reading of each
+        self._first_readings = {kind: readings + 1 for kind, readings in self._readings.items()}
+        self._announced = {kinds: {kind: self._first_readings[kind] for kind in kinds} for kinds in self._announced}
         self.failure = None
         if self._dependencies.cache is not None and self._key is not None:
             self._dependencies.file_queue(partial(self._dependencies.cache.clear_failure, self._key))
@@ -276,7 +277,9 @@ class KnownLists:
             await self._note(kind, None)  # clients wait for it
             self._missing.discard(kind)
             self.on_compared()
-        with anyio.move_on_after(min(2.0 ** (self._failures[kind] - 1), LONGEST_RETRY_SECONDS)):
+        await anyio.sleep(CHANGE_SECONDS)  # a server may announce changes endlessly
+        pause = min(2.0 ** (self._failures[kind] - 1), LONGEST_RETRY_SECONDS)
+        with anyio.move_on_after(pause - CHANGE_SECONDS):
             await stale.wait()
         return True
 
@@ -306,7 +309,7 @@ class KnownLists:
         for kind in offered:
             self._stale[kind].set()
         if is_announced and offered:
-            self._announced.setdefault(offered, {kind: self._due(kind) for kind in offered})
+            self._announced.setdefault(offered, {kind: self.due_reading(kind) for kind in offered})
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
         """Read a list again that a client reads, if the backend does not announce its changes, or it is not fresh."""
@@ -479,11 +482,11 @@ class KnownLists:
         listed = rules().Listed(self._lists.get(Kind.TOOLS), self._lists.get(Kind.PROMPTS), self._said)
         return list(self._dependencies.trust.opened(self._config, self._label, listed))
 
-    def is_compared(self, kind: Kind) -> bool:
-        """Return whether the list was read on this connection and no change was announced since."""
-        return self._compared[kind] >= max(1, self._due(kind))
+    def is_compared(self, kind: Kind, reading: int) -> bool:
+        """Return whether this reading of a list, or a later one, is compared, and one of this connection is."""
+        return self._compared[kind] >= max(self._first_readings[kind], reading)
 
-    def _due(self, kind: Kind) -> int:
+    def due_reading(self, kind: Kind) -> int:
         """Return the number of the reading that includes every change announced until now."""
         return self._readings[kind] + self._stale[kind].is_set()
 
@@ -491,7 +494,7 @@ class KnownLists:
         """Return what tells whether a change that the server announced is still to be read; `None` if there is none."""
         if not any(kind in kinds for kinds in self._announced):
             return None
-        due = self._due(kind)  # not a later one: the server may announce a change at every reading
+        due = self.due_reading(kind)  # not a later one: the server may announce a change at every reading
         return lambda: self._compared[kind] < due
 
     def refusal(self, kind: Kind, key: str, name: str) -> WireError | None:

@@ -149,6 +149,7 @@ class Supervisor:
     def succeed(self, predecessor: "Supervisor") -> None:
         """Take over the client's log level, subscriptions and waiting calls from the backend of the entry before."""
         self._log_level, self._subscriptions, self._held = predecessor.hand_over()
+        self._held.wait_for_another_server()
         if self._held:
             self._wanted.set()
 
@@ -247,9 +248,10 @@ class Supervisor:
     def _pass_on(self, call: Call, target: str) -> Cancel:
         """Give a call to the backend now, or hold it until there is one."""
         dialect = self._dialect
-        if dialect is not None and not self._waits_for_list(call):
+        reading = self._list_reading(call)
+        if dialect is not None and not self._waits_for_list(call, reading):
             return self._start(dialect, call, target)
-        cancel = self._held.hold(call, target)
+        cancel = self._held.hold(call, target, reading)
         if cancel is None:
             call.reply(NotRunning(self.name, self._state, f"{MOST_HELD} calls wait for it already"))
             return cancel_nothing
@@ -312,10 +314,18 @@ class Supervisor:
         remedy = f"run {self._config.command_for('auth', 'login')}"
         return f"{reason}; {remedy}" if reason else remedy
 
-    def _waits_for_list(self, call: Call) -> bool:
-        """Return whether a call needs a list that is still to be read on this connection: an older one may differ."""
+    def _list_reading(self, call: Call) -> int:
+        """Return the number of the reading of the call's list that includes every change announced until now."""
         kind = _COMPARED.get(call.action)
-        if kind is None or self._known.is_compared(kind):
+        return 0 if kind is None else self._known.due_reading(kind)
+
+    def _waits_for_list(self, call: Call, reading: int) -> bool:
+        """Return whether a call needs a reading of its list that is still to come on this connection.
+
+        A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
+        """
+        kind = _COMPARED.get(call.action)
+        if kind is None or self._known.is_compared(kind, reading):
             return False
         return self._config.pin_tools or self._unless_read_only(call) is not None
 
@@ -324,7 +334,7 @@ class Supervisor:
         dialect = self._dialect
         if dialect is None or not self._held:
             return
-        for held in self._held.take(lambda call: not self._waits_for_list(call)):
+        for held in self._held.take(lambda held: not self._waits_for_list(held.call, held.reading)):
             held.cancel = self._start(dialect, held.call, held.target)
 
     def _unless_read_only(self, call: Call) -> WireError | None:

@@ -1,6 +1,9 @@
 """A changed list: its new tools can be called before it is read, and clients are notified after that."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -219,3 +222,74 @@ def test_a_legacy_client_is_not_told_of_a_list_whose_capability_was_not_declared
     pair.alpha.changes("tools")
     pair.after(1)
     pair.front.hears("notifications/tools/list_changed")
+
+
+# Endless announcements
+
+
+@contextlib.contextmanager
+def announcing_endlessly(pair: Pair, what: str) -> Iterator[None]:
+    """Have alpha announce a change a thousand times a second."""
+    is_over = False
+
+    def announce() -> None:
+        if not is_over:
+            pair.alpha.changes(what)
+            pair.loop.call_later(0.001, announce)
+
+    pair.loop.call_soon(announce)
+    yield
+    is_over = True
+    pair.after(1)
+    pair.front.inbox.clear()
+
+
+@pytest.mark.parametrize("what", ["tools", "prompts", "resources"])
+def test_endless_announcements_are_relayed_twice_a_second(pair: Pair, what: str) -> None:
+    pair.alpha.prompts, pair.alpha.resources, pair.alpha.skills = [HELLO], [{"uri": "x://1", "name": "1"}], []
+    pair.front.opens()
+    pair.after(1)
+    if pair.front.is_modern:
+        pair.front.asks("subscriptions/listen", {"notifications": {f"{what}ListChanged": True}})
+        pair.front.hears("notifications/subscriptions/acknowledged")
+    with announcing_endlessly(pair, what):
+        pair.after(5)  # the first few are relayed sooner
+        pair.front.inbox.clear()
+        for _ in range(5):
+            pair.after(1)
+            pair.front.hears(f"notifications/{what}/list_changed")
+            pair.front.hears(f"notifications/{what}/list_changed")
+            pair.front.hears_nothing()
+        call = pair.front.calls("alpha.echo")
+        pair.alpha.is_called("echo").returns(text("x"))
+        call.gets(text("x"))
+
+
+@pytest.mark.parametrize(
+    ("config", "method", "params"),
+    [
+        pytest.param({"pin_tools": True}, "tools/call", {"name": "alpha.read"}, id="pinTools, a tool"),
+        pytest.param({"pin_tools": True}, "prompts/get", {"name": "alpha.hello"}, id="pinTools, a prompt"),
+        pytest.param({"read_only": True}, "tools/call", {"name": "alpha.read"}, id="readOnly"),
+        pytest.param({}, "tools/call", {"name": "call_read_only_tool", "arguments": {"name": "alpha.read"}}, id="own"),
+    ],
+)
+def test_a_call_that_needs_a_compared_list_is_answered_beside_endless_announcements(
+    pair: Pair, tmp_path: Path, config: dict[str, Any], method: str, params: Json
+) -> None:
+    """It waits for the changes that were announced before it."""
+    pair.distrusts_in(tmp_path)
+    pair.alpha.config = config
+    pair.alpha.tools = [tool("read", "Read a file.", annotations={"readOnlyHint": True})]
+    pair.alpha.prompts = [HELLO]
+    pair.front.opens()
+    pair.after(1)
+    with announcing_endlessly(pair, "prompts" if method == "prompts/get" else "tools"):
+        pair.after(5)
+        pair.front.inbox.clear()
+        call = pair.front.asks(method, params)
+        pair.after(1)
+        result: Json = {"messages": []} if method == "prompts/get" else text("x")
+        pair.alpha.receives(method).returns(result)
+        pair.front.inbox = [said for said in pair.front.inbox if said.method is None]
+        call.gets(result)

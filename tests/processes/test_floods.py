@@ -63,6 +63,20 @@ def test_calls_elsewhere_are_answered_while_a_backend_floods(serve: Serve) -> No
         run.cancels(flood)
 
 
+@pytest.mark.parametrize("more", [{}, {"pinTools": True}], ids=["as usual", "pinned"])
+def test_endless_announcements_are_relayed_and_calls_are_answered_beside_them(
+    serve: Serve, more: dict[str, bool]
+) -> None:
+    with serve({"bad": server("announces_endlessly", **more), "good": GOOD}) as run:
+        run.opens()
+        run.asks("tools/list")
+        with takes_at_most(run, 24 * MB):
+            for number in range(5):
+                assert run.next()["method"] == "notifications/tools/list_changed"
+                assert run.calls("bad.echo", words=str(number)) == str(number)
+                assert run.calls("good.echo", words=str(number)) == str(number)
+
+
 def test_a_backend_that_is_switched_off_while_it_floods(serve: Serve) -> None:
     """It does not notice EOF on its stdin, and floods until it is terminated."""
     with serve({"bad": server("floods_stdout"), "good": GOOD}) as run:
