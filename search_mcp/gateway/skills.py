@@ -1,4 +1,4 @@
-"""`skills/get` of a skill that no server lists: the servers that have skills are asked, one after another."""
+"""The search for a skill that no server lists: servers with skills are asked one after another (`skills/get`)."""
 
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
@@ -13,7 +13,7 @@ from search_mcp.wire.messages import INVALID_PARAMS
 
 
 class SkillSearch:
-    """One such request: the first server that has the skill answers it, and its files are read there."""
+    """One request for such a skill: the first server that has it answers, and its files are read there."""
 
     # "A server MUST answer for every skill it serves, whether or not that skill appears in its `skills/list` result."
 
@@ -22,7 +22,7 @@ class SkillSearch:
         self._error: WireError | None = None
         owner = servers.resources.owner(call.target)
         having = [backend.name for backend in servers.with_skills()]
-        # A server that lists the URI as a resource is asked first, and another server could not be read there.
+        # The owner of the URI is asked first: if it lists the URI, the skill of any other server would be refused.
         self._left: list[str] = sorted(having, key=lambda server: server != owner)
         self._asked = ""
         self._cancel: Cancel = cancel_nothing
@@ -47,12 +47,13 @@ class SkillSearch:
             self._cancel = cancel
 
     def _take(self, server: str, outcome: Outcome) -> None:
-        self._asked, self._cancel = "", cancel_nothing  # which would refer back to this object
+        self._asked, self._cancel = "", cancel_nothing  # breaks a reference cycle
         is_given = isinstance(outcome, Result)
         if is_given and not self._servers.resources.note_skill(server, self._call.target):
             self._ask_next()  # its files would be read at another server
         elif isinstance(outcome, WireError):
-            # "skills/get: no skill that is served: -32602"; any other error may be of the server that has the skill
+            # "-32602" means that this server lacks the skill. Another error is kept for the client: this server may
+            # have it.
             self._error = self._error if outcome.code == INVALID_PARAMS else outcome
             self._ask_next()
         else:
