@@ -296,7 +296,7 @@ class KnownLists:
         except (PeerError, ValueError, TimeoutError) as exc:
             why = self._config.redactor(str(exc)) or f"it took more than {LIST_SECONDS:g} s"
             level = logging.DEBUG if self._troubles.get(kind) == why else logging.WARNING  # it may be read often
-            log.log(level, "! %s: its list of %s cannot be had: %s", self._config.name, kind.value, why)
+            log.log(level, "! %s: its list of %s could not be read: %s", self._config.name, kind.value, why)
             self._troubles[kind] = why
             await self._note(kind, None)
         else:

@@ -273,7 +273,7 @@ class Catalog:
         """Yield a remark for each definition that was repaired, renamed or left out, with its server."""
         for (server, kind), page in self._pages.items():
             if page is None:
-                yield server, f"its list of {kind.value} cannot be had"
+                yield server, f"its list of {kind.value} could not be read"
                 continue
             for reason in page.rejected:
                 yield server, reason
@@ -283,7 +283,7 @@ class Catalog:
         for kind in (Kind.TOOLS, Kind.PROMPTS):
             yield from self.named(kind).collisions
         for server, uri, rival in self.skills().left_out if self.lists_skills() else ():
-            yield server, f"skills: {uri}: left out: URIs in its directory are of {rival!r}, which owns them"
+            yield server, f"skills: {uri}: left out: its folder contains URIs of server {rival!r}"
         for (server, uri), what in self._claims().items():
             if (owner := self.owner(uri)) != server:
                 yield server, f"{what} is also a URI of {owner!r}, which owns it"

@@ -1,4 +1,4 @@
-"""Repair of malformed definitions, one of which makes most clients drop a whole list.
+"""Repair of malformed definitions: a single malformed definition makes most clients drop the whole list.
 
 Members of the wrong type are removed or replaced; a definition that cannot be repaired is left out. Pure.
 """
@@ -17,9 +17,11 @@ OPEN_SCHEMA: Final = Raw(b'{"type":"object","properties":{},"additionalPropertie
 """A schema for any arguments. OpenAI refuses object schemas without `properties`, and models send only `{}` without
 `additionalProperties`."""
 LEFT_OUT: Final = "left out: its inputSchema is of a type other than object, which makes clients drop the whole list"
-NO_SKILL_FILE: Final = "left out: its uri does not end with /SKILL.md below a named directory"
+NO_SKILL_FILE: Final = "left out: its uri is not of the form <scheme>://<path>/SKILL.md"
 # "The resource for the skill's required `SKILL.md` is therefore always addressable as `skill://<skill-path>/SKILL.md`."
-NO_FRONTMATTER: Final = "left out: its frontmatter has no name and description, without which no client can show it"
+NO_FRONTMATTER: Final = (
+    "left out: its frontmatter needs a name and a description, both strings; clients cannot show it without them"
+)
 # "`name` and `description` are always present"
 NO_MANIFEST: Final = 'left out: its resources are neither "dynamic" nor a list of files with uri, digest and size'
 # "An entry with no `resources` at all, or with any value other than an array or `"dynamic"`, is invalid"

@@ -14,7 +14,7 @@ from search_mcp.model.names import Kind
 log = logging.getLogger(__name__)
 
 MOST_LOGGED = 20
-"""Problems of one server's lists that are logged at a time; of the others only the number is."""
+"""Problems of one server's lists that are logged at a time; the others are only counted."""
 
 
 class ProblemLog:
@@ -66,5 +66,5 @@ class ProblemLog:
 def log_contested(resources: ResourceMap, server: str) -> None:
     """Warn that a server mentioned a URI that another mentioned before; once for each server."""
     uri, first = resources.contested[server]
-    mentioned = f"a result of it mentions {short_reason(uri)}, which a result of {first!r} did first"
-    log.warning("! %s: %s; that server is asked for it", server, mentioned)
+    mentioned = f"its result mentions {short_reason(uri)}, which a result of {first!r} mentioned before"
+    log.warning("! %s: %s; it is read at %r", server, mentioned, first)

@@ -16,7 +16,7 @@ LONGEST_REASON = 120
 """Characters of the reason why a server does not run."""
 _RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
 """States of servers whose tools can be called, or that the user switched off."""
-_BEGINNINGS = {State.STARTING: "starting again; ", State.NEEDS_LOGIN: "needs a login: "}
+_BEGINNINGS = {State.STARTING: "starting again after: ", State.NEEDS_LOGIN: "needs a login: "}
 
 
 def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None) -> str:

@@ -112,7 +112,7 @@ class TaskLists:
         self._open = set(self._tasks)
 
     def gather(self) -> Cancel:
-        """Ask every server at once; a list that cannot be had is left out."""
+        """Ask every server at once; a list that cannot be read is left out."""
         for backend in self._backends:
             self._ask(backend, {})
         if not self._backends:
@@ -131,7 +131,7 @@ class TaskLists:
         try:
             tasks = payload.items(page["tasks"])
         except (KeyError, ValueError):
-            log.warning("! %s: its list of tasks cannot be had: %s", backend.name, outcome)
+            log.warning("! %s: its list of tasks could not be read: %s", backend.name, outcome)
             tasks, page = [], {}
         self._tasks[backend.name] += self._translated(backend.name, tasks)
         cursor = page.get("nextCursor")

@@ -226,7 +226,7 @@ class WaitingCalls:
 
         def too_late() -> WireError:
             status = self._servers.status(servers[0])
-            return NotRunning(status.server, status.state, status.reason or "it did not list what it has in time")
+            return NotRunning(status.server, status.state, status.reason or "it did not send its lists in time")
 
         def when_settled(act: Callable[[], None]) -> Cancel:
             return self._lists.when_settled(kinds, servers, act, None if is_one else self.patience(), is_awaited)

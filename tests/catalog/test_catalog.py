@@ -20,7 +20,7 @@ def test_a_list_is_unknown_until_it_is_put() -> None:
     merged.put("b", Kind.TOOLS, None)
     assert (merged.is_known("b", Kind.TOOLS), merged.is_unlistable("b", Kind.TOOLS)) == (True, True)
     assert names(merged.tools()) == ["a.x"]
-    assert list(merged.problems()) == [("b", "its list of tools cannot be had")]
+    assert list(merged.problems()) == [("b", "its list of tools could not be read")]
 
 
 def test_a_new_list_replaces_the_last_and_raises_the_version() -> None:
@@ -186,7 +186,7 @@ def test_every_problem_is_reported() -> None:
     assert list(merged.problems()) == [
         ("s", "tools[1] has no name"),
         ("s", "tools: a: its title has the wrong type and is left out"),
-        ("s", "its list of prompts cannot be had"),
+        ("s", "its list of prompts could not be read"),
         ("s", "templates: x://{y}: it has no name; its URI stands in"),
     ]
 

@@ -178,7 +178,7 @@ def test_a_skill_is_shown_if_its_server_owns_its_directory(
 def test_a_skill_that_another_server_lists_more_exactly_is_reported() -> None:
     merged = catalog({"a": ["skill://x/SKILL.md"], "b": ["skill://x/SKILL.md"]}, {"b": ["skill://x/a"]}, {})
     assert list(merged.problems()) == [
-        ("b", "skills: skill://x/SKILL.md: left out: URIs in its directory are of 'a', which owns them"),
+        ("b", "skills: skill://x/SKILL.md: left out: its folder contains URIs of server 'a'"),
         ("b", "resources: skill://x/a is also a URI of 'a', which owns it"),
     ]
 

@@ -132,7 +132,7 @@ def test_a_definition_at_the_limit_of_what_can_be_read_costs_no_other(pair: Pair
     unlisted = [name for name in pair.backs if f"{name}.greet" not in tools]
     assert {"alpha.greet", "alpha.echo", *OWN_TOOLS} <= set(tools)
     for name in unlisted:
-        assert any(f"{name}: its list of tools cannot be had" in warning for warning in pair.transcript.warnings)
+        assert any(f"{name}: its list of tools could not be read" in warning for warning in pair.transcript.warnings)
     found = pair.front.calls("search_tools", query="greet", server="alpha", detail="name").result()
     assert found["structuredContent"]["results"] == ["alpha.greet"]
 

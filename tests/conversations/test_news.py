@@ -100,7 +100,7 @@ def test_a_list_that_cannot_be_read_is_reported_once(pair: Pair, caplog: pytest.
         pair.alpha.changes("prompts")
         pair.after(TOLD)
     pair.front.inbox.clear()
-    assert caplog.text.count("its list of prompts cannot be had: not now") == 1
+    assert caplog.text.count("its list of prompts could not be read: not now") == 1
 
 
 def test_in_search_mode_a_change_that_a_server_announces_is_passed_on_too(pair: Pair) -> None:

@@ -162,7 +162,7 @@ def test_a_uri_that_two_servers_mention_is_that_of_the_first_to_do_so_and_the_us
     reading = pair.front.asks("resources/read", {"uri": "seen://x"})
     pair.alpha.receives("resources/read", uri="seen://x").returns({"contents": []})
     reading.gets({"contents": []})
-    said = "! beta: a result of it mentions seen://x, which a result of 'alpha' did first; that server is asked for it"
+    said = "! beta: its result mentions seen://x, which a result of 'alpha' mentioned before; it is read at 'alpha'"
     assert [each for each in pair.transcript.warnings if "mentions" in each] == [said]
 
 

@@ -136,10 +136,10 @@ ROWS = [
         id="disabled",
     ),
     pytest.param(
-        NotRunning("filesystem", State.STARTING, "it did not list what it has in time."),
+        NotRunning("filesystem", State.STARTING, "it did not send its lists in time."),
         -32000,
-        "MCP server 'filesystem' is not running: it did not list what it has in time. Call again in a few seconds",
-        {"server": "filesystem", "state": "starting", "reason": "it did not list what it has in time."},
+        "MCP server 'filesystem' is not running: it did not send its lists in time. Call again in a few seconds",
+        {"server": "filesystem", "state": "starting", "reason": "it did not send its lists in time."},
         id="still starting",
     ),
     pytest.param(
