@@ -41,7 +41,7 @@ def list_(
     of_server: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SERVER]", help="List only this server's tools.", autocompletion=completion.server_names
+            metavar="[SERVER]", help="List only what this server has.", autocompletion=completion.server_names
         ),
     ] = None,
     prompts: Annotated[bool, typer.Option("--prompts", help="List prompts instead of tools.")] = False,

@@ -34,12 +34,12 @@ def search(
     of_server: Annotated[
         str | None,
         typer.Option(
-            "--server", metavar="NAME", help="Only this server's tools.", autocompletion=completion.server_names
+            "--server", metavar="NAME", help="Search only this server.", autocompletion=completion.server_names
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show how each result was ranked.")] = False,
 ) -> int:
-    """Search tools by description, as the AI does."""
+    """Search tools and skills by description, as the AI does."""
     loaded, _ = options.configuration()
     if of_server is not None:
         loaded = inventory.narrow(loaded, of_server)

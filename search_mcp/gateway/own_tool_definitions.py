@@ -51,7 +51,8 @@ _NAME_AND_ARGUMENTS = {
 DEFINITIONS: Mapping[str, Fields] = {
     SEARCH: _definition(
         SEARCH,
-        "Find tools of all connected servers by what they do. Gives names, descriptions and parameters, best first.",
+        "Find tools and skills of all connected servers by what they do. "
+        "Gives names, descriptions and parameters, best first.",
         {
             "query": {"type": "string", "description": "What the tool should do, in a few words"},
             "limit": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": DEFAULT_LIMIT},
