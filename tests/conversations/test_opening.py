@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.back import answers, exits, refuses, stays_silent
+from conversations.back import Back, answers, exits, refuses, stays_silent
 from conversations.eras import (
     every_legacy_client,
     legacy_backend,
@@ -15,6 +15,7 @@ from conversations.eras import (
     modern_modern,
 )
 from conversations.pair import Pair
+from conversations.transcript import Said
 from conversations.words import (
     CAPABILITIES,
     CLIENT_INFO,
@@ -241,6 +242,21 @@ def test_a_modern_backend_of_another_revision_is_not_initialized(pair: Pair) -> 
     pair.front.opens()
     assert "initialize" not in pair.alpha.methods()
     assert "2031-01-01" in pair.front.calls("list_servers").result()["structuredContent"]["servers"][0]["lastError"]
+
+
+@modern_modern
+def test_a_modern_backend_that_asks_for_a_known_revision_is_probed_once_more_with_it(pair: Pair) -> None:
+    """ "Use one of the versions in its advertised `supported` list. Do not fall back to `initialize`"."""
+    data = {"supported": [MODERN], "requested": "2031-01-01"}
+
+    def refuse_once(back: Back, said: Said) -> None:
+        pair.alpha.on("server/discover", Back.discovers)
+        refuses(-32022, "Unsupported protocol version", data)(back, said)
+
+    pair.alpha.on("server/discover", refuse_once)
+    pair.front.opens()
+    assert pair.alpha.methods() == ["server/discover", *ORDER["modern", "modern"]]
+    assert names(pair.front.tools) == ALL
 
 
 @modern_backend

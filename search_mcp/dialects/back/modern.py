@@ -42,12 +42,9 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
         ConnectionEndedError: the connection ended.
         ValueError: it is a modern server with unknown revisions only.
     """
-    params = {names.META: _meta(names.MODERN[0], opening.capabilities, opening.info)}
     try:
-        result = await peer.ask(names.DISCOVER, params)
+        result = await _probe(peer, opening)
     except PeerError as refused:
-        if refused.code == names.UNSUPPORTED_VERSION:
-            _refuse_foreign_revisions(refused)
         # "The fallback MUST NOT be keyed to one specific error code"
         log.debug("= server/discover refused: %s", refused)
         return None
@@ -62,18 +59,39 @@ async def discover(peer: Peer, opening: Opening) -> ServerCapabilities | None:
     return read_server_capabilities(payload.fields(result), revisions[0], Era.MODERN) if revisions else None
 
 
-def _refuse_foreign_revisions(refused: PeerError) -> None:
-    """Check that a modern server that refused the probe supports a known revision.
+async def _probe(peer: Peer, opening: Opening) -> Raw:
+    """Ask `server/discover`, once more with a revision that the server asks for."""
+    try:
+        return await peer.ask(names.DISCOVER, _probe_params(names.MODERN[0], opening))
+    except PeerError as refused:
+        # "the server is modern but does not support the requested version. Use one of the versions in its
+        # advertised `supported` list. Do not fall back to `initialize`."
+        revisions = _supported(refused) if refused.code == names.UNSUPPORTED_VERSION else []
+        if not revisions:
+            raise
+        log.debug("= server/discover refused: %s", refused)
+        return await peer.ask(names.DISCOVER, _probe_params(revisions[0], opening))
 
-    "the server is modern but does not support the requested version. Use one of the versions in its
-    advertised `supported` list. Do not fall back to `initialize`."
+
+def _probe_params(revision: str, opening: Opening) -> dict[str, object]:
+    return {names.META: _meta(revision, opening.capabilities, opening.info)}
+
+
+def _supported(refused: PeerError) -> list[str]:
+    """Return the modern revisions that a server asks for and that are supported here.
+
+    Raises:
+        ValueError: it supports only revisions that are unknown here.
     """
     data = refused.error.data
     supported = payload.value(
         payload.object_or_empty(data if isinstance(data, Raw) else None).get("supported", Raw(b"0"))
     )
-    if isinstance(supported, list) and not set(map(str, supported)) & {*names.LEGACY, *names.MODERN}:
+    if not isinstance(supported, list):
+        return []
+    if not set(map(str, supported)) & {*names.LEGACY, *names.MODERN}:
         raise ValueError(f"it supports only unknown revisions: {', '.join(map(str, supported))}")
+    return [revision for revision in names.MODERN if revision in supported]
 
 
 class BackModern:
