@@ -14,6 +14,7 @@ from typing import Protocol
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import httpx2
 
 from search_mcp.auth.access import UNAUTHORIZED
@@ -49,6 +50,10 @@ RESUMPTIONS = 5
 """Consecutive connections without an event after which a stream is given up."""
 DEFER_SECONDS = 0.005
 """Time in which a flooding server is not read."""
+PIECE_BYTES = 16 << 10
+"""Bytes of an answer that are handled at once: 16 kB of empty lines, or of empty events, take 10 to 30 ms."""
+SHORTEST_RETRY_SECONDS = 0.1
+"""Shortest delay before a stream is opened again, whatever the server asks for."""
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,4096}")
 _ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -209,6 +214,10 @@ class HttpChannel:
             failure = await self._exchange(envelope, body)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, trouble.RefusedError) as exc:
             failure = trouble.of_exception(exc, self._address.url)
+        except Exception:  # a bug: it is logged where tasks end, and the request must not stay open
+            if envelope.request_id is not None:
+                self._listener.on_failed(envelope.request_id, RequestFailure("search-mcp failed; its log has more"))
+            raise
         if envelope.request_id is None:
             if failure is not None:
                 log.warning("! %s: it did not take a message: %s", self._address.public_url, failure.reason)
@@ -315,8 +324,7 @@ class HttpChannel:
     async def _read_json(self, envelope: Envelope, request_id: int, response: httpx2.Response) -> RequestFailure | None:
         pieces: list[bytes] = []
         size = 0
-        async for chunk in response.aiter_bytes():
-            await self._may_read()
+        async for chunk in self._pieces(response):
             pieces.append(chunk)
             size += len(chunk)
             if size > self._limit:
@@ -367,8 +375,7 @@ class HttpChannel:
         failure = RequestFailure("its event stream ended before the response")
         try:
             with anyio.CancelScope() as scope:
-                async for chunk in response.aiter_bytes():
-                    await self._may_read()
+                async for chunk in self._pieces(response):
                     for event in parser.feed(chunk):
                         if event.is_oversize:
                             failure = _too_large(self._limit)
@@ -460,8 +467,7 @@ class HttpChannel:
     async def _read_from_endpoint(self, response: httpx2.Response) -> None:
         """Read a stream whose first event names the address for messages."""
         parser = EventParser(self._limit)
-        async for chunk in response.aiter_bytes():
-            await self._may_read()
+        async for chunk in self._pieces(response):
             for event in parser.feed(chunk):
                 if event.name == _ENDPOINT and self._posts is None:
                     posts = response.url.join(event.data.decode(errors="replace"))
@@ -489,6 +495,19 @@ class HttpChannel:
     def is_congested(self) -> bool:
         """Return whether too much waits to be sent."""
         return self._waiting_bytes > WAITING_BYTES
+
+    async def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        """Yield a body in small pieces, as fast as it may be read.
+
+        Others run between them, also where there is no wait for the network: a little compressed data can become very
+        much.
+        """
+        async for chunk in response.aiter_bytes():
+            for start in range(0, len(chunk), PIECE_BYTES):
+                if len(chunk) > PIECE_BYTES:
+                    await anyio.lowlevel.checkpoint()
+                await self._may_read()
+                yield chunk[start : start + PIECE_BYTES]
 
     async def _may_read(self) -> None:
         """Wait while reading is paused, and a moment if it is deferred."""
@@ -562,7 +581,9 @@ def _kind(response: httpx2.Response) -> str:
 def _pause(parser: EventParser, otherwise: float) -> float:
     """Return the seconds before the next connection for a stream."""
     # "The client MUST respect the `retry` field, waiting the given number of milliseconds"
-    return otherwise if parser.retry_ms is None else min(parser.retry_ms / 1000, LONGEST_RETRY_SECONDS)
+    if parser.retry_ms is None:
+        return otherwise
+    return max(SHORTEST_RETRY_SECONDS, min(parser.retry_ms / 1000, LONGEST_RETRY_SECONDS))
 
 
 def _is_session_lost(status: int, answer: bytes, *, is_own: bool) -> bool:

@@ -77,8 +77,11 @@ async def send(
         RefusedError: it is redirected elsewhere.
         httpx2.HTTPError, httpx2.InvalidURL: the exchange broke.
     """
+    # The header `Last-Event-ID` is "the EventSource object's last event ID string, encoded as UTF-8" (the HTML
+    # standard); all others are ASCII.
+    encoded = httpx2.Headers(headers, encoding="utf-8")
     for _ in range(MOST_REDIRECTS):
-        response = await client.send(client.build_request(method, url, headers=headers, content=body), stream=True)
+        response = await client.send(client.build_request(method, url, headers=encoded, content=body), stream=True)
         location = response.headers.get("location")
         if response.status_code not in _REDIRECTS or location is None:
             return response
