@@ -21,6 +21,7 @@ PAGE_SECONDS = 2.0
 """Time for the browser to take the page."""
 
 OK = "200 OK"
+LOGGED_IN = ("You are logged in", "search-mcp can use {name} now. You can close this window.")
 FAILED = ("The login failed", "The terminal says why. You can close this window.")
 
 Accepts = Callable[[str], bool]
@@ -39,15 +40,10 @@ class Callback:
         self._accepts: Accepts = lambda _query: False
         self._answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
-    @asynccontextmanager
-    async def answer(self, accepts: Accepts) -> AsyncIterator["Answer"]:
-        """Wait for the browser; it is shown that the login failed, unless `Answer.show` was used."""
+    async def answer(self, accepts: Accepts) -> "Answer":
+        """Wait for the browser with the answer of the authorization server."""
         self._accepts = accepts
-        answer = await self._answer
-        try:
-            yield answer
-        finally:
-            await answer.show(*FAILED)
+        return await self._answer
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""

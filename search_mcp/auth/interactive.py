@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
-from search_mcp.auth.callback import Callback, callback, pasted
+import anyio
+
+from search_mcp.auth.callback import FAILED, LOGGED_IN, Answer, Callback, callback, pasted
 from search_mcp.auth.challenges import Challenge, bearer
 from search_mcp.auth.errors import AuthError, Unavailable
 from search_mcp.auth.fetching import Fetcher
@@ -44,12 +46,7 @@ async def log_in(
     async with _listener(settings, before) as listener:
         pending = await attempt.begin(listener.redirect_uri, challenge, before)
         await show(pending.url)
-        async with listener.answer(lambda query: is_for(pending, query)) as answer:
-            login = await attempt.finish(pending, answer.query)
-            await answer.show(
-                "You are logged in", f"search-mcp can use {settings.name} now. You can close this window."
-            )
-    return login
+        return await attempt.finish_in_browser(pending, await listener.answer(lambda query: is_for(pending, query)))
 
 
 async def log_in_without_browser(
@@ -62,14 +59,38 @@ async def log_in_without_browser(
 ) -> Login:
     """Log in with a browser on another computer: the user copies the address to it, and its last address back.
 
+    A browser on this computer, or one whose connections are forwarded to it, needs no copying.
+
     Raises:
         AuthError: it failed.
     """
     attempt = _Attempt(settings, store, run)
     before = await run(lambda: store.read(settings))
-    async with _listener(settings, before) as listener:  # only for the address: nobody may take the port meanwhile
+    async with _listener(settings, before) as listener:
         pending = await attempt.begin(listener.redirect_uri, challenge, before)
-        return await attempt.finish(pending, pasted(await ask(pending.url)))
+        found: list[Answer | str | AuthError] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def wait_for_browser() -> None:
+                found.append(await listener.answer(lambda query: is_for(pending, query)))
+                tasks.cancel_scope.cancel()
+
+            async def wait_for_user() -> None:
+                try:
+                    found.append(pasted(await ask(pending.url)))
+                except AuthError as exc:
+                    found.append(exc)
+                tasks.cancel_scope.cancel()
+
+            tasks.start_soon(wait_for_browser)
+            tasks.start_soon(wait_for_user)
+        match found[0]:
+            case Answer() as answer:
+                return await attempt.finish_in_browser(pending, answer)
+            case str() as query:
+                return await attempt.finish(pending, query)
+            case AuthError() as failure:
+                raise failure
 
 
 async def log_in_by_credentials(
@@ -131,6 +152,16 @@ class _Attempt:
                 return login
 
         return await self._stored(act)
+
+    async def finish_in_browser(self, pending: Pending, answer: Answer) -> Login:
+        """Finish the login, and show in the browser whether that succeeded."""
+        title, text = LOGGED_IN
+        try:
+            login = await self.finish(pending, answer.query)
+            await answer.show(title, text.format(name=self._settings.name))
+        finally:
+            await answer.show(*FAILED)
+        return login
 
     async def by_credentials(self) -> Login:
         settings = self._settings

@@ -79,6 +79,20 @@ async def test_a_browser_elsewhere(store: LoginStore, settings: LoginSettings) -
     assert store.read(settings) == login
 
 
+async def test_without_copying_a_browser_here_is_enough(store: LoginStore, settings: LoginSettings) -> None:
+    browser = Browser()
+
+    async def ask(url: str) -> str:
+        await browser.show(url)
+        return await asyncio.Future()  # the user copies nothing
+
+    async with asyncio.timeout(SECONDS):
+        login = await log_in_without_browser(settings, store, ask)
+    await browser.close()
+    assert "You are logged in" in browser.pages[0]
+    assert store.read(settings) == login
+
+
 @pytest.mark.parametrize("text", ["http://127.0.0.1:1/callback?code=a&state=b", " ?code=a&state=b\n", "code=a&state=b"])
 def test_what_a_user_may_copy(text: str) -> None:
     assert pasted(text) == "code=a&state=b"
