@@ -6,7 +6,7 @@ The caller shows the address; nothing here opens a browser.
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 import anyio
@@ -20,7 +20,9 @@ from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.steps import JSON, Request, Steps, post_form
 from search_mcp.auth.store import LoginStore
+from search_mcp.auth.tokens import Tokens
 from search_mcp.background import RunBlocking, run_in_thread
+from search_mcp.wire.structs import Struct
 
 Show = Callable[[str], Awaitable[None]]
 """Shows the address to open to the user."""
@@ -104,23 +106,37 @@ async def log_in_by_credentials(
     return await _Attempt(settings, store, run).by_credentials()
 
 
-async def log_out(settings: LoginSettings, store: LoginStore, *, run: RunBlocking = run_in_thread) -> Login | None:
+class Ended(Struct, frozen=True):
+    """A login that was deleted."""
+
+    login: Login
+    is_revoked: bool
+    """Whether the authorization server has made its tokens invalid."""
+
+
+async def log_out(settings: LoginSettings, store: LoginStore, *, run: RunBlocking = run_in_thread) -> Ended | None:
     """Delete a login, and revoke its tokens where the authorization server can do so; return what was deleted.
 
     Raises:
         OSError: it cannot be deleted.
     """
 
-    def act() -> Login | None:
+    def act() -> Ended | None:
         with store.changing(settings) as change:
             login = change.read()
             change.delete()
-        if login is not None and login.tokens is not None and login.revocation_endpoint is not None:
-            with suppress(AuthError):  # the tokens are deleted here, and end by themselves there
-                Fetcher(settings.url, settings.ca_file).run(_revoke(login))
-        return login
+        return None if login is None else Ended(login, _is_revoked(login, settings.ca_file))
 
     return await run(act)
+
+
+async def log_out_by_name(name: str, store: LoginStore, *, run: RunBlocking = run_in_thread) -> list[Ended]:
+    """Delete all logins of a server that is not in the configuration any more; see `log_out`.
+
+    Raises:
+        OSError: one cannot be deleted.
+    """
+    return await run(lambda: [Ended(login, _is_revoked(login, None)) for login in store.delete_all(name)])
 
 
 class _Attempt:
@@ -138,7 +154,14 @@ class _Attempt:
             steps = begin(
                 settings, redirect_uri, _random, reach=fetcher.reach, now=time.time(), challenge=asked, before=before
             )
-            return fetcher.run(steps)
+            try:
+                return fetcher.run(steps)
+            except Unavailable:
+                raise
+            except AuthError as exc:
+                if asked is not None:
+                    raise
+                raise AuthError(f"it answers without a login, and a login is not possible: {exc}") from exc
 
         return await self._run(act)
 
@@ -226,18 +249,25 @@ def _challenge(url: str) -> Steps[Challenge | None]:
     return challenge
 
 
-def _revoke(login: Login) -> Steps[None]:
-    """Revoke the tokens of a login (RFC 7009), the refresh token if there is one: its access tokens end with it."""
-    assert login.tokens is not None
-    assert login.revocation_endpoint is not None
+def _is_revoked(login: Login, ca_file: str | None) -> bool:
+    """Revoke the tokens of a login (RFC 7009); return whether that succeeded: they are deleted here in any case."""
+    if login.tokens is None or login.revocation_endpoint is None:
+        return False
+    try:
+        return Fetcher(login.url, ca_file).run(_revoke(login, login.tokens, login.revocation_endpoint))
+    except AuthError:
+        return False
+
+
+def _revoke(login: Login, tokens: Tokens, endpoint: str) -> Steps[bool]:
+    """Revoke the refresh token if there is one: its access tokens end with it."""
     token, hint = (
-        (login.tokens.refresh_token, "refresh_token")
-        if login.tokens.refresh_token
-        else (login.tokens.access_token, "access_token")
+        (tokens.refresh_token, "refresh_token") if tokens.refresh_token else (tokens.access_token, "access_token")
     )
     headers, members = login.client.proof()
     form = {"token": token, "token_type_hint": hint, **members}
-    yield post_form("revocation", login.revocation_endpoint, form, headers)
+    response = yield post_form("revocation", endpoint, form, headers)
+    return response.status == 200  # RFC 7009, 2.2
 
 
 def _random() -> str:

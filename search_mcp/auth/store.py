@@ -38,16 +38,7 @@ class LoginStore:
         Raises:
             OSError: the file exists and cannot be read.
         """
-        path = self._path(settings)
-        try:
-            data = path.read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
-            return payload.typed(protection.opened(data), Login)
-        except ValueError:  # its text may quote a token
-            log.warning("! the stored login of %s is damaged, or of another version: %s", settings.name, path)
-            return None
+        return _read(self._path(settings), settings.name)
 
     def state(self, settings: LoginSettings) -> object:
         """Return a value that changes whenever the stored login does."""
@@ -64,19 +55,40 @@ class LoginStore:
         Raises:
             TimeoutError: another process held it all the time.
         """
-        path = self._path(settings)
-        with locked(path.with_suffix(".lock"), self._patience_seconds):
-            yield Change(self, settings)
+        with self._changing(self._path(settings), settings.name) as change:
+            yield change
 
     def logins(self) -> list[Login]:
         """Read all logins that can be read, by name."""
-        found = []
+        return list(self._all().values())
+
+    def delete_all(self, name: str) -> list[Login]:
+        """Delete the logins of a server by its name alone, whatever its address was; return what was deleted.
+
+        Raises:
+            OSError: one cannot be deleted.
+        """
+        deleted = []
+        for path, login in self._all().items():
+            if login.name == name:
+                with self._changing(path, name) as change:
+                    deleted.append(change.read() or login)
+                    change.delete()
+        return deleted
+
+    def _all(self) -> dict[Path, Login]:
+        found = {}
         for path in sorted(self.folder.glob("*.json")):
             try:
-                found.append(payload.typed(protection.opened(path.read_bytes()), Login))
+                found[path] = payload.typed(protection.opened(path.read_bytes()), Login)
             except (OSError, ValueError):
                 log.debug("= %s is not a login that can be read", path)
         return found
+
+    @contextmanager
+    def _changing(self, path: Path, name: str) -> Iterator["Change"]:
+        with locked(path.with_suffix(".lock"), self._patience_seconds):
+            yield Change(path, name)
 
     def _path(self, settings: LoginSettings) -> Path:
         digest = hashlib.sha256(payload.encode_bytes(settings.identity)).hexdigest()[:16]
@@ -87,13 +99,12 @@ class LoginStore:
 class Change:
     """One login while this process holds its lock."""
 
-    def __init__(self, store: LoginStore, settings: LoginSettings) -> None:
-        self._store, self._settings = store, settings
-        self._path = store._path(settings)  # noqa: SLF001  # the other half of the store
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self._name = path, name
 
     def read(self) -> Login | None:
         """Read the login; see `LoginStore.read`."""
-        return self._store.read(self._settings)
+        return _read(self._path, self._name)
 
     def write(self, login: Login) -> None:
         """Replace the login, on the disk when this returns.
@@ -114,3 +125,15 @@ class Change:
             OSError: it cannot be deleted.
         """
         self._path.unlink(missing_ok=True)
+
+
+def _read(path: Path, name: str) -> Login | None:
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        return payload.typed(protection.opened(data), Login)
+    except ValueError:  # its text may quote a token
+        log.warning("! the stored login of %s is damaged, or of another version: %s", name, path)
+        return None

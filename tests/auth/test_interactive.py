@@ -3,7 +3,10 @@
 import asyncio
 import logging
 import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +17,13 @@ from auth.browser import Browser
 from search_mcp.auth.access import Access
 from search_mcp.auth.callback import callback, pasted
 from search_mcp.auth.errors import AuthError, Refused, Unavailable
-from search_mcp.auth.interactive import log_in, log_in_by_credentials, log_in_without_browser, log_out
+from search_mcp.auth.interactive import (
+    log_in,
+    log_in_by_credentials,
+    log_in_without_browser,
+    log_out,
+    log_out_by_name,
+)
 from search_mcp.auth.renewal import renew
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.store import LoginStore
@@ -149,10 +158,56 @@ async def test_credentials_need_no_browser(store: LoginStore, settings: LoginSet
 
 async def test_a_logout_deletes_and_revokes(store: LoginStore, settings: LoginSettings, server: Authorization) -> None:
     await log_in_without_browser(settings, store, Browser().ask)
-    assert await log_out(settings, store) is not None
+    ended = await log_out(settings, store)
+    assert ended is not None
+    assert ended.is_revoked
     assert store.read(settings) is None
     assert await log_out(settings, store) is None
     assert server.logged_out == ["refresh-1"]
+
+
+async def test_a_logout_by_name_finds_logins_of_former_addresses(
+    store: LoginStore, settings: LoginSettings, server: Authorization
+) -> None:
+    former, other = replace(settings, url=f"{server.url}/former"), replace(settings, name="other")
+    login = await log_in_without_browser(settings, store, Browser().ask)
+    for each in (former, other):
+        with store.changing(each) as change:
+            change.write(replace(login, name=each.name, url=each.url))
+    assert [ended.is_revoked for ended in await log_out_by_name("files", store)] == [True, True]
+    assert [each.name for each in store.logins()] == ["other"]
+    assert await log_out_by_name("files", store) == []
+
+
+async def test_a_server_that_asks_for_no_login(store: LoginStore, settings: LoginSettings) -> None:
+    with open_server() as url, pytest.raises(AuthError, match="answers without a login, and a login is not possible"):
+        await log_in(replace(settings, url=url), store, Browser().show)
+
+
+@contextmanager
+def open_server() -> Iterator[str]:
+    """Run an HTTP server that has no login and no metadata."""
+
+    class Requests(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name in the base class
+            pass
+
+        def do_GET(self) -> None:
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def do_POST(self) -> None:
+            self.do_GET()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Requests) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/mcp"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_no_log_has_a_secret(store: LoginStore, settings: LoginSettings, capfd: pytest.CaptureFixture[str]) -> None:
