@@ -172,7 +172,8 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
     (OTHERS, "version", "app:version", ("version",)),
 )
 """Every command: group in the help, name, module and function, examples."""
-CONFIG = "config"
+GROUPS = {"auth": (SERVERS, "logins"), "config": (OTHERS, "configuring")}
+"""Every command with commands of its own: group in the help, and module."""
 
 
 def application(only: str | None = None) -> typer.Typer:
@@ -193,13 +194,13 @@ def application(only: str | None = None) -> typer.Typer:
             run = getattr(import_module(f"search_mcp.cli.{module}"), function)
             lines = "\n".join(f"{NAME} {each}" for each in examples)
             app.command(name, cls=Command, rich_help_panel=heading, epilog=lines)(run)
-    if only in (None, CONFIG):
-        configuring = import_module("search_mcp.cli.configuring")
-        app.add_typer(configuring.app, name=CONFIG, rich_help_panel=OTHERS)
+    for name, (heading, module) in GROUPS.items():
+        if only in (None, name):
+            app.add_typer(import_module(f"search_mcp.cli.{module}").app, name=name, rich_help_panel=heading)
     return app
 
 
 def _needed(words: Sequence[str]) -> str | None:
     """Return the command that a command line runs; None if all are needed for completion or help."""
-    names = {CONFIG, *(name for _, name, _, _ in COMMANDS)}
+    names = {*GROUPS, *(name for _, name, _, _ in COMMANDS)}
     return words[0] if words and words[0] in names and COMPLETION_VARIABLE not in os.environ else None

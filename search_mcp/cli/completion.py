@@ -22,6 +22,11 @@ def server_names(context: typer.Context, incomplete: str) -> list[str]:
     return _beginning(incomplete, [server.name for server in _configuration(context).servers])
 
 
+def remote_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of remote servers that begin with a text."""
+    return _beginning(incomplete, [each.name for each in _configuration(context).servers if each.remote is not None])
+
+
 def tool_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the names of tools, including our own, that begin with a text."""
     loaded = _configuration(context)

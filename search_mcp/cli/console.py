@@ -22,6 +22,8 @@ STATE_STYLES = {
     "off": "dim",
     "starting": "yellow",
     "unknown": "yellow",
+    "logged in": "green",
+    "needs a login": "yellow",
 }
 _MARKS = {"ready": ("*", "\N{CHECK MARK}"), "failed": ("x", "\N{BALLOT X}"), "off": ("-", "-")}
 """Signs in ASCII and in Unicode."""

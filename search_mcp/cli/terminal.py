@@ -198,6 +198,10 @@ class Terminal:
         self._err.print(Text.assemble((clean(question), "bold"), " [y/N] "), end="")
         return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
+    def prompt(self, text: str) -> None:
+        """Write a text that the answer of a person follows on the same line."""
+        self._err.print(Text(clean(text), "bold"), end="")
+
     def agrees(self, question: str, *, is_sure: bool) -> bool:
         """Ask at a terminal, unless `is_sure`; without a terminal the answer is yes."""
         return is_sure or not self.is_interactive or self.confirm(question)

@@ -1,0 +1,248 @@
+"""The work of `auth login` and `auth logout`.
+
+Decides what the user is shown and asked, the time limit, and the remedy of each failure.
+"""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+
+from search_mcp.auth import interactive
+from search_mcp.auth.callback import pasted
+from search_mcp.auth.errors import AddressRefused, AuthError, Refused, Unavailable
+from search_mcp.auth.interactive import Ended
+from search_mcp.auth.records import Login
+from search_mcp.auth.settings import LoginSettings, login_settings
+from search_mcp.auth.store import LoginStore
+from search_mcp.background import run_in_thread
+from search_mcp.cli import browser
+from search_mcp.cli.command_cache import FreshLists
+from search_mcp.cli.counting import counted
+from search_mcp.cli.needed_servers import only
+from search_mcp.cli.options import Options
+from search_mcp.cli.problem import FINE, Problem, short_reason
+from search_mcp.cli.session import Session, run, run_alone
+from search_mcp.cli.terminal import Terminal
+from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.folders import logins_folder
+from search_mcp.model.names import Kind, State
+
+LOGIN_SECONDS = 300.0
+"""Time that the user has for the login."""
+LONGEST_ANSWER = 64 * 1024
+"""Bytes of a pasted address that are read."""
+
+T = TypeVar("T")
+
+
+def log_in(config: Config, server: ServerConfig, options: Options, *, by_hand: bool) -> int:
+    """Log in to a server, and list its tools with the new login.
+
+    Raises:
+        Problem: it failed.
+    """
+    screen = options.screen
+    run_alone(partial(_log_in, server, screen, by_hand=by_hand))
+    if not server.enabled:
+        screen.text(f"Logged in to {server.name}, which is disabled; `{server.command_for('enable')}` enables it.")
+        return FINE
+    tools = run(only(config, {server.name}), None, FreshLists, partial(_listed, server, screen))
+    screen.text(f"Logged in to {server.name}: {counted(tools, 'tool')}.")
+    return FINE
+
+
+async def _log_in(server: ServerConfig, screen: Terminal, *, by_hand: bool) -> Login:
+    assert server.remote is not None
+    settings, store = login_settings(server.name, server.remote), LoginStore(logins_folder())
+    with anyio.move_on_after(LOGIN_SECONDS):
+        try:
+            return await _attempt(settings, store, server, screen, by_hand=by_hand)
+        except AuthError as exc:
+            raise Problem(f"no login to {server.name}: {server.redactor(str(exc))}", _remedy(exc, server)) from exc
+        except OSError as exc:
+            what = f"the login of {server.name} cannot be read ({exc.strerror or exc})"
+            raise Problem(what, f"check that you may read {store.folder}") from exc
+    command = server.command_for("auth", "login")
+    raise Problem(
+        f"no login to {server.name}: the browser did not return within {_limit()}",
+        f"`{command}` starts again" + ("" if by_hand else f"; `{command} --no-browser` is for a browser elsewhere"),
+    )
+
+
+async def _attempt(
+    settings: LoginSettings, store: LoginStore, server: ServerConfig, screen: Terminal, *, by_hand: bool
+) -> Login:
+    if settings.grant == "client_credentials":
+        return await interactive.log_in_by_credentials(settings, store)
+    if by_hand:
+        return await interactive.log_in_without_browser(settings, store, partial(_ask, server, screen))
+    return await interactive.log_in(settings, store, partial(_open, server, screen))
+
+
+async def _open(server: ServerConfig, screen: Terminal, url: str) -> None:
+    """Open the browser, and show the address in case none opens."""
+    screen.note(f"Log in to {server.name} in the browser, at {_host(url)}. If none opens, open this address:")
+    _show_address(url, screen)
+    command = server.command_for("auth", "login", "--no-browser")
+    screen.note(f"Waiting for the browser, up to {_limit()}. If it runs on another computer: {command}")
+    try:
+        browser.open_page(url)
+    except ValueError as exc:
+        raise AuthError("the address of its login is not that of a web page") from exc
+    except OSError as exc:
+        screen.warning(f"the browser cannot be opened: {exc.strerror or exc}")
+
+
+async def _ask(server: ServerConfig, screen: Terminal, url: str) -> str:
+    """Show the address, and read the one to which the browser was sent; ask again at a terminal if it is another text.
+
+    Raises:
+        AuthError: there is no answer.
+    """
+    screen.note(f"Log in to {server.name} at {_host(url)}: open this address in a browser on any computer.")
+    _show_address(url, screen)
+    screen.note(
+        "After the login, the browser is sent to an address that begins with http://127.0.0.1 or http://localhost. It "
+        f"may not be able to open it. Copy that whole address and paste it here, within {_limit()}."
+    )
+    while True:
+        answer = await _answer(screen)
+        try:
+            pasted(answer)
+        except AuthError:
+            if not answer.endswith("\n") or not sys.stdin.isatty():
+                raise
+            screen.warning("that is not the address of that page; it has code= and state= in it")
+        else:
+            return answer
+
+
+async def _answer(screen: Terminal) -> str:
+    """Read a line; leave the line of the question if the browser answers it first."""
+    is_asked = sys.stdin.isatty()
+    if is_asked:
+        screen.prompt("Address: ")
+    try:
+        answer = await run_in_thread(_read_line)
+    except anyio.get_cancelled_exc_class():
+        if is_asked:
+            screen.prompt("\n")
+        raise
+    return answer
+
+
+def _show_address(url: str, screen: Terminal) -> None:
+    screen.note("")
+    screen.text(url)
+    screen.note("")
+
+
+def _read_line() -> str:
+    """Read a line from stdin.
+
+    `sys.stdin` is not used: it would be locked by this thread, and the end of the process would wait for it.
+    """
+    line = b""
+    while not line.endswith(b"\n") and len(line) < LONGEST_ANSWER:
+        try:
+            chunk = os.read(sys.stdin.fileno(), 4096)
+        except OSError:  # it is closed
+            break
+        if not chunk:
+            break
+        line += chunk
+    return line.decode(errors="replace")
+
+
+async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> int:
+    """List the tools of the server, and count them.
+
+    Raises:
+        Problem: that failed.
+    """
+    with screen.progress(session.awaited):
+        await session.settle(Kind)
+    status = next(each for each in session.statuses() if each.server == server.name)
+    if status.state is not State.READY:
+        why = short_reason(status.reason or "it did not answer in time")
+        raise Problem(f"you are logged in to {server.name}, but it failed: {why}", f"`{server.check()}` shows more")
+    return sum(item.server == server.name for item in session.tools)
+
+
+def _remedy(exc: AuthError, server: ServerConfig) -> str:
+    command = server.command_for("auth", "login")
+    match exc:
+        case Refused(code="access_denied"):
+            return f"`{command}` starts again; agree in the browser"
+        case Refused():
+            return f"`{command}` starts again"
+        case Unavailable():
+            return "check its address and the network, and try again"
+        case AddressRefused():
+            return "ask the provider of the server"
+        case _:
+            return "" if '"oauth"' in str(exc) else f"`{command}` starts again"
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2]
+
+
+def _limit() -> str:
+    return f"{LOGIN_SECONDS / 60:g} minutes"
+
+
+def log_out(server: ServerConfig, screen: Terminal) -> None:
+    """Log out of a server.
+
+    Raises:
+        Problem: the login cannot be deleted.
+    """
+    assert server.remote is not None
+    settings = login_settings(server.name, server.remote)
+    ended = _deleted(lambda: interactive.log_out(settings, LoginStore(logins_folder())), server.name)
+    if ended is None:
+        screen.text(f"{server.name} was not logged in.")
+    else:
+        _tell(ended, screen)
+
+
+def log_out_by_name(name: str, screen: Terminal) -> bool:
+    """Delete the logins of a server that is not in the configuration; returns whether there was any.
+
+    Raises:
+        Problem: a login cannot be deleted.
+    """
+    ended = _deleted(lambda: interactive.log_out_by_name(name, LoginStore(logins_folder())), name)
+    for each in ended:
+        _tell(each, screen)
+    return bool(ended)
+
+
+def _deleted(act: Callable[[], Awaitable[T]], name: str) -> T:
+    try:
+        return run_alone(act)
+    except TimeoutError as exc:
+        raise Problem(f"the login of {name} is in use by another search-mcp", "try again") from exc
+    except OSError as exc:
+        what = f"the login of {name} cannot be deleted ({exc.strerror or exc})"
+        raise Problem(what, f"check that you may write to {logins_folder()}") from exc
+
+
+def _tell(ended: Ended, screen: Terminal) -> None:
+    login = ended.login
+    if ended.is_revoked:
+        screen.text(f"Logged out of {login.name}: its tokens are revoked and deleted.")
+    elif login.tokens is None:
+        screen.text(f"Logged out of {login.name}: its login was over already.")
+    else:
+        screen.text(f"Logged out of {login.name}: its tokens are deleted here.")
+        screen.note(
+            f"They could not be revoked at {_host(login.issuer)}, and stay valid there until they expire. Its website "
+            "may list search-mcp among your connected applications, where you can remove it."
+        )
