@@ -135,7 +135,7 @@ def pasted(text: str) -> str:
     except ValueError:
         query = ""
     if "=" not in query:
-        raise AuthError("that is not the address of the page that could not be opened")
+        raise AuthError("the text is not the address to which the browser was sent")
     return query
 
 

@@ -63,14 +63,14 @@ async def _log_in(server: ServerConfig, screen: Terminal, *, by_hand: bool) -> L
         try:
             return await _attempt(settings, store, server, screen, by_hand=by_hand)
         except AuthError as exc:
-            raise Problem(f"no login to {server.name}: {server.redactor(str(exc))}", _remedy(exc, server)) from exc
+            why, again = server.redactor(str(exc)), _command(server, by_hand=by_hand)
+            raise Problem(f"no login to {server.name}: {why}", _remedy(exc, again)) from exc
         except OSError as exc:
             what = f"the login of {server.name} cannot be read ({exc.strerror or exc})"
             raise Problem(what, f"check that you may read {store.folder}") from exc
-    command = server.command_for("auth", "login")
     raise Problem(
         f"no login to {server.name}: the browser did not return within {_limit()}",
-        f"`{command}` starts again" + ("" if by_hand else f"; `{command} --no-browser` is for a browser elsewhere"),
+        f"`{_command(server, by_hand=by_hand)}` starts again",
     )
 
 
@@ -88,8 +88,8 @@ async def _open(server: ServerConfig, screen: Terminal, url: str) -> None:
     """Open the browser, and show the address in case none opens."""
     screen.note(f"Log in to {server.name} in the browser, at {_host(url)}. If none opens, open this address:")
     _show_address(url, screen)
-    command = server.command_for("auth", "login", "--no-browser")
-    screen.note(f"Waiting for the browser, up to {_limit()}. If it runs on another computer: {command}")
+    command = _command(server, by_hand=True)
+    screen.note(f"Waiting up to {_limit()}. If the browser runs on another computer: {command}")
     try:
         browser.open_page(url)
     except ValueError as exc:
@@ -114,7 +114,9 @@ async def _ask(server: ServerConfig, screen: Terminal, url: str) -> str:
         answer = await _answer(screen)
         try:
             pasted(answer)
-        except AuthError:
+        except AuthError as exc:
+            if not answer:
+                raise AuthError("stdin ended without an address") from exc
             if not answer.endswith("\n") or not sys.stdin.isatty():
                 raise
             screen.warning("that is not the address of that page; it has code= and state= in it")
@@ -174,13 +176,14 @@ async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> i
     return sum(item.server == server.name for item in session.tools)
 
 
-def _remedy(exc: AuthError, server: ServerConfig) -> str:
-    command = server.command_for("auth", "login")
+def _command(server: ServerConfig, *, by_hand: bool) -> str:
+    return server.command_for("auth", "login", *(["--no-browser"] if by_hand else []))
+
+
+def _remedy(exc: AuthError, command: str) -> str:
     match exc:
         case Refused(code="access_denied"):
             return f"`{command}` starts again; agree in the browser"
-        case Refused():
-            return f"`{command}` starts again"
         case Unavailable():
             return "check its address and the network, and try again"
         case AddressRefused():

@@ -20,10 +20,9 @@ from search_mcp.model.servers import Status
 LOGGED_IN = "logged in"
 AUTOMATIC = "automatic"
 """The client's own credentials are exchanged for a token when one is needed."""
-NEEDED = "needs a login"
-UNKNOWN = "unknown"
-NOT_NEEDED = "not needed"
-"""Its tools were listed without a login; some calls may need one all the same."""
+NEEDED = State.NEEDS_LOGIN.value
+NONE = "none"
+"""There is none, and it is not known whether one is needed."""
 NOT_USED = "not used"
 """Its entry excludes a login."""
 FAULTY = "failed"
@@ -119,11 +118,9 @@ def _with_login(server: ServerConfig, login: Login) -> Standing:
 def _without_login(server: ServerConfig, cached: Status) -> Standing:
     if server.held is not None:
         return Standing(server, HELD, server.held)
-    if cached.state == NEEDED:
+    if cached.state is State.NEEDS_LOGIN:
         return Standing(server, NEEDED)
-    if cached.state is State.REMEMBERED:
-        return Standing(server, NOT_NEEDED, "its tools were listed without one")
-    return Standing(server, UNKNOWN, f"`{server.check()}` finds out")
+    return Standing(server, NONE, f"`{server.check()}` finds out whether it needs one")
 
 
 def _duration(login: Login) -> str:

@@ -14,7 +14,7 @@ from search_mcp.auth.store import LoginStore
 from search_mcp.cli import completion, inventory
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.help_text import Command, Group
-from search_mcp.cli.login_states import NEEDED, UNKNOWN, Standing, standings, stored, why_not_used
+from search_mcp.cli.login_states import NEEDED, NONE, Standing, standings, stored, why_not_used
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Misuse, Problem
 from search_mcp.cli.session import read_cache
@@ -183,7 +183,7 @@ def _only_one_to_log_in(config: Config) -> ServerConfig:
         Misuse: there are several.
     """
     found = _standings(config)
-    for state, need in ((NEEDED, "need a login"), (UNKNOWN, "may need a login")):
+    for state, need in ((NEEDED, "need a login"), (NONE, "may need a login")):
         servers = [each.server for each in found if each.state == state and each.server.enabled]
         if len(servers) == 1:
             return servers[0]

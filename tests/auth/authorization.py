@@ -45,6 +45,7 @@ class Authorization(ThreadingHTTPServer):
         """Statuses of the answers to calls."""
         self.redeemed = 0
         self.logged_out: list[str] = []
+        self.revokes = True
         self.revoked = 0
         """How often a spent refresh token came back, after which all tokens are void."""
 
@@ -123,7 +124,7 @@ class _Requests(BaseHTTPRequestHandler):
             self.reply(201, {"client_id": "registered", "redirect_uris": json.loads(body)["redirect_uris"]})
         elif self.path == "/revocation":
             self.server.logged_out += parse_qs(body)["token"]
-            self.reply(200)
+            self.reply(200 if self.server.revokes else 503)
         elif self.path == "/token":
             status, content = self.server.token({name: value for name, (value,) in parse_qs(body).items()})
             self.server.asked.set()

@@ -29,7 +29,7 @@ class Browser:
 
     async def ask(self, url: str) -> str:
         self.opened.append(url)
-        return await asyncio.to_thread(self._redirected, url)
+        return await asyncio.to_thread(self.redirected, url)
 
     async def close(self) -> None:
         async with asyncio.timeout(SECONDS):
@@ -37,12 +37,13 @@ class Browser:
 
     def _follow(self, url: str) -> None:
         try:
-            with urllib.request.urlopen(self._redirected(url), timeout=SECONDS) as page:
+            with urllib.request.urlopen(self.redirected(url), timeout=SECONDS) as page:
                 self.pages.append(page.read().decode())
         except urllib.error.HTTPError as error:
             self.pages.append(error.read().decode())
 
-    def _redirected(self, url: str) -> str:
+    def redirected(self, url: str) -> str:
+        """Return the address to which the authorization server sends the browser."""
         parts = urlsplit(url)
         connection = http.client.HTTPConnection(parts.netloc, timeout=SECONDS)
         connection.request("GET", f"{parts.path}?{parts.query}")

@@ -31,6 +31,8 @@ def completed(place: Place, line: str) -> list[str]:
         ("search-mcp call sea", ["search_tools"]),
         ("search-mcp call --config nowhere.json ", [*OWN_NAMES]),
         ("search-mcp config v", ["validate"]),
+        ("search-mcp auth log", ["login", "logout"]),
+        ("search-mcp auth login ", []),
     ],
 )
 def test_names_are_completed(toolbox: Place, line: str, words: list[str]) -> None:
