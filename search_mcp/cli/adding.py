@@ -1,5 +1,6 @@
 """`add`: one more server in the configuration file, from a command, a URL or pasted JSON."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,13 @@ from search_mcp.cli import consent
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.problem import FINE, Misuse
+from search_mcp.cli.terminal import Terminal
 from search_mcp.clients import found, merging, native
 from search_mcp.clients.found import Server
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
+from search_mcp.config import location
+from search_mcp.model.errors import ConfigError
 
 
 @takes("config", "dry_run", "debug")
@@ -79,7 +83,20 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> 
         for note in each.notes:
             screen.warning(f"{each.server.name}: {note}")
     tell_of_bridges(bridged(file.document, changed), screen)
+    if not options.dry_run:
+        _tell_of_logins([each.name for each in merged if each.result == "added" and not each.is_disabled], file, screen)
     return FINE
+
+
+def _tell_of_logins(names: Sequence[str], file: File, screen: Terminal) -> None:
+    """Tell how to log in to new remote servers; only a connection shows whether they need a login."""
+    try:
+        config = location.read(file.path, os.environ)
+    except ConfigError:
+        return  # the fault was there before; `check` and `validate` report it
+    for each in config.servers:
+        if each.name in names and each.problem is None and each.remote is not None and each.remote.may_log_in:
+            screen.note(f"Next: {each.check()}. If it needs a login: {each.command_for('auth', 'login')}")
 
 
 def _under_another_name(merged: Merged) -> str:

@@ -101,6 +101,26 @@ def test_from_an_empty_home_to_a_call(there: Place, server: Authorization) -> No
         assert [stat.S_IMODE(path.stat().st_mode) for path in (login, login.parent)] == [0o600, 0o700]
 
 
+def test_adding_and_importing_tell_how_to_log_in(place: Place, server: Authorization) -> None:
+    address = f"{server.url}/mcp"
+    ended = place.run("add", "files", address)
+    assert (ended.code, ended.err) == (
+        0,
+        "Next: search-mcp check files. If it needs a login: search-mcp auth login files\n",
+    )
+    other = place.folder / "other.json"
+    ended = place.run("add", "files", address, "--config", str(other))
+    assert ended.err.endswith(f" If it needs a login: search-mcp auth login files --config {other}\n")
+    for more in (["--dry-run"], ["--header", "Authorization: Bearer ${HOME}"]):
+        assert place.run("add", "another", address, *more).err == ""
+    cursor = place.folder / ".cursor" / "mcp.json"
+    cursor.parent.mkdir()
+    cursor.write_text(json.dumps({"mcpServers": {"notes": {"url": f"{address}?notes"}}}), "utf-8")
+    ended = place.run("import", "cursor")
+    assert ended.code == 0
+    assert "Needs a login: notes: run search-mcp auth login notes.\n" in ended.err
+
+
 def test_the_address_is_passed_by_hand(by_hand: ByHand) -> None:
     ended = by_hand.runs(Browser())
     assert (ended.code, ended.out) == (0, "Logged in to files: 1 tool.\n"), ended.err

@@ -195,12 +195,13 @@ ADDRESSES: list[tuple[list[str], dict[str, Any]]] = [
         {"url": "https://x", "type": "sse", "headers": {"Authorization": "Bearer ${T}"}},
     ),
 ]
+NEXT = "Next: search-mcp check web. If it needs a login: search-mcp auth login web\n"
 
 
 @pytest.mark.parametrize(("words", "entry"), ADDRESSES)
 def test_a_remote_server_is_added(place: Place, words: list[str], entry: dict[str, Any]) -> None:
     ended = place.run("add", "web", *words)
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, "" if "headers" in entry else NEXT)
     assert ended.out.startswith(f"web\n  url: {entry['url']}\n")
     assert ended.out.endswith(f"\nAdded web to {place.config}.\n")
     assert json.loads(place.config.read_text()) == {"mcpServers": {"web": entry}}
@@ -208,7 +209,7 @@ def test_a_remote_server_is_added(place: Place, words: list[str], entry: dict[st
 
 def test_a_command_line_of_mcp_remote_is_added_as_a_remote_server(place: Place) -> None:
     ended = place.run("add", "web", "--", "npx", "-y", "mcp-remote", "https://mcp.linear.app/mcp")
-    assert (ended.code, ended.err) == (0, f"warning: web: {mcp_remote.LOG_IN_ONCE}\n")
+    assert (ended.code, ended.err) == (0, f"warning: web: {mcp_remote.LOG_IN_ONCE}\n{NEXT}")
     assert json.loads(place.config.read_text()) == {"mcpServers": {"web": LINEAR}}
 
 
