@@ -471,7 +471,6 @@ class Supervisor:
         self._known.record_failure(self._reason, needs_login=True)
         login = self._missing_login()
         if self._state is not State.STOPPING:
-            self._advance(Event.ENDED)
             self._advance(Event.NEED_LOGIN)
         for held in self._held.take():
             held.cancel = login.wait(held.call, held.target, reason)

@@ -10,15 +10,15 @@ from search_mcp.model.names import State
 LEADS_TO = {
     # given: {when: then}; every pair that is missing is a bug
     "STOPPED": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
-    "STARTING": {"OPENED": "READY", "ENDED": "BACKING_OFF", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
-    "READY": {"ENDED": "BACKING_OFF", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
-    "BACKING_OFF": {
-        "START": "STARTING",
-        "GIVE_UP": "FAILED",
+    "STARTING": {
+        "OPENED": "READY",
+        "ENDED": "BACKING_OFF",
         "NEED_LOGIN": "NEEDS_LOGIN",
         "TERMINATE": "STOPPING",
         "STOP": "STOPPING",
     },
+    "READY": {"ENDED": "BACKING_OFF", "NEED_LOGIN": "NEEDS_LOGIN", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
+    "BACKING_OFF": {"START": "STARTING", "GIVE_UP": "FAILED", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "FAILED": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "NEEDS_LOGIN": {"START": "STARTING", "TERMINATE": "STOPPING", "STOP": "STOPPING"},
     "STOPPING": {"TERMINATE": "STOPPING", "OPENED": "STOPPING", "STOP": "STOPPING", "STOPPED": "STOPPED"},

@@ -15,7 +15,7 @@ from search_mcp.config.schema import Remote
 from search_mcp.folders import logins_folder
 from search_mcp.model.calls import Question, Result
 from search_mcp.model.names import Ask, State
-from search_mcp.model.servers import ElicitationComplete
+from search_mcp.model.servers import ElicitationComplete, StateChanged
 from search_mcp.wire import payload
 from search_mcp.wire.payload import encode
 
@@ -67,6 +67,13 @@ async def test_a_call_without_a_login_names_the_command(there: Reached) -> None:
     message, data = await there.error("say", {"text": "hello"})
     assert message == NEEDED
     assert data == {"server": "there", "remedy": "run search-mcp auth login there"}
+
+
+async def test_a_missing_login_does_not_count_as_a_failed_start(there: Reached) -> None:
+    """A call that waits for the lists of the server would be refused by such a state."""
+    await there.state(State.NEEDS_LOGIN)
+    states = [each.status.state for each in there.news if isinstance(each, StateChanged)]
+    assert states == [State.STARTING, State.NEEDS_LOGIN]
 
 
 async def test_a_login_made_elsewhere_is_noticed(there: Reached, protected: Authorization) -> None:
