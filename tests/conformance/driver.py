@@ -1,36 +1,53 @@
 """A client for the suite's client scenarios, with search-mcp between it and the suite: `python driver.py URL`.
 
 The environment tells the scenario, the revision and the scenario's own data; `SERVE` is the command that serves a
-configuration.
+configuration. A call that needs a login is made again after a login in another process, as by `search-mcp auth login`;
+with `OPENS_ADDRESSES`, the user of this client opens the address that the call asks for instead.
 """
 
+import asyncio
 import json
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from auth.browser import Browser
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from real.conversation import Conversation, Era, Reply
+
+from search_mcp.auth.errors import AuthError
+from search_mcp.auth.interactive import log_in
+from search_mcp.auth.settings import login_settings
+from search_mcp.auth.store import LoginStore
+from search_mcp.config.schema import OAuth, Remote
+from search_mcp.folders import logins_folder
 
 SCENARIO = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
 REVISION = os.environ.get("MCP_CONFORMANCE_PROTOCOL_VERSION", "")
 CONTEXT = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
 SERVE = json.loads(os.environ.get("SERVE") or "[]")
 
+OPENS_ADDRESSES = bool(os.environ.get("OPENS_ADDRESSES"))
+
 SERVER = "conformance"
+DOCUMENT = "https://conformance-test.local/client-metadata.json"  # the suite knows this client
+MOST_LOGINS = 3
+"""Logins for one request: "no more than a few times"."""
 STUBS: dict[str, Any] = {"string": "x", "integer": 0, "number": 0, "boolean": False, "object": {}, "array": []}
 
-Question = dict[str, Any]
+Params = dict[str, Any]
 
 
 class Client:
     """The client in front of search-mcp."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, user: "User") -> None:
         self._conversation = conversation
+        self.user = user
 
     def tools(self) -> list[dict[str, Any]]:
         """Return the tools of the suite's server, under its own names."""
@@ -50,7 +67,7 @@ class Client:
             if reply.error is not None or reply.value.get("resultType") != "input_required":
                 return reply
             asked = reply.value.get("inputRequests", {})
-            given = {key: answered(each["method"], each.get("params", {})) for key, each in asked.items()}
+            given = {key: self.user.answer(each["method"], each.get("params", {})) for key, each in asked.items()}
             state = {key: value for key, value in reply.value.items() if key == "requestState"}
             answers = {"inputResponses": given, **state}
 
@@ -61,18 +78,56 @@ class Client:
                 assert reply.id == identifier, reply
                 return reply
             if reply.id is not None:
-                self._conversation.write({"id": reply.id, "result": answered(reply.method, reply.params or {})})
+                self._conversation.write({"id": reply.id, "result": self.user.answer(reply.method, reply.params or {})})
 
 
-def answered(method: str, params: Question) -> dict[str, Any]:
-    """Answer a question as a user who agrees to everything, and changes no default."""
-    if method == "roots/list":
-        return {"roots": []}
-    if method == "sampling/createMessage":
-        return {"role": "assistant", "model": "stub", "content": {"type": "text", "text": ""}}
-    properties = params["requestedSchema"]["properties"]
-    content = {name: each["default"] for name, each in properties.items() if "default" in each}
-    return {"action": "accept", "content": content or dict.fromkeys(properties, True)}
+class User:
+    """A user who agrees to everything, and changes no default."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._settings = login_settings(SERVER, remote)
+        self._tabs: list[threading.Thread] = []
+
+    def answer(self, method: str, params: Params) -> dict[str, Any]:
+        """Answer a question."""
+        if method == "roots/list":
+            return {"roots": []}
+        if method == "sampling/createMessage":
+            return {"role": "assistant", "model": "stub", "content": {"type": "text", "text": ""}}
+        if params.get("mode") == "url":
+            self._tabs.append(threading.Thread(target=asyncio.run, args=[opened(params["url"])]))
+            self._tabs[-1].start()
+            return {"action": "accept"}
+        properties = params["requestedSchema"]["properties"]
+        content = {name: each["default"] for name, each in properties.items() if "default" in each}
+        return {"action": "accept", "content": content or dict.fromkeys(properties, True)}
+
+    def log_in(self) -> None:
+        """Log in as the command does.
+
+        Raises:
+            AuthError: it failed.
+        """
+
+        async def act() -> None:
+            browser = Browser()
+            try:
+                await log_in(self._settings, LoginStore(logins_folder()), browser.show)
+            finally:
+                await browser.close()
+
+        asyncio.run(act())
+
+    def leave(self) -> None:
+        for tab in self._tabs:
+            tab.join()
+
+
+async def opened(url: str) -> None:
+    """Open an address in a browser until its page is there."""
+    browser = Browser()
+    await browser.show(url)
+    await browser.close()
 
 
 # Scenarios
@@ -118,6 +173,23 @@ def request_state(client: Client) -> None:
         _ = client.call(f"test_mrtr_{name}").value
 
 
+def protected(client: Client) -> None:
+    """Call the one tool of a server that needs a login; end where a login fails, as it must in some scenarios."""
+    logins = 0
+    while (reply := client.call("test-tool")).error is not None:
+        if "needs a login" not in reply.error["message"] or logins == MOST_LOGINS:
+            print(reply.error["message"])
+            return
+        logins += 1
+        try:
+            if not OPENS_ADDRESSES:  # else the next call asks
+                client.user.log_in()
+        except AuthError as exc:
+            print(exc)
+            return
+    assert [each["name"] for each in client.tools()] == ["test-tool"]
+
+
 def listing(client: Client) -> None:
     assert client.tools()
 
@@ -146,17 +218,40 @@ SCENARIOS: dict[str, Callable[[Client], object]] = {
 
 
 def main(url: str) -> None:
-    capabilities: dict[str, Any] = {"roots": {}, "sampling": {}, "elicitation": {"form": {}}}
-    revision = REVISION if REVISION in MODERN_PROTOCOL_VERSIONS else "2025-11-25"
+    is_own_login = "client-credentials" in SCENARIO
+    oauth = {
+        "clientId": CONTEXT.get("client_id"),
+        "clientSecret": CONTEXT.get("client_secret"),
+        "clientMetadataUrl": DOCUMENT,
+        "grant": "client_credentials" if is_own_login else "authorization_code",
+    }
+    remote = Remote(
+        url=url,
+        oauth=OAuth(
+            client_id=oauth["clientId"] or "",
+            client_secret=oauth["clientSecret"] or "",
+            client_metadata_url=DOCUMENT,
+        ),
+    )
+    entry = {"url": url, "oauth": {name: value for name, value in oauth.items() if value is not None}}
+    modes: dict[str, Any] = {"form": {}, "url": {}} if OPENS_ADDRESSES else {"form": {}}
+    era = Era(
+        REVISION if REVISION in MODERN_PROTOCOL_VERSIONS else "2025-11-25",
+        {"roots": {}, "sampling": {}, "elicitation": modes},
+    )
     with tempfile.TemporaryDirectory() as home:
+        for name in ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"):
+            os.environ[name] = home
         path = Path(home, "mcp-servers.json")
         settings = {"listing": "full", "firstListSeconds": 60}
-        path.write_text(json.dumps({"mcpServers": {SERVER: {"url": url}}, "settings": settings}))
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-        environment |= dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"), home)
-        with Conversation([*SERVE, "--config", str(path)], Era(revision, capabilities), environment) as conversation:
-            SCENARIOS[SCENARIO](Client(conversation))
+        path.write_text(json.dumps({"mcpServers": {SERVER: entry}, "settings": settings}))
+        user = User(remote)
+        with Conversation([*SERVE, "--config", str(path)], era, dict(os.environ)) as conversation:
+            SCENARIOS.get(SCENARIO, protected)(Client(conversation, user))
+        user.leave()
 
 
 if __name__ == "__main__":
+    for name in [each for each in os.environ if each.startswith("XDG_")]:
+        del os.environ[name]
     main(sys.argv[1])

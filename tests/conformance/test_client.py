@@ -21,7 +21,28 @@ SECONDS = 120
 TESTS = str(Path(__file__).parents[1])
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
-SCENARIOS = {
+LOGINS = {
+    MODERN: (
+        *("authorization-server-migration", "basic-cimd", "pre-registration", "resource-mismatch"),
+        *("iss-normalized", "iss-not-advertised", "iss-supported", "iss-supported-missing", "iss-unexpected"),
+        *("iss-wrong-issuer", "metadata-issuer-mismatch"),
+        *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3"),
+        *("offline-access-not-supported", "offline-access-scope"),
+        *("scope-from-scopes-supported", "scope-from-www-authenticate", "scope-omitted-when-undefined"),
+        *("scope-retry-limit", "scope-step-up"),
+        *("token-endpoint-auth-basic", "token-endpoint-auth-none", "token-endpoint-auth-post"),
+    ),
+    LEGACY: (
+        *("basic-cimd", "pre-registration"),
+        *("metadata-default", "metadata-var1", "metadata-var2", "metadata-var3"),
+        *("scope-from-scopes-supported", "scope-from-www-authenticate", "scope-omitted-when-undefined"),
+        *("scope-retry-limit", "scope-step-up"),
+        *("token-endpoint-auth-basic", "token-endpoint-auth-none", "token-endpoint-auth-post"),
+    ),
+    "": ("2025-03-26-oauth-endpoint-fallback", "2025-03-26-oauth-metadata-backcompat", "client-credentials-basic"),
+}
+"""The scenarios of logins, without `auth/` in front; those without a revision are older, or of extensions."""
+OTHERS = {
     MODERN: (
         *("tools_call", "request-metadata", "sep-2322-client-request-state"),
         *("http-standard-headers", "http-custom-headers", "http-invalid-tool-headers"),
@@ -32,8 +53,16 @@ SCENARIOS = {
         "json-schema-2020-12-preservation",
     ),
 }
-"""By revision; those without one are older, or of extensions."""
+SCENARIOS = [
+    *((revision, each) for revision, names in OTHERS.items() for each in names),
+    *((revision, f"auth/{each}") for revision, names in LOGINS.items() for each in names),
+]
 MISSING = {
+    "auth/client-credentials-jwt": "needs a library for signatures",
+    "auth/dpop": "an extension that search-mcp does not have",
+    "auth/dpop-nonce": "an extension that search-mcp does not have",
+    "auth/enterprise-managed-authorization": "an extension that search-mcp does not have",
+    "auth/wif-jwt-bearer": "an extension that search-mcp does not have",
     "sep-2640-client-no-prefetch": "a skill's files are read by the client, and search-mcp passes them on",
     "sep-2640-client-verify-digest": "a skill's files are checked by the client that unpacks them",
     "sep-2640-client-verify-size": "a skill's files are checked by the client that unpacks them",
@@ -54,6 +83,13 @@ def drivers() -> Iterator[ForkServer | None]:
     server.close()
 
 
+@pytest.fixture(scope="module")
+def serve(fork_server: ForkServer | None) -> list[str]:
+    """The command that serves a configuration."""
+    words = ["-m", "search_mcp", "serve"]
+    return [sys.executable, *words] if fork_server is None else fork_server.command_line(words)
+
+
 def suite(*words: str, **variables: str) -> str:
     """Run the suite; return its output."""
     environment = {**os.environ, "PYTHONPATH": TESTS, "NO_COLOR": "1", **variables}
@@ -62,24 +98,15 @@ def suite(*words: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("revision", "scenario"), [(revision, each) for revision, scenarios in SCENARIOS.items() for each in scenarios]
-)
-def test_a_scenario(
-    revision: str,
-    scenario: str,
-    tmp_path: Path,
-    node: object,
-    drivers: ForkServer | None,
-    fork_server: ForkServer | None,
+def play(
+    scenario: str, revision: str, folder: Path, drivers: ForkServer | None, serve: list[str], **variables: str
 ) -> None:
+    """Run a scenario; it must pass without a warning."""
     client = [driver.__file__]
     command = [sys.executable, *client] if drivers is None else drivers.command_line(client)
-    serve = ["-m", "search_mcp", "serve"]
-    served = [sys.executable, *serve] if fork_server is None else fork_server.command_line(serve)
-    version = ("--spec-version", revision) if revision else ()
-    options = ("--scenario", scenario, "--command", " ".join(command), "--output-dir", str(tmp_path))
-    said = suite("client", *options, *version, SERVE=json.dumps(served))
+    options = ["--scenario", scenario, "--command", " ".join(command), "--output-dir", str(folder)]
+    options += ["--spec-version", revision] if revision else []
+    said = suite("client", *options, SERVE=json.dumps(serve), **variables)
     passed = re.search(r"Passed: (\d+)/\d+, 0 failed, (\d+) warnings", said)
     assert passed is not None, said
     assert int(passed[1]) > 0, said
@@ -88,8 +115,21 @@ def test_a_scenario(
     assert "TIMED OUT" not in said, said
 
 
+@pytest.mark.parametrize(("revision", "scenario"), SCENARIOS)
+def test_a_scenario(
+    revision: str, scenario: str, tmp_path: Path, node: object, drivers: ForkServer | None, serve: list[str]
+) -> None:
+    play(scenario, revision, tmp_path, drivers, serve)
+
+
+@pytest.mark.parametrize("revision", [MODERN, LEGACY])
+@pytest.mark.parametrize("scenario", ["auth/basic-cimd", "auth/scope-step-up"])
+def test_a_scenario_in_which_the_client_opens_the_address(
+    revision: str, scenario: str, tmp_path: Path, node: object, drivers: ForkServer | None, serve: list[str]
+) -> None:
+    play(scenario, revision, tmp_path, drivers, serve, OPENS_ADDRESSES="1")
+
+
 def test_no_scenario_is_left_out(node: object) -> None:
     listed = re.findall(r"- (\S+) \[", suite("list", "--client"))
-    assert {each for each in listed if not each.startswith("auth/")} == {
-        each for scenarios in SCENARIOS.values() for each in scenarios
-    } | MISSING.keys()
+    assert {*listed} == {scenario for _, scenario in SCENARIOS} | MISSING.keys()
