@@ -6,7 +6,7 @@ SKILL_SCHEME = "skill:"
 
 
 def directory_of(uri: str) -> str | None:
-    """Return the directory of a skill by the URI of its `SKILL.md`; `None` if it is no such URI."""
+    """Return the directory of the skill with this URI of its `SKILL.md`; `None` for any other URI."""
     # "The skill's root directory is `skill://<skill-path>`, that is, the `SKILL.md` URI with the `/SKILL.md` suffix
     # removed and no trailing slash"
     directory = uri.removesuffix(SKILL_FILE)
@@ -15,7 +15,7 @@ def directory_of(uri: str) -> str | None:
 
 
 def is_within(uri: str, directory: str) -> bool:
-    """Return whether a URI is a directory, or in it."""
+    """Return whether a URI is a directory or is within it."""
     return uri.startswith(directory) and uri[len(directory) : len(directory) + 1] in ("", "/")
 
 

@@ -1,6 +1,6 @@
-"""The skills of all servers: which are shown, and which server owns the files of each.
+"""The skills of all servers that are shown, and the server that owns the files of each.
 
-A client compares the files of a skill with the digests in its entry, so both have to be of the same server: a skill is
+A client compares the files of a skill with the digests in its entry, so both must come from the same server: a skill is
 shown only if all URIs in its directory belong to its server. Pure.
 """
 
@@ -16,7 +16,7 @@ from search_mcp.wire.structs import Struct
 
 
 class Skill(Struct, frozen=True, dict=True):
-    """One skill of a server; it is known to clients by its URI, because its name may be that of another skill, too."""
+    """One skill of a server. Clients identify it by its URI, because several skills may have the same name."""
 
     server: str
     entry: Entry
@@ -54,8 +54,8 @@ class Skills:
         self._listed, self._list_claims = listed, claims
         self._positions = {server: position for position, server in enumerate(listed)}
         self._rivals: dict[str, tuple[Sequence[Claim], Sequence[Claim]]] = {}
-        # The directories that are in no other one, sorted, with a slash behind each. All skills within one are of one
-        # server, because those of another server are left out.
+        # The outermost directories of skills, sorted, each with a slash at its end. All skills within one belong to the
+        # same server, because skills of other servers are left out there.
         self._directories: list[str] = []
         self._owners: dict[str, str] = {}
         self.left_out: list[tuple[str, str, str]] = []
@@ -63,7 +63,7 @@ class Skills:
         self._shown = {skill.uri: skill for server in listed for skill in self._admitted(server)}
 
     def _admitted(self, server: str) -> Iterable[Skill]:
-        """Return the skills of a server that are shown; those of all servers before it are known."""
+        """Return the skills of a server that are shown, after those of all earlier servers were decided."""
         left_out: dict[str, str] = {}
         outer_first = sorted((f"{directory_of(entry.key)}/", entry.key) for entry in self._listed[server])
         for directory, uri in outer_first:
@@ -93,21 +93,21 @@ class Skills:
         return [skill] if skill is not None else [each for each in self if each.name == name]
 
     def owner(self, uri: str) -> str | None:
-        """Return the server of the skill whose directory contains a URI, or is it."""
+        """Return the server of the skill whose directory is this URI or contains it."""
         if not self._directories:
             return None
         within = f"{uri}/"
-        # Whatever sorts between a directory and a URI in it is in that directory, too.
+        # Every text between a directory and a URI in it, in sorted order, is in that directory too.
         before = bisect_right(self._directories, within) - 1
         if before < 0 or not within.startswith(self._directories[before]):
             return None
         return self._owners[self._directories[before]]
 
     def rival(self, server: str, directory: str) -> str | None:
-        """Return another server to which some URI in a directory belongs; `None` if a skill of `server` may be there.
+        """Return the server that prevents a skill of `server` in a directory; `None` if there is none.
 
-        Of two servers the first in the configuration takes precedence. With a scheme that is not meant for skills, so
-        does each server that lists a resource or a template there: a skill must not take a folder of the user's files.
+        An earlier server prevents it with any URI there. With another scheme than `skill:`, a later server also does,
+        with a resource or a template there: a skill must not take a folder of the user's files.
         """
         around = self.owner(directory)
         if around not in (None, server):
@@ -123,7 +123,7 @@ class Skills:
         return None
 
     def _rivals_of(self, server: str) -> tuple[Sequence[Claim], Sequence[Claim]]:
-        """Return the claims of earlier servers, and the resources and templates of all others; both sorted."""
+        """Return the claims of earlier servers, and the resources and templates of all other servers; both sorted."""
         position = self._positions[server]
         earlier = [claim for claim in self._claims if self._positions[claim[1]] < position]
         others = [claim for claim in self._claims if claim[1] != server and not claim[2]]

@@ -1,8 +1,17 @@
-"""The owners of resource URIs, from the lists and results of servers.
+"""The server that owns a resource URI, from the lists and results of all servers.
 
-In this order: the URI of an app of a tool; below the directory of a skill; in a list; below the directory of a skill
-that its server gave without listing it; the matching template with the longest literal beginning; a
-URI in a result; the only server with the scheme; a matching template without a literal scheme. Pure.
+The owner is the first of these servers:
+
+1. the server whose tool shows the URI as its app
+2. the server that lists a skill with the URI in its directory
+3. the server that lists the URI
+4. the server that returned an unlisted skill with the URI in its directory
+5. the server with a matching template that has a literal scheme; the longest literal beginning wins
+6. the server that first mentioned the URI in a result
+7. the only server with URIs of this scheme
+8. the server with a matching template without a literal scheme
+
+Pure.
 """
 
 import re
@@ -20,10 +29,10 @@ from search_mcp.wire.payload import members, string, typed
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
 
 SEEN_URIS = 4_000
-"""Most URIs that are remembered of one server's results, at most 16 MiB; the oldest are dropped."""
+"""Most URIs in one server's results that are remembered, at most 16 MiB; the oldest are dropped."""
 
 UNLISTED_SKILLS = 1_000
-"""Most skills that are remembered which a client got without their being listed; the oldest are dropped."""
+"""Most unlisted skills whose servers are remembered; the oldest are dropped."""
 
 COMPILED_TEMPLATES = 10_000
 """Most compiled templates that are cached; the oldest are dropped."""
@@ -103,9 +112,9 @@ class ResourceMap:
         return first[min(first)] if first else None
 
     def note_skill(self, server: str, uri: str) -> bool:
-        """Record that a server has a skill, so that the files of an unlisted one are read there.
+        """Record that a server returned an unlisted skill; its files are read there from now on.
 
-        Returns whether the server owns its directory; else the skill must not be given to a client.
+        Returns whether the server owns the skill's directory. If not, the skill must not be given to a client.
         """
         directory = directory_of(uri)
         if directory is None or not self._catalog.has(server):

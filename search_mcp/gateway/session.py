@@ -55,7 +55,7 @@ class SharedEngine(Protocol):
         ...
 
     def recall(self, opening: Opening) -> None:
-        """Publish what is remembered of the backends, unless they were opened already."""
+        """Publish the cached lists of the backends, unless they were opened already."""
         ...
 
     def open(self, session: "Session", opening: Opening) -> None:
@@ -95,9 +95,9 @@ class Session:
             self._load_own_tools,
             lambda: (other.state for other in engine.others(self)),
         )
-        # By what cancels it: a resource that no server lists, and what is called once one does.
+        # Functions that wait until a server lists a resource, each with the URI, by a key for its cancellation.
         self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
-        self._announced: set[Kind] = set()  # lists that a server said changed, until the client is told
+        self._announced: set[Kind] = set()  # lists that a server announced as changed, until the client is notified
         self._is_change_due = self._is_closed = False
 
     def _load_own_tools(self) -> "OwnTools":
@@ -141,7 +141,7 @@ class Session:
     # The `Gateway` of the front dialects
 
     def recall(self, opening: Opening) -> None:
-        """Publish what is remembered of the backends for such a client; start nothing."""
+        """Publish the cached lists of the backends for such a client; start nothing."""
         self._engine.recall(opening)
 
     def open(self, opening: Opening) -> None:
@@ -238,20 +238,20 @@ class Session:
     # Notifications of servers
 
     def on_list(self, news: ListChanged) -> None:
-        """Note that a server's list is known, and whether the server itself said that it changed."""
+        """Record that a server's list is known, and whether the server announced it as changed."""
         self.state.lists.on_news(news.server, news.kind)
         if news.is_announced:
             self._announced.add(news.kind)
 
     def on_change(self) -> None:
-        """Release what waited for lists, and tell the client soon of lists that changed."""
+        """Release the calls that waited for lists, and notify the client soon of changed lists."""
         self.state.lists.release_settled()
         if not self._is_change_due:
             self._is_change_due = True
             self.later(COALESCE_SECONDS, self._tell_of_changes)
 
     def _tell_of_changes(self) -> None:
-        """Tell the client of the lists that a server said changed, or that differ from those it was shown last."""
+        """Notify the client of lists that a server announced as changed, or that differ from those shown last."""
         self._is_change_due = False
         if self._is_closed:
             return
@@ -291,12 +291,17 @@ class Session:
             case TaskChanged(server, params):
                 is_for_client = self.state.is_alone or self.state.tasks.knows_named(server, params)
         if self.state.is_alone and not is_for_client:
-            log.debug("! %s: %s is not passed on: another server owns its subject", news.server, type(news).__name__)
+            why = "it is about a resource of another server, or an unknown elicitation"
+            log.debug("! %s: %s is not passed on: %s", news.server, type(news).__name__, why)
         is_of_another = not self.state.is_alone and self.state.names_task_of_another(news.server, news.params)
         return is_for_client and not is_of_another
 
     def _is_update_wanted(self, server: str, uri: str) -> bool:
-        """Return whether the server owns the resource, or the client subscribed there, to it or to its parent."""
+        """Return whether the client gets an update of a resource from this server.
+
+        It does if it subscribed to the resource at this server. If no other server owns the resource, it also does if
+        it subscribed to a parent of it, or if this server owns the resource and the client is alone.
+        """
         if self.state.subscriptions.has(server, uri):
             return True
         # Templates are not matched: a server may send any URI as often as it likes, and list thousands of them.

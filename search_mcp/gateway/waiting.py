@@ -1,7 +1,7 @@
-"""Waiting for lists: of a client's first list, a search, a call to a tool that is not listed yet.
+"""Waiting for the lists of servers: before a client's first list, a search, or a call to a tool that is not listed yet.
 
-Decides how long to wait; it does not know what the lists are for. After a list was waited for in vain, no list of that
-server is waited for again until there is news of it.
+Decides how long to wait, and does not know the use of the lists. If a server's list did not come in time, its lists are
+not waited for again until there is news of them.
 """
 
 import enum
@@ -28,17 +28,17 @@ class _Waiting(Struct, eq=False):
     patience: Patience | None
     """`None` waits without limit, also for lists that others gave up on."""
     is_awaited: Callable[[str, Kind], bool]
-    """Tells of one server's list whether it is waited for."""
+    """Returns whether a server's list of one kind is still waited for."""
     accepts_part: bool = False
-    """Whether a part of the lists is enough by now."""
+    """Whether the lists of some servers are enough, because the first part of the patience is over."""
     stop_timer: Callable[[], None] = lambda: None
 
 
 class AwaitedLists:
     """The calls and requests of one client that wait for lists.
 
-    `may_come` says of one server's list whether it is unknown and may still come, `has_entries` whether any list of
-    these kinds has something in it.
+    `may_come` returns whether a server's list is unknown and may still come; `has_entries` returns whether any list of
+    these kinds has an entry.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class AwaitedLists:
         self._overdue: set[tuple[str, Kind]] = set()
 
     def are_settled(self, kinds: frozenset[Kind], servers: Sequence[str]) -> bool:
-        """Return whether every one of these lists is known, not to be had, or not worth waiting for."""
+        """Return whether each of these lists is known, cannot come any more, or is overdue."""
         return not _missing(kinds, servers, self._may_come) - self._overdue
 
     def when_settled(
@@ -63,9 +63,9 @@ class AwaitedLists:
         patience: Patience | None,
         is_awaited: Callable[[str, Kind], bool] | None = None,
     ) -> Cancel:
-        """Act once these lists are settled, or patience ends; at once if they are.
+        """Call `act` once these lists are settled or the patience ends; immediately if they are settled now.
 
-        With `is_awaited`, act once none of these lists is awaited any more.
+        `is_awaited` replaces the test whether a server's list of one kind is still waited for.
         """
         waiting = _Waiting(kinds, servers, act, patience, is_awaited or self._may_come)
         if self._is_done(waiting):
@@ -89,12 +89,12 @@ class AwaitedLists:
         self._overdue |= {(server, kind) for kind in Kind}
 
     def forget_all(self) -> None:
-        """Give up everything that waits: the client is gone."""
+        """Drop all waiting calls and requests: the client is gone."""
         for waiting in list(self._waiting):
             self._forget(waiting)
 
     def release_settled(self) -> None:
-        """Release what has nothing to wait for any more."""
+        """Release the calls and requests whose lists are settled."""
         for waiting in [each for each in self._waiting if self._is_done(each)]:
             self._release(waiting)
 
@@ -110,7 +110,7 @@ class AwaitedLists:
             waiting.stop_timer()
 
     def _accept_part(self, waiting: _Waiting) -> None:
-        """Accept a part of the lists from now on, and none at the end of all patience."""
+        """Accept the lists of some servers from now on; at the end of the patience, do without any list."""
         assert waiting.patience is not None
         remaining = waiting.patience.most - waiting.patience.partial
         if remaining <= 0 or self._has_entries(waiting.kinds):
@@ -128,7 +128,7 @@ class AwaitedLists:
         try:
             waiting.act()
         except Exception:  # this runs in a timer or among a backend's news, which must go on
-            log.exception("! bug in what waited for lists")
+            log.exception("! bug in a call or request that waited for lists")
 
 
 def _missing(
@@ -164,7 +164,7 @@ class WaitingCall:
         later: CallLater,
         limit_seconds: float | None,
     ) -> Cancel:
-        """Wait for the lists, or until the time limit; return what cancels the call."""
+        """Wait for the lists, or until the time limit; return a function that cancels the call."""
         if limit_seconds is not None:
             self._stop_timer = later(limit_seconds, self._give_up)
         stop_waiting = when_settled(self._submit)
@@ -173,7 +173,7 @@ class WaitingCall:
         return self.cancel
 
     def _submit(self) -> None:
-        self._stage, self._stop_waiting = _Stage.SUBMITTED, cancel_nothing  # which would refer back to this object
+        self._stage, self._stop_waiting = _Stage.SUBMITTED, cancel_nothing  # breaks a reference cycle
         self._stop_timer()
         try:
             self._cancel_submitted = self._submit_call(self._call)
@@ -199,7 +199,7 @@ class WaitingCall:
 
 
 class WaitingCalls:
-    """Has the calls of one client wait for lists."""
+    """Makes the calls of one client wait for lists."""
 
     def __init__(self, servers: Servers, lists: AwaitedLists, later: CallLater) -> None:
         self._servers, self._lists, self._later = servers, lists, later
@@ -218,9 +218,9 @@ class WaitingCalls:
         submit: Callable[[Call], Cancel],
         is_awaited: Callable[[str, Kind], bool] | None = None,
     ) -> Cancel:
-        """Submit a call once these lists are known; for those of one server wait as long as a call of it may take.
+        """Submit a call once these lists are known; for one server, wait up to the time limit of its calls.
 
-        With `is_awaited`, submit it once none of these lists is awaited any more.
+        `is_awaited` replaces the test whether a server's list of one kind is still waited for.
         """
         is_one = len(servers) == 1
 
@@ -240,7 +240,7 @@ class WaitingCalls:
         """Submit a call again once the changes that these servers announced are read; `None` if there are none.
 
         A server announces a new tool before the result of the call that added it, and a model uses the tool at once.
-        A call waits so once, and for no change that is announced later: a server may announce changes for ever.
+        A call does so once, and does not wait for later announcements: a server may announce changes endlessly.
         """
         if call.has_waited:
             return None
@@ -260,14 +260,14 @@ class WaitingCalls:
 
 
 class SlicedWork:
-    """Work that is prepared in slices, between which other messages are handled, and then done."""
+    """Work that is prepared in slices and then finished; other messages are handled between the slices."""
 
     def __init__(self, advance: Callable[[], bool], act: Callable[[], None], later: CallLater) -> None:
         self._advance, self._act, self._later = advance, act, later
         self._stop: Callable[[], None] | None = None
 
     def cancel_with(self, stop_waiting: Cancel) -> Cancel:
-        """Return what cancels this work and the waiting before it; `cancel_nothing` if both are done."""
+        """Return a function that cancels this work and the waiting before it; `cancel_nothing` if both are done."""
         if stop_waiting is cancel_nothing and self._stop is None:
             return cancel_nothing
 
@@ -279,7 +279,7 @@ class SlicedWork:
         return cancel
 
     def run_later(self) -> None:
-        """Begin in a step of the event loop of its own."""
+        """Begin in a later step of the event loop."""
         self._stop = self._later(0, self.run)
 
     def run(self) -> None:
@@ -288,7 +288,7 @@ class SlicedWork:
         try:
             is_unfinished = self._advance()
         except Exception:  # a bug must cost its own request only, which is answered by the work itself
-            log.exception("! bug while something was prepared")
+            log.exception("! bug while a list or an answer was prepared")
             is_unfinished = False
         if is_unfinished:
             self._stop = self._later(0, self.run)
@@ -297,7 +297,7 @@ class SlicedWork:
 
 
 def guarded(call: Call, act: Callable[[], None]) -> Callable[[], None]:
-    """Wrap what runs later, outside of any request, so that a bug in it answers the call."""
+    """Wrap a function that runs later, outside of any request, so that a bug in it answers the call."""
 
     def run() -> None:
         try:

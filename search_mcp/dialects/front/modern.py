@@ -75,7 +75,7 @@ class FrontModern:
         self._open_questions = OpenQuestions(gateway.later)
         self._subscriptions: dict[Request, Subscription] = {}
         self._followed: Counter[tuple[Action, str]] = Counter()  # number of subscriptions for each
-        # By resource that no server is known for: what stops waiting for one.
+        # By URI of a resource that no server lists yet: the function that ends the wait for such a server.
         self._unlisted: dict[str, Callable[[], None]] = {}
 
     # From the client
