@@ -26,6 +26,7 @@ from search_mcp.auth.tokens import FINAL_ERRORS, refresh
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
 
+_CREATE_BREAKAWAY_FROM_JOB, _CREATE_NO_WINDOW = 0x01000000, 0x08000000  # of `subprocess`, on Windows only
 LONGEST_SECONDS = 120.0
 """Time for a renewal: that to wait for the lock, and for a few requests."""
 
@@ -114,20 +115,41 @@ def _needs_login(change: Change, login: Login | None, need: Need) -> Renewed:
 def renew_apart(store: LoginStore, settings: LoginSettings, need: Need) -> Renewed:
     """Renew a login in a process that outlives this one; wait for it."""
     order = payload.encode_bytes(_Order(folder=str(store.folder.absolute()), settings=settings, need=need))
-    options: dict[str, Any] = {"start_new_session": True}
-    if sys.platform == "win32":
-        options = {"creationflags": subprocess.CREATE_BREAKAWAY_FROM_JOB | subprocess.CREATE_NO_WINDOW}
-    command = [sys.executable, "-P", "-m", "search_mcp.auth.renewal"]
-    pipe = subprocess.PIPE
     try:
-        # Its stderr is not ours: a client may wait until nobody can write to that.
-        process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, **options)
+        process = _started([sys.executable, "-P", "-m", "search_mcp.auth.renewal"])
         answer, _ = process.communicate(order, LONGEST_SECONDS)  # never killed: it may hold the only valid token
         return payload.typed(answer, Renewed)
     except subprocess.TimeoutExpired:
         return Renewed(outcome="unavailable", reason="the renewal of the login takes too long")
     except (OSError, ValueError):
         return Renewed(outcome="unavailable", reason="the process that renews the login has failed")
+
+
+def _started(command: list[str]) -> "subprocess.Popen[bytes]":
+    """Start a process that does not end with this one.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    refusal: OSError | None = None
+    for options in detachments(sys.platform):
+        try:
+            # Its stderr is not ours: a client may wait until nobody can write to that.
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **options
+            )
+        except PermissionError as exc:
+            refusal = exc
+    assert refusal is not None
+    raise refusal
+
+
+def detachments(platform: str) -> list[dict[str, Any]]:
+    """Return how a process is started that does not end with this one; each is tried if the one before is forbidden."""
+    if platform != "win32":
+        return [{"start_new_session": True}]
+    # The job of the client may not let a process leave; then the renewal ends with it in the worst case.
+    return [{"creationflags": _CREATE_BREAKAWAY_FROM_JOB | _CREATE_NO_WINDOW}, {"creationflags": _CREATE_NO_WINDOW}]
 
 
 def main() -> None:

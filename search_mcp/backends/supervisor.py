@@ -276,7 +276,7 @@ class Supervisor:
         return cancel_nothing
 
     def _wait_for_login(self, call: Call, target: str, reason: str) -> Cancel:
-        """Ask the user for the login that a call lacks, or refuse the call; both if they are ready for it later."""
+        """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
         if self._state is State.READY:
             self._reason = self._login_remedy(reason)
             self._publish(StateChanged(self.name, self.status))

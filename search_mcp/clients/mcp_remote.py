@@ -28,7 +28,9 @@ _WITHOUT_USE_BUT_A_VALUE: Final = {
 _OF_PROXIES: Final = {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"}
 _OF_NODE: Final = {"NODE_TLS_REJECT_UNAUTHORIZED", "NODE_OPTIONS"}
 
-LOG_IN_ONCE: Final = "a login that mcp-remote made cannot be taken over; if the server asks for one, log in once"
+LOG_IN_ONCE: Final = (
+    "a login that mcp-remote made cannot be taken over; if the server asks for one, run search-mcp auth login"
+)
 
 
 ABOUT: Final = (
@@ -115,7 +117,8 @@ def _native(words: Sequence[str], env: Mapping[str, str]) -> Native:
         made["oauth"] = login
     if denied:
         made["tools"] = {"deny": denied}
-    result = Native(made, remarks=[LOG_IN_ONCE])
+    has_credentials = any(name.lower() == "authorization" for name in made.get("headers", ()))
+    result = Native(made, remarks=[] if has_credentials else [LOG_IN_ONCE])
     if dropped:
         result.remarks.append(f"{', '.join(dropped)} of mcp-remote {'is' if len(dropped) == 1 else 'are'} left out")
     _take_variables(env, words, result)

@@ -12,7 +12,7 @@ from search_mcp.auth.challenges import Challenge
 from search_mcp.auth.errors import AuthError, Unavailable
 from search_mcp.auth.records import Login
 from search_mcp.auth.registration import Registration
-from search_mcp.auth.renewal import Need, Renewed, digest, renew, renew_apart
+from search_mcp.auth.renewal import Need, Renewed, detachments, digest, renew, renew_apart
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.store import LoginStore
 from search_mcp.auth.tokens import Tokens
@@ -270,3 +270,9 @@ async def test_a_client_logs_in_by_itself(store: LoginStore, machine: LoginSetti
 async def test_a_client_without_a_secret_is_told_what_is_missing(store: LoginStore, machine: LoginSettings) -> None:
     with pytest.raises(AuthError, match='needs "clientId" and "clientSecret"'):
         await access(replace(machine, client_secret=None), store).token()
+
+
+def test_on_windows_a_renewal_leaves_the_job_of_the_client_if_it_may() -> None:
+    flags = [options["creationflags"] for options in detachments("win32")]
+    assert flags == [0x09000000, 0x08000000]
+    assert detachments("linux") == detachments("darwin") == [{"start_new_session": True}]

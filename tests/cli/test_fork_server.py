@@ -11,6 +11,7 @@ from search_mcp.cli.app import application
 
 WORDS = {
     "add": ["add", "toolbox", "--", "python"],
+    "auth": ["auth", "status", "--json"],
     "call": ["call", "toolbox.measure"],
     "check": ["check", "dying"],
     "config": ["config", "validate"],
