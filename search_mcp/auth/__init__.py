@@ -1,1 +1,1 @@
-"""Logins of remote servers: OAuth as pure steps, the store of tokens, and the requests that renew them."""
+"""Logins of remote servers: the steps of OAuth, the store of tokens, and the requests that get and renew them."""

@@ -1,10 +1,12 @@
-"""Which addresses a server may name in the metadata of its login: none that the user's network hides from it.
+"""Checks of the addresses in the metadata of a server's login.
+
+No server can make search-mcp contact an address that the user's network hides from the server.
 
 > MCP clients SHOULD block requests to private and reserved IP address ranges
 
 (docs/tutorials/security/security_best_practices, Server-Side Request Forgery). A server at a private address may name
-other private ones, and a server on this machine other local ones. Pure: `fetching` resolves names, and checks each
-address that it connects to.
+other private ones, and a server on this machine other local ones. Pure: `fetching` resolves names and checks each
+address before it connects.
 """
 
 import ipaddress
@@ -20,7 +22,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 class Reach(IntEnum):
-    """From how far away an address can be contacted; a server may name addresses up to its own reach."""
+    """The network in which an address can be contacted; a server may name addresses of its own reach or a lower one."""
 
     PUBLIC = 0
     PRIVATE = 1
@@ -118,7 +120,7 @@ def canonical(url: str) -> str:
     > implementations SHOULD consistently use the form without the trailing slash [...] unless the trailing slash is
     > semantically significant
 
-    so only an empty path loses its slash.
+    so the slash is removed only if it is the whole path.
     """
     parts = urlsplit(url)
     path = "" if parts.path == "/" and not parts.query else parts.path

@@ -15,24 +15,24 @@ from search_mcp.auth.errors import AuthError
 LONGEST_REQUEST = 64 * 1024
 """Bytes of a request's head that are read; browsers send all cookies of the host with it."""
 REQUEST_SECONDS = 10.0
-"""Time for a request to arrive: a browser may open connections that it does not use."""
+"""Time limit for a request to arrive, in seconds: a browser may open connections that it does not use."""
 
 PAGE_SECONDS = 2.0
-"""Time for the browser to take the page."""
+"""Time limit for the browser to read the page, in seconds."""
 
 OK = "200 OK"
 LOGGED_IN = ("You are logged in", "search-mcp can use {name} now. You can close this window.")
 FAILED = ("The login failed", "The terminal says why. You can close this window.")
 
 Accepts = Callable[[str], bool]
-"""Returns whether a query is the answer that is waited for."""
+"""Returns whether a query is the answer to the current login."""
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>search-mcp</title>
 <body style="font-family: system-ui; margin: 4em auto; max-width: 40em"><h1>{title}</h1><p>{text}</p></body></html>"""
 
 
 class Callback:
-    """A listener that is open."""
+    """An open listener for one login."""
 
     def __init__(self, redirect_uri: str) -> None:
         self.redirect_uri = redirect_uri
@@ -55,7 +55,7 @@ class Callback:
             writer.write(_response(status, title, text))
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the browser closed the connection, or this is no browser
+            pass  # the browser closed the connection, or the client is not a browser
         finally:
             writer.close()
             with contextlib.suppress(OSError):
@@ -72,14 +72,14 @@ class Callback:
         if target.path != self._path or method != "GET":
             return "404 Not Found", "Not found", ""
         if self._answer.done() or not self._accepts(target.query):
-            return "400 Bad Request", "Not the login that is waited for", "Start it again, and close older windows."
+            return "400 Bad Request", "This is not the current login", "Start the login again, and close older windows."
         answer = Answer(target.query)
         self._answer.set_result(answer)
         return (OK, *await answer.page)
 
 
 class Answer:
-    """The answer of the authorization server, and the browser that brought it."""
+    """The answer of the authorization server, and the page that its browser is shown."""
 
     def __init__(self, query: str) -> None:
         self.query = query
@@ -88,7 +88,7 @@ class Answer:
         """Set when the browser has the page, or is gone."""
 
     async def show(self, title: str, text: str) -> None:
-        """Show a page in the browser, unless it has one."""
+        """Show a page in the browser, unless it shows one already."""
         if not self.page.done():
             self.page.set_result((title, text))
             with contextlib.suppress(TimeoutError):
@@ -98,7 +98,7 @@ class Answer:
 
 @asynccontextmanager
 async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
-    """Listen on loopback while the block runs; port 0 is any free one. The browser returns to `path`.
+    """Listen on loopback while the block runs; port 0 chooses a free port. The browser returns to `path`.
 
     Raises:
         AuthError: the port is in use.
@@ -116,7 +116,7 @@ async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
         port = server.sockets[0].getsockname()[1]
         opened.append(Callback(f"http://{host}:{port}{path}"))
         with contextlib.ExitStack() as closing:
-            if host == "localhost":  # which a browser may look for at `::1`
+            if host == "localhost":  # a browser may resolve it to `::1`
                 with contextlib.suppress(OSError):
                     second = await asyncio.start_server(serve, "::1", port, limit=LONGEST_REQUEST)
                     closing.callback(second.close)
@@ -124,10 +124,10 @@ async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
 
 
 def pasted(text: str) -> str:
-    """Return the query of an answer that the user copied from the browser's address bar, or only its query.
+    """Return the query of the address that the user copied from the browser; the query alone is accepted, too.
 
     Raises:
-        AuthError: it is neither.
+        AuthError: the text is neither an address with a query nor a query.
     """
     text = text.strip()
     try:

@@ -1,4 +1,4 @@
-"""`WWW-Authenticate`: the challenges in an HTTP response that refuses a request. Pure."""
+"""The challenges in the `WWW-Authenticate` headers of a response that refuses a request. Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,7 @@ class Challenge(Struct, frozen=True):
 
 
 def challenges(values: Iterable[str]) -> list[Challenge]:
-    """Read the values of all `WWW-Authenticate` headers of a response; what cannot be read is skipped."""
+    """Read the values of all `WWW-Authenticate` headers of a response; malformed parts are skipped."""
     found: list[tuple[str, dict[str, str]]] = []
     for value in values:
         text, at = value[:LONGEST_HEADER], 0
@@ -59,7 +59,8 @@ def challenges(values: Iterable[str]) -> list[Challenge]:
 def bearer(values: Iterable[str]) -> Challenge | None:
     """Return the challenge to log in with OAuth, if there is one.
 
-    A server that asks for `Basic` alone has no OAuth; a response without the header asks for anything.
+    A server that asks only for another scheme, such as `Basic`, has no OAuth. A response without the header names no
+    scheme, so OAuth is tried.
     """
     found = challenges(values)
     if not found:

@@ -7,7 +7,7 @@ LONGEST_QUOTE = 200
 
 
 class AuthError(Exception):
-    """A login is not possible, for a reason that another attempt does not change."""
+    """A login is not possible, and another attempt would fail in the same way."""
 
 
 class AddressRefused(AuthError):
@@ -22,7 +22,7 @@ class AddressRefused(AuthError):
 
 
 class Unavailable(AuthError):
-    """A server did not answer, or is in trouble: the same request may succeed later."""
+    """A server did not answer, or failed temporarily: the same request may succeed later."""
 
 
 class Refused(AuthError):

@@ -1,4 +1,4 @@
-"""One login of a user in a browser: the address to open, the checks of what comes back, and the tokens. Pure.
+"""One login of a user in a browser: the address to open, the checks of the answer, and the tokens. Pure.
 
 Sources: basic/authorization of 2026-07-28; RFC 7636 (PKCE), RFC 9207 (`iss`).
 """

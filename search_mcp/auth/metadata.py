@@ -1,4 +1,4 @@
-"""Discovery: from the address of an MCP server to its authorization server, with the fallbacks of 2025-03-26. Pure.
+"""Discovery of the authorization server of an MCP server, with the fallbacks of revision 2025-03-26. Pure.
 
 Sources: basic/authorization/authorization-server-discovery of 2026-07-28, RFC 9728, RFC 8414, OpenID Connect
 Discovery 1.0.
@@ -61,7 +61,9 @@ class Discovery(Struct, frozen=True):
 def discover(
     url: str, challenge: Challenge | None, reach: Reach, *, issuer: str | None = None, known: str | None = None
 ) -> Steps[Discovery]:
-    """Find the authorization server of an MCP server; `issuer` is that of the configuration, `known` that of a login.
+    """Find the authorization server of an MCP server.
+
+    `issuer` is the configured one, if any, and `known` that of the stored login.
 
     Raises:
         AuthError: none is found, or it cannot be used.
@@ -147,10 +149,10 @@ def _resource(url: str, metadata: ProtectedResource) -> str:
 
 
 def _first_usable(issuers: Sequence[str], reach: Reach) -> Steps[AuthorizationServer]:
-    """Read the metadata of the first authorization server that has some.
+    """Read the metadata of the first authorization server that has usable metadata.
 
     Raises:
-        AuthError: none has; the reason for the first one.
+        AuthError: none has; the text is about the first one.
     """
     first: AuthError | None = None
     for each in issuers[:MOST_SERVERS]:

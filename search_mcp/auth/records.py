@@ -1,4 +1,4 @@
-"""What is stored of a login, and when its token must be renewed. Pure."""
+"""The stored record of a login, and the time at which its token must be renewed. Pure."""
 
 from typing import Literal
 
@@ -7,11 +7,12 @@ from search_mcp.auth.tokens import Tokens
 from search_mcp.wire.structs import Struct, replace
 
 EARLY_SECONDS = 300.0
-"""A token is renewed this long before its end; mcpproxy-go has the same."""
+"""Time before the end of a token at which it is renewed; as in mcpproxy-go."""
 EARLY_SHARE = 0.2
-"""But not before so much of its lifetime is left."""
+"""Share of a token's lifetime; a short-lived token is renewed when only this much is left."""
 SKEW_SECONDS = 5.0
-"""A token is taken for expired this long before its end, or half as early as it is renewed: requests take time."""
+"""Time before its end at which a token counts as expired, because requests take time; for short-lived tokens, half of
+the time at which they are renewed."""
 
 
 class Login(Struct, frozen=True, kw_only=True):
@@ -28,7 +29,7 @@ class Login(Struct, frozen=True, kw_only=True):
     wanted_scopes: tuple[str, ...] = ()
     """The scopes that were asked for."""
     missing_scopes: tuple[str, ...] = ()
-    """More scopes that a request turned out to need; the next login asks for them, too."""
+    """More scopes that a request needed; the next login asks for them, too."""
     tokens: Tokens | None = None
     """`None` once the login is over; the registration is kept for the next one."""
     ended: str = ""

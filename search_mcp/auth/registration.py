@@ -1,4 +1,4 @@
-"""The client that search-mcp is to an authorization server: pre-registered, described by a document, or registered.
+"""The OAuth client as which search-mcp logs in: pre-registered, described by a document, or registered dynamically.
 
 Source: basic/authorization/client-registration of 2026-07-28; RFC 7591. Pure.
 """
@@ -20,7 +20,7 @@ PURPOSE = "client registration"
 
 AuthMethod = Literal["none", "client_secret_post", "client_secret_basic"]
 METHODS: tuple[AuthMethod, ...] = ("none", "client_secret_post", "client_secret_basic")
-"""How a client proves itself at the token endpoint, the preferred way first: a program on a computer has no secret."""
+"""Methods of authentication at the token endpoint, the preferred one first; a local program cannot keep a secret."""
 
 
 class Registration(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
-"""The renewal of a login: re-read, redeem and store, in turn with all other processes of the user.
+"""The renewal of a login: read it, use its refresh token, store the new tokens; one process of the user at a time.
 
-It runs in a process of its own (`renew_apart`), which does not end with the process that needs the token. A client may
-kill that one at any moment. If it were killed between the answer with a rotated refresh token and its storage, the
-login would be lost: the stored token is spent, and using it again makes some authorization servers revoke all others.
+It runs in a separate process (`renew_apart`) that outlives the process that needs the token, because a client may kill
+search-mcp at any moment. If that happened between the answer with a rotated refresh token and its storage, the login
+would be lost: the stored token is spent, and using it again makes some authorization servers revoke all others.
 """
 
 import hashlib
@@ -28,11 +28,11 @@ from search_mcp.wire.structs import Struct, replace
 
 _CREATE_BREAKAWAY_FROM_JOB, _CREATE_NO_WINDOW = 0x01000000, 0x08000000  # of `subprocess`, on Windows only
 LONGEST_SECONDS = 120.0
-"""Time for a renewal: that to wait for the lock, and for a few requests."""
+"""Time limit of a renewal: the wait for the lock and a few requests."""
 
 
 class Need(Struct, frozen=True, kw_only=True):
-    """Why a token is renewed."""
+    """The reason why a token is renewed."""
 
     refused: str = ""
     """Digest of the access token that the server refused; another stored one is used instead of renewing."""
@@ -54,7 +54,7 @@ class _Order(Struct, frozen=True, kw_only=True):
 
 
 def digest(token: str | None) -> str:
-    """Return a text that tells tokens apart and does not contain them."""
+    """Return a text that identifies a token without containing it."""
     return hashlib.sha256(token.encode()).hexdigest() if token else ""
 
 
@@ -153,7 +153,7 @@ def detachments(platform: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Carry out an order from stdin, and write the result to stdout, which may be closed by then."""
+    """Carry out the order on stdin, and write the result to stdout; its reader may have ended by then."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)  # it ends by itself, and a token must not be lost

@@ -1,4 +1,4 @@
-"""Which scopes a login asks for. Pure.
+"""The scopes that a login asks for. Pure.
 
 Source: basic/authorization of 2026-07-28, Scope Selection Strategy and Step-Up Authorization Flow.
 """
@@ -15,14 +15,14 @@ def chosen(
     server: Sequence[str] | None,
     before: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Return the scopes to ask for, in order; none to leave `scope` out.
+    """Return the scopes to ask for, in order; if there are none, `scope` is left out.
 
     Args:
-        challenged: of the challenge in the response to a request
-        configured: of the server's entry
+        challenged: scopes of the challenge in the response to a request
+        configured: scopes in the server's entry
         resource: `scopes_supported` of the protected resource metadata
         server: `scopes_supported` of the authorization server metadata
-        before: asked for by the login that is replaced
+        before: scopes that the replaced login asked for
     """
     # "1. Use `scope` parameter from the initial `WWW-Authenticate` header in the 401 response, if provided
     #  2. If `scope` is not available, use all scopes defined in `scopes_supported` from the Protected Resource

@@ -1,4 +1,4 @@
-"""How search-mcp logs in to one server, as its entry in the configuration says. Pure."""
+"""The settings of the login to one server, from its entry in the configuration. Pure."""
 
 from typing import Literal
 
@@ -15,9 +15,10 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
     client_id: str | None = None
     client_secret: str | None = None
     scopes: tuple[str, ...] | None = None
-    """The scopes to ask for; `None` for those that the server names."""
+    """The scopes to ask for; `None` asks for those that the server names."""
     resource: str | Literal[False] | None = None
-    """The `resource` to ask tokens for; false for none, as some authorization servers need; `None` for the server's."""
+    """The `resource` of token requests. False leaves it out, as some authorization servers need; `None` is the server's
+    own."""
     issuer: str | None = None
     """The authorization server that the client was registered with."""
     client_metadata_url: str | None = None
@@ -33,7 +34,7 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The parts that make another login; a different one needs its own tokens."""
+        """The settings that identify a login; if one of them changes, other tokens are needed."""
         return (self.name, canonical(self.url), self.client_id or "", self.grant, str(self.resource))
 
     def resource_of(self, discovered: str) -> str | None:
@@ -44,7 +45,7 @@ class LoginSettings(Struct, frozen=True, kw_only=True):
 
 
 def login_settings(name: str, remote: Remote) -> LoginSettings:
-    """Return how search-mcp logs in to a server; see `Remote.may_log_in`."""
+    """Return the settings of the login to a server; only if `Remote.may_log_in`."""
     oauth = remote.oauth
     assert oauth is not None, "may_log_in comes first"
     return LoginSettings(

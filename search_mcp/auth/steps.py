@@ -19,7 +19,7 @@ class Request(Struct, frozen=True):
     """One HTTP request of a login; redirects are not followed."""
 
     purpose: str
-    """The content that is asked for, for messages: `protected resource metadata`."""
+    """The requested content, as it is named in messages, such as `protected resource metadata`."""
     url: str
     method: Literal["GET", "POST"] = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Response(Struct, frozen=True):
     status: int = 0
     """HTTP status; 0 without a response."""
     headers: Mapping[str, str] = field(default_factory=dict)
-    """By name in lower case."""
+    """The headers by their names in lower case."""
     body: bytes = b""
     failure: str = ""
     """The reason why there is no response, in one sentence."""
@@ -53,11 +53,11 @@ Steps: TypeAlias = Generator[Request, Response, T]
 
 
 def get(purpose: str, url: str) -> Request:
-    """Write a request for a metadata document."""
+    """Return a request for a metadata document."""
     return Request(purpose, url, headers={"accept": JSON})
 
 
 def post_form(purpose: str, url: str, form: Mapping[str, str], headers: Mapping[str, str] | None = None) -> Request:
-    """Write a request to a token endpoint."""
+    """Return a request with a form, such as one to a token endpoint."""
     content = {"accept": JSON, "content-type": FORM, **(headers or {})}
     return Request(purpose, url, "POST", content, urlencode(form).encode())

@@ -1,8 +1,8 @@
-"""The stored logins: a folder with one file a login, readable by the user only.
+"""The stored logins: a folder with one file for each login, readable by the user only.
 
-Everything here may block and is called in a thread or another process. A reader needs no lock, because files are
-replaced in one step. Whoever changes a login holds its lock from reading to writing, so that a rotated refresh token is
-neither lost nor overwritten.
+All functions here may block, so they are called in a thread or in another process. A reader needs no lock, because
+files are replaced in one step. A process that changes a login holds its lock from reading to writing, so that a rotated
+refresh token is neither lost nor overwritten.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from search_mcp.wire import payload
 log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 90.0
-"""Time that another process may hold the lock of a login: it makes requests meanwhile, of at most 60 s together."""
+"""Longest wait for the lock of a login; the process that holds it may make requests, of at most 60 s together."""
 
 
 class LoginStore:
@@ -33,7 +33,7 @@ class LoginStore:
         self._patience_seconds = patience_seconds
 
     def read(self, settings: LoginSettings) -> Login | None:
-        """Read a login; one that cannot be read is like none, and a warning is logged.
+        """Read a login; `None` if there is none, or if the file is malformed, which is logged.
 
         Raises:
             OSError: the file exists and cannot be read.
@@ -41,7 +41,7 @@ class LoginStore:
         return _read(self._path(settings), settings.name)
 
     def state(self, settings: LoginSettings) -> object:
-        """Return a value that changes whenever the stored login does."""
+        """Return a value that changes whenever the stored login changes."""
         try:
             state = self._path(settings).stat()
         except OSError:
@@ -107,10 +107,10 @@ class Change:
         return _read(self._path, self._name)
 
     def write(self, login: Login) -> None:
-        """Replace the login, on the disk when this returns.
+        """Replace the login; it is on the disk when this returns.
 
         Raises:
-            OSError: it cannot be written; the login before is unchanged.
+            OSError: it cannot be written; the stored login is unchanged.
         """
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if os.name == "posix":

@@ -22,11 +22,11 @@ class Tokens(Struct, frozen=True, kw_only=True):
     access_token: str
     refresh_token: str | None = None
     obtained_at: float
-    """Seconds since 1970, as all times here."""
+    """Seconds since 1970, like all times here."""
     expires_at: float | None = None
     """The end of the access token; `None` if the server did not say."""
     scopes: tuple[str, ...] | None = None
-    """The granted scopes; `None` if they are those that were asked for."""
+    """The granted scopes; `None` if exactly the requested scopes were granted."""
 
     def __repr__(self) -> str:
         return f"<Tokens until {self.expires_at}>"
@@ -74,7 +74,7 @@ def redeem_code(
 
 
 def refresh(endpoint: str, client: Registration, tokens: Tokens, resource: str | None, now: float) -> Steps[Tokens]:
-    """Exchange a refresh token for new tokens; one that is not rotated is kept."""
+    """Exchange a refresh token for new tokens; the refresh token is kept if the answer has no new one."""
     form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token, "resource": resource}
     new = yield from request_tokens("refresh token", endpoint, client, form, now)
     return Tokens(
@@ -106,13 +106,15 @@ def _read(purpose: str, response: Response, now: float) -> Tokens:
         raise Refused(purpose, answer.error, answer.error_description or "")
     if response.is_temporary:
         why = response.failure or f"HTTP status {response.status}"
-        raise Unavailable(f"the authorization server did not answer the {purpose}: {why}")
+        raise Unavailable(f"the authorization server did not answer the request for tokens ({purpose}): {why}")
     if response.status not in (200, 201) or not answer.access_token:
-        raise AuthError(f"the authorization server answered the {purpose} without a token: HTTP {response.status}")
+        raise AuthError(
+            f"the answer of the authorization server has no token ({purpose}): HTTP status {response.status}"
+        )
     if (answer.token_type or "bearer").lower() != "bearer":
-        raise AuthError(f"the authorization server answered the {purpose} with a token that is no bearer token")
+        raise AuthError(f"the token of the authorization server is not a bearer token ({purpose})")
     if not answer.access_token.isascii() or not answer.access_token.isprintable() or " " in answer.access_token:
-        raise AuthError(f"the authorization server answered the {purpose} with a token that no header can contain")
+        raise AuthError(f"the token of the authorization server cannot be sent in a header ({purpose})")
     lifetime = _seconds(answer.expires_in)
     return Tokens(
         access_token=answer.access_token,
@@ -124,7 +126,7 @@ def _read(purpose: str, response: Response, now: float) -> Tokens:
 
 
 def _seconds(given: float | str | None) -> float | None:
-    """Read `expires_in`, which some servers send as text; `None` if it says nothing."""
+    """Read `expires_in`, which some servers send as text; `None` if it is missing or unusable."""
     try:
         seconds = None if given is None else float(given)
     except ValueError:

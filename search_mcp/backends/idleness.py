@@ -6,7 +6,7 @@ from search_mcp.model.calls import CallLater
 
 
 class Idleness:
-    """A timer that looks whether a server is idle, and again when it may have been for long enough."""
+    """A timer that checks whether a server is idle, and again when it may have been idle for long enough."""
 
     def __init__(
         self,
@@ -15,13 +15,13 @@ class Idleness:
         is_idle: Callable[[], bool],
         on_idle: Callable[[float], None],
     ) -> None:
-        """`on_idle` is given the seconds that the server may be idle."""
+        """`on_idle` gets the number of seconds after which an idle server is stopped."""
         self._clock, self._later, self._is_idle, self._on_idle = clock, later, is_idle, on_idle
         self._since: float | None = None  # the first look that found it idle, without a call after it
         self._stop_timer: Callable[[], None] = lambda: None
 
     def watch(self, seconds: float | None) -> None:
-        """Look now, and from now on whenever this many seconds are over; `None` ends it."""
+        """Check now and then at intervals of this many seconds; `None` ends it."""
         self.stop()
         if seconds is None:
             return

@@ -1,7 +1,7 @@
 """The capabilities, era and lists of one backend: from the cache, then from its connection.
 
 Decides when a list is read, when it is compared with the accepted definitions, and what is cached. A list is published
-once it is compared. Each kind has one task that reads and compares it, so that no older list follows a newer one.
+after the comparison. Each kind has one task that reads and compares it, so that no older list follows a newer one.
 """
 
 import asyncio
@@ -47,16 +47,18 @@ log = logging.getLogger(__name__)
 LIST_SECONDS = 60.0
 """Time limit for reading a list; after that it counts as unavailable."""
 CHANGES_IN_A_ROW = 5
+"""Most changes in quick succession after which a list is read immediately; after that, every `CHANGE_SECONDS`."""
 CHANGE_SECONDS = 0.5
-"""Changes of a list within this time of each other that are read at once; later ones are read at this interval."""
+"""Longest time between two changes in quick succession; shortest time between two readings of a list that changes
+endlessly."""
 LONGEST_RETRY_SECONDS = 60.0
-"""Most seconds between two readings of a list that fail on their way; the first pause is a second."""
+"""Longest pause after a reading that got no answer; the first pause is one second."""
 FRESH_SECONDS = 1.0
-"""Time that a list counts as fresh when a client reads it."""
+"""Age up to which a list is not read again when a client lists."""
 COMPARED: Final = (Kind.TOOLS, Kind.PROMPTS)
-"""The lists that are compared with accepted definitions. Resources change by nature."""
+"""The lists that are compared with accepted definitions; resources normally change."""
 RECORD_SECONDS = 1.0
-"""Time that the end of a connection waits until its lists are recorded."""
+"""Longest delay of the end of a connection until its lists are recorded."""
 
 
 class KnownLists:
@@ -89,12 +91,12 @@ class KnownLists:
         """Set when cached lists are to be compared."""
         self._readings = dict.fromkeys(Kind, 0)  # number of readings begun
         self._first_readings = dict.fromkeys(Kind, 1)  # number of the first reading on this connection
-        self._failures = dict.fromkeys(Kind, 0)  # consecutive readings that failed on their way
+        self._failures = dict.fromkeys(Kind, 0)  # consecutive readings that got no answer
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
         self.on_unauthorized: Callable[[str], None] = lambda _reason: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
-        # By the lists of an announcement, until it is passed on: the reading of each that includes the change.
+        # Announcements that are not relayed yet: for each of its lists, the reading that includes the change.
         self._announced: dict[frozenset[Kind], dict[Kind, int]] = {}
         self._read_only: frozenset[str] = frozenset()
         self._read_only_of: ServerList | None = None  # the list that it was made of
@@ -260,9 +262,9 @@ class KnownLists:
                 await anyio.sleep(CHANGE_SECONDS)
 
     async def _outlast(self, kind: Kind, failure: RequestFailure, stale: asyncio.Event) -> bool:
-        """Wait after a reading that failed on its way; return false if only the next connection can read the list.
+        """Wait after a reading that got no answer; return false if only the next connection can read the list.
 
-        The list that is known stays.
+        The known list stays in use.
         """
         if failure.fate is Fate.REJECTED:
             return False
@@ -287,8 +289,8 @@ class KnownLists:
         """Read, compare and publish a list, or that it is unavailable.
 
         Raises:
-            RequestFailedError: the request got no answer, which says nothing about the list.
-            ConnectionEndedError: the connection ended, which says as little.
+            RequestFailedError: the request got no answer; the list may still be readable.
+            ConnectionEndedError: the connection ended; the next one may read the list.
         """
         try:
             with anyio.fail_after(LIST_SECONDS):
@@ -304,7 +306,7 @@ class KnownLists:
             await self._note(kind, replace(self._heard.pop(kind), read_at=self._dependencies.clock()))
 
     def mark_stale(self, kinds: Collection[Kind], *, is_announced: bool) -> None:
-        """Have lists read again; an announcement of the server is passed on once all of them were read."""
+        """Have lists read again; an announcement of the server is relayed when all of its lists were read."""
         offered = self._offered.intersection(kinds)  # the server may not have all the lists of an announcement
         for kind in offered:
             self._stale[kind].set()
@@ -312,7 +314,7 @@ class KnownLists:
             self._announced.setdefault(offered, {kind: self.due_reading(kind) for kind in offered})
 
     def look_again(self, dialect: BackDialect, kind: Kind) -> None:
-        """Read a list again that a client reads, if the backend does not announce its changes, or it is not fresh."""
+        """Read a list again after a client listed, if its TTL expired or the backend does not announce its changes."""
         if kind not in self._read_at:
             return
         age_seconds = self._dependencies.clock() - self._read_at[kind]
@@ -322,13 +324,13 @@ class KnownLists:
             self.mark_stale({kind}, is_announced=False)
 
     def _has_expired(self, kind: Kind, age_seconds: float) -> bool:
-        """Return whether the time is over for which the server said that a list is fresh, if it named a time."""
+        """Return whether the TTL that the server gave for a list has expired; false without a TTL."""
         # "Once the TTL expires, the response is stale and the client SHOULD re-fetch on next access."
         server_list = self._lists.get(kind)
         return server_list is not None and 0 < server_list.freshness.ttl_ms < age_seconds * 1000
 
     def hear(self, news: News) -> None:
-        """Publish news of the dialect; a list once it is compared with the accepted definitions."""
+        """Publish news of the dialect; a list is kept until it is compared with the accepted definitions."""
         if isinstance(news, ListChanged):
             assert news.page is not None, "reading an unavailable list raises"
             page = news.page
@@ -389,7 +391,7 @@ class KnownLists:
         self._put(kind, None if server_list is None else rules().marked(server_list, kind, verdict))
 
     def _put(self, kind: Kind, server_list: ServerList | None) -> None:
-        """Publish a list within the limits, and every other list of which the limits admit more or less now."""
+        """Publish a list within the limits, and every other list that the limits now cut differently."""
         if server_list is None:
             self._lists.pop(kind, None)
             self._publish(ListChanged(self._config.name, kind, None, self._take_announced(kind)))
@@ -401,7 +403,7 @@ class KnownLists:
                 self._publish(ListChanged(self._config.name, each, taken, self._take_announced(each)))
 
     def _take_announced(self, kind: Kind) -> bool:
-        """Return whether an announcement is passed on with this list, the last of its lists to be read."""
+        """Return whether an announcement is relayed with this list, because all of its lists were read now."""
         for kinds, due in self._announced.items():
             if kind in kinds and all(self._compared[each] >= due[each] for each in kinds):
                 del self._announced[kinds]
@@ -491,7 +493,7 @@ class KnownLists:
         return self._readings[kind] + self._stale[kind].is_set()
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        """Return what tells whether a change that the server announced is still to be read; `None` if there is none."""
+        """Return a function that is true until the announced change is read; `None` if no change was announced."""
         if not any(kind in kinds for kinds in self._announced):
             return None
         due = self.due_reading(kind)  # not a later one: the server may announce a change at every reading

@@ -361,12 +361,12 @@ class Supervisor:
         return dialect.submit(call, target)
 
     def look_again(self, kind: Kind) -> None:
-        """Read a list again that a client reads, if the backend does not announce its changes, or it is not fresh."""
+        """Read a list again after a client listed, if its TTL expired or the backend does not announce its changes."""
         if self._dialect is not None:
             self._known.look_again(self._dialect, kind)
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        """Return what tells whether a change that it announced is still to be read; `None` if there is none."""
+        """Return a function that is true until the announced change is read; `None` if no change was announced."""
         dialect, is_due = self._dialect, self._known.due_change(kind)
         if dialect is None or is_due is None:
             return None

@@ -30,7 +30,7 @@ declares it."""
 TOOLS, PROMPTS, RESOURCES, SKILLS = "tools", "prompts", "resources", "skills"
 NOUNS: Final = (TOOLS, PROMPTS, RESOURCES, SKILLS)
 _KEYS = ("uri", "uriTemplate", "name")
-"""The first of them that a row has is shown: a skill is known by its URI, because its name may be another's, too."""
+"""A row shows the first of these that it has; a skill shows its URI, because several skills may have the same name."""
 LONGEST_NAME = 64
 """Most characters of a skill's name, which a server may choose freely."""
 

@@ -26,11 +26,11 @@ _OWN_HEADERS: Final = frozenset(
         *("transfer-encoding", "upgrade"),
     )
 )
-"""Headers that follow from the message or the connection; some READMEs give them, and entries cannot change them."""
+"""Headers that search-mcp sets for each message; entries cannot change them, although some READMEs contain them."""
 
 
 def resolve(entry: Entry, expansion: Expansion, config_dir: str) -> Remote | None:
-    """Return where an entry's server is reached; `None` if it has no address."""
+    """Return the address of an entry's server, and how to log in there; `None` if the entry has no address."""
     url = expansion.expand(entry.address, "url").strip().partition("#")[0]
     if not url:
         return None
@@ -47,7 +47,7 @@ def resolve(entry: Entry, expansion: Expansion, config_dir: str) -> Remote | Non
 
 
 def complaints(entry: Entry, remote: Remote | None) -> Iterator[Complaint]:
-    """Yield the faults of an entry that prevent a connection."""
+    """Yield the faults of an entry that prevent a connection: its key, the fault and the remedy."""
     if entry.type.lower() in WEBSOCKETS or entry.address.lower().startswith(("ws:", "wss:")):
         yield (), "WebSocket servers are not supported", "use its https address"
         return
@@ -78,7 +78,7 @@ def is_own_header(name: str) -> bool:
 
 
 def public(url: str) -> str:
-    """Replace the user, the password and the keys of an address by `***`; a path stays, it may tell servers apart."""
+    """Replace the user, the password and the keys of an address by `***`; the path stays, it may identify a server."""
     url = re.sub(r"(?<=://)[^\s/?#@]+(?=@)", "***", url)
     return re.sub(rf"(?i)([?&][^=&]*{NAME}[^=&]*=)[^&#\s]+", r"\1***", url)
 

@@ -35,7 +35,7 @@ class FoundTool(Struct, frozen=True):
     def text(self, position: int) -> str:
         lines = [f"{position}. {self.heading}"]
         if self.description:
-            # Only a whole description has more than one line; none of them may pass for the next result.
+            # A line of a description must not look like the next result, so each line of a long one is marked.
             is_long = len(self.description.splitlines()) > 1
             lines.append(indented(self.description, "   | " if is_long else "   "))
         if self.schema is not None:
@@ -43,8 +43,8 @@ class FoundTool(Struct, frozen=True):
         return "\n".join(lines)
 
     def data(self) -> str | dict[str, Any]:
-        # A string says the same as an object with three keys and is no longer than the text; a double quote in it would
-        # be escaped.
+        # One string is shorter than an object with three keys. Double quotes would be escaped in JSON, so they are
+        # replaced.
         if self.schema is None:
             return (f"{self.heading}: {self.description}" if self.description else self.heading).replace('"', "'")
         hint = {"hint": self.hint} if self.hint else {}
@@ -52,7 +52,7 @@ class FoundTool(Struct, frozen=True):
 
 
 class FoundSkill(Struct, frozen=True):
-    """One skill in an answer. A model reads it, and cannot call it."""
+    """One skill in an answer: a text for the model to read, not a tool to call."""
 
     skill: Skill
     description: str = ""

@@ -33,9 +33,9 @@ class Servers:
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
         self.backends: Mapping[str, Backend] = {}
-        """One for every server that may run."""
+        """The backends of all servers that may run, by name."""
         self.configs: Mapping[str, ServerConfig] = {}
-        """Every entry, in the order of the configuration."""
+        """All entries by name, in the order of the configuration."""
         self.enabled: Sequence[str] = ()
         self.settings = Settings()
         self.facts: Mapping[str, ServerFacts] = {}
@@ -143,15 +143,15 @@ class Servers:
         yield from (item for item in self.catalog.tools() if item.server == server and item.is_for_models)
 
     def may_come(self, server: str, kind: Kind) -> bool:
-        """Return whether a list is not known and may still be."""
+        """Return whether a list is unknown and may still be read."""
         return not self.catalog.is_known(server, kind) and self.status(server).state not in ENDED_STATES
 
     def due_change(self, server: str, kind: Kind) -> Callable[[], bool] | None:
-        """Return what tells whether an announced change of a list is still to be read; `None` if there is none."""
+        """Return a function that is true until the announced change is read; `None` if no change was announced."""
         return self.backends[server].due_change(kind) if server in self.backends else None
 
     def has_entries(self, kinds: frozenset[Kind]) -> bool:
-        """Return whether any server's list of these kinds has something in it."""
+        """Return whether any server's list of these kinds has an entry."""
         return any(self.catalog.has_entries(kind) for kind in kinds)
 
     def is_filling(self, kind: Kind) -> bool:

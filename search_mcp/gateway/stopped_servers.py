@@ -1,4 +1,4 @@
-"""The servers that do not run, as our own tools name them, with the reason."""
+"""The servers that do not run, with the reasons, for the answers of search-mcp's own tools."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,12 +15,12 @@ MOST_DOWN = 5
 LONGEST_REASON = 120
 """Characters of the reason why a server does not run."""
 _RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
-"""States of servers whose tools can be called, or that the user switched off."""
+"""States of servers that are not reported: their tools can be called, or the user switched them off."""
 _BEGINNINGS = {State.STARTING: "starting again after: ", State.NEEDS_LOGIN: "needs a login: "}
 
 
 def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None) -> str:
-    """Name the servers that do not run, with the reason: all of them, or the one that is searched."""
+    """Name the servers that do not run, with the reasons; if only `server` is searched, name only this one."""
     if server is None:
         down = [status for status in statuses if _is_down(catalog, status)]
     else:
@@ -64,5 +64,5 @@ def _reason(status: Status) -> str:
 
 
 def _beginning(status: Status) -> str:
-    """Begin a reason: that of a server that is started again is why its last start failed."""
+    """Return the words before a reason; the reason of a server that is starting is that of its last failure."""
     return _BEGINNINGS.get(status.state, "")

@@ -1,4 +1,4 @@
-"""The tools and prompts that a client's calls name, in its own spelling or any other."""
+"""The lookup of the tool or prompt that a call names, in any spelling."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -19,14 +19,14 @@ from search_mcp.wire.structs import Struct
 
 
 class Use(Struct, frozen=True):
-    """The handling of calls of one kind of name."""
+    """The handling of calls of tools, or of prompts."""
 
     kind: Kind
     submit: Callable[[Call], Cancel]
-    """Begin again, after a list was waited for."""
+    """Start over, after waiting for a list."""
     use_found: Callable[[Call, Item], Cancel]
     use_unlisted: Callable[[Call, Item], Cancel]
-    """Ask a server whose list cannot be had; the item has no definition."""
+    """Forward a call to a server whose list cannot be read; the item has no definition."""
     not_found: Callable[[str, Sequence[str]], WireError]
 
 
@@ -46,19 +46,21 @@ class Targets:
         return self._servers.spellings.of(kind, self._client.audience(call.caller.viewer).profile)
 
     def unprefixed(self, kind: Kind, call: Call) -> Call:
-        """Take the client's own prefix for search-mcp off a name that means nothing with it."""
+        """Remove the prefix that the client adds for search-mcp from a name that is unknown with it."""
         rest = profiles.without_registration(call.target)
         if rest is None or self.find(kind, call) is not None:
             return call
-        if any(own != call.target for _, own in self._prefixed(call.target, kind)):  # a server may be called so
+        if any(
+            own != call.target for _, own in self._prefixed(call.target, kind)
+        ):  # the prefix may be the name of a server
             return call
         return structs.replace(call, target=rest)
 
     def use_unlisted(self, call: Call, use: Use) -> Cancel:
-        """Decide about a name that no list holds: its server may be starting, unlistable, or not running.
+        """Handle a name that is in no list: its server may be starting, unlistable, or not running.
 
         Raises:
-            WireError: the answer, where there is nothing to wait for.
+            WireError: the answer to the call, if there is nothing to wait for.
         """
         owners = list(self._prefixed(call.target, use.kind))
         for server, own in owners:
@@ -74,9 +76,9 @@ class Targets:
         return self._use_bare(call, use, has_owner=bool(owners))
 
     def _use_at_owner(self, call: Call, server: str, own: str, use: Use) -> Cancel | None:
-        """Decide about the server whose prefix a name carries; `None` if its list is known and does not hold the name.
+        """Handle a name with the prefix of a server; `None` if its list is known and does not contain the name.
 
-        The list of a server whose name begins alike may hold it.
+        Another server, whose prefix begins in the same way, may list the name.
         """
         status = self._servers.status(server)
         if status.state in ENDED_STATES - GIVEN_UP:
@@ -89,19 +91,19 @@ class Targets:
             raise HiddenByReadOnly(call.target, server)
         is_known = self._catalog.is_known(server, use.kind)
         if self._catalog.is_unlistable(server, use.kind) or (status.state in GIVEN_UP and not is_known):
-            # Its list cannot be had, or only by starting it again: the server answers for itself.
+            # Its list cannot be read, or only after another start: the server itself decides about the name.
             return use.use_unlisted(call, Item(server, own, server, own, {}))
         return None if is_known else self._waiting.wait(call, frozenset({use.kind}), [server], use.submit)
 
     def _use_bare(self, call: Call, use: Use, *, has_owner: bool) -> Cancel:
-        """Use a name without a prefix that only one server has; every list is known by now.
+        """Handle a name without a prefix that only one server has; all lists are known now.
 
         Raises:
             WireError: there is no such name.
         """
         names = self._names(use.kind, call)
         item = names.bare(call.target)
-        # A page of an app calls through the same door, and may call the tools of its own server only.
+        # The pages of apps make such calls too, and may call only tools of their own server.
         if item is not None and not has_owner and not self._catalog.tools().servers_with_apps:
             return use.use_found(call, item)
         if use.kind is not Kind.TOOLS:
@@ -113,9 +115,9 @@ class Targets:
         raise use.not_found(call.target, names.near(call.target, ours))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
-        """Give the servers whose prefix a name carries, the longest there is, each with the rest of the name.
+        """Yield the servers with the longest prefix that a name begins with, each with the rest of the name.
 
-        A name without a prefix may belong to any server that has no prefix and whose list cannot be had.
+        A name without a prefix may belong to any server that has no prefix and whose list cannot be read.
         """
         prefixes = self._catalog.prefixes
         owners, own = prefixes.split(name)

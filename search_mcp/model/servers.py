@@ -122,11 +122,11 @@ class Backend(Protocol):
         ...
 
     def look_again(self, kind: Kind) -> None:
-        """Read a list again, because a client asks for it, if its changes are not announced, or it is not fresh."""
+        """Read a list again after a client listed, if its TTL expired or the server does not announce its changes."""
         ...
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        """Return what tells whether a change that the server announced is still to be read; `None` if there is none."""
+        """Return a function that is true until the announced change is read; `None` if no change was announced."""
         ...
 
     def set_log_level(self, level: str) -> None: ...

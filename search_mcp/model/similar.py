@@ -5,10 +5,10 @@ from importlib import import_module
 from typing import Any
 
 LEAST_SIMILARITY = 55.0
-"""Of 100; below it a suggestion misleads more than it helps."""
+"""Of 100; less similar names are not suggested, because they mislead more than they help."""
 
 LARGEST_GAP = 25.0
-"""Of 100; a name that is so much less similar than the best one is not suggested beside it."""
+"""Of 100; a name is not suggested if it is less similar than the best one by more than this."""
 
 LONGEST_NAME, SHORTEST_CUT = 200, 40
 """Characters of a name that are compared, its beginning and its end: fewer the more names there are."""

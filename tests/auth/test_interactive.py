@@ -125,7 +125,7 @@ async def test_an_answer_of_another_login_is_not_taken(store: LoginStore, settin
 
     login = await log_in(settings, store, show)
     await right.close()
-    assert "Not the login that is waited for" in wrong.pages[0]
+    assert "This is not the current login" in wrong.pages[0]
     assert store.read(settings) == login
 
 

@@ -338,10 +338,10 @@ def test_the_resource_can_be_set_or_left_out(setting: str | None, sent: str | No
         (Response(500, body=b'{"error":"invalid_grant"}'), Unavailable, "invalid_grant"),
         (Response(502, body=b"<html>"), Unavailable, "HTTP status 502"),
         (Response(failure="the name was not found"), Unavailable, "the name was not found"),
-        (Response(200, body=b"<html>"), AuthError, "without a token"),
-        (Response(404), AuthError, "without a token"),
-        (document(access_token="a", token_type="mac"), AuthError, "no bearer token"),
-        (document(access_token="a\r\nX: y"), AuthError, "no header can contain"),
+        (Response(200, body=b"<html>"), AuthError, "has no token"),
+        (Response(404), AuthError, "has no token"),
+        (document(access_token="a", token_type="mac"), AuthError, "not a bearer token"),
+        (document(access_token="a\r\nX: y"), AuthError, "cannot be sent in a header"),
     ],
 )
 def test_answers_of_a_token_endpoint_that_are_no_tokens(response: Response, kind: type[AuthError], why: str) -> None:

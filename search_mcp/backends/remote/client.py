@@ -12,10 +12,10 @@ from search_mcp.config.schema import Remote
 
 MOST_REDIRECTS = 5
 WRITE_SECONDS = 60.0
-"""Time in which a server must read more of a request."""
+"""Longest time in which a server reads nothing of a request, in seconds."""
 IDLE_CONNECTIONS = 20
 IDLE_SECONDS = 30.0
-"""Connections that stay open for later requests, and how long."""
+"""Number of idle connections that stay open for later requests, and their time limit."""
 _KEEPING_METHOD = frozenset({307, 308})
 _REDIRECTS = frozenset({301, 302, 303, *_KEEPING_METHOD})
 
@@ -29,7 +29,7 @@ def new_client(address: Remote) -> httpx2.AsyncClient:
 
     Raises:
         OSError: the file with certificates cannot be read.
-        ValueError: the address is not one of HTTP.
+        ValueError: it is not an HTTP address.
     """
     try:
         url = httpx2.URL(address.url)

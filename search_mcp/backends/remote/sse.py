@@ -1,4 +1,4 @@
-"""Server-sent events: bytes in, events out, whatever the pieces in which the bytes arrive.
+"""Parser of server-sent events: bytes in, events out; the bytes may arrive in any pieces.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from search_mcp.wire.structs import Struct
 
 MESSAGE = "message"
-"""The name of an event that gives itself none."""
+"""The name of an event without a name of its own."""
 LONGEST_FIELD = 1024
 """Most bytes of an event's id or name; a longer one is ignored. The id is sent back in a header."""
 
@@ -27,9 +27,9 @@ class EventParser:
 
     def __init__(self, limit: int) -> None:
         self.last_id: str | None = None
-        """The id of the last event that had one, also if it had no data."""
+        """The id of the last event that had one, even if this event had no data."""
         self.retry_ms: int | None = None
-        """The delay before a new connection that the server wants, in milliseconds."""
+        """The delay before a new connection that the server asked for, in milliseconds."""
         self._limit = limit
         self._line: list[bytes] = []  # pieces of a line whose end has not arrived
         self._data: list[bytes] = []  # values of the event's `data` fields
@@ -42,7 +42,7 @@ class EventParser:
         self._at_start = True  # a BOM may be first
 
     def restart(self) -> None:
-        """Begin with the bytes of another connection; an unfinished event is dropped, id and delay stay."""
+        """Prepare for the bytes of another connection; an unfinished event is dropped, id and delay are kept."""
         # "Once the end of the file is reached, any pending data must be discarded."
         self._line, self._data = [], []
         self._line_size = self._size = 0

@@ -1,4 +1,4 @@
-"""The way to a remote server."""
+"""The transport of remote servers."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from search_mcp.folders import logins_folder
 
 
 class RemoteTransport:
-    """Reaches the address of an entry; the `Transport` of remote servers."""
+    """Opens channels to the address of an entry; the `Transport` of remote servers."""
 
     is_http = True
 

@@ -1,4 +1,4 @@
-"""What went wrong with one HTTP exchange: a clause for an error message, and whether the request may have run."""
+"""Failures of HTTP exchanges: a clause for an error message, and whether the request may have run."""
 
 import re
 import socket
@@ -11,11 +11,11 @@ import httpx2
 from search_mcp.wire.inflight import Fate, RequestFailure
 
 QUOTED = 200
-"""Characters of a foreign answer that an error message quotes."""
+"""Characters of an answer that an error message quotes, if the answer is not JSON-RPC."""
 CONNECT_SECONDS = 10.0
 """Time limit for a connection, TLS included."""
 _UNKNOWN = frozenset({400, 404, 405})
-"""Statuses of a server that does not know a request at its address, as the specification lists them."""
+"""Statuses that mean, by the specification, that a server does not know such requests at its address."""
 _CLAUSES = {
     401: "it needs a login",
     403: "it refuses access",
@@ -87,7 +87,7 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str 
 
 
 def quoted(body: bytes) -> str:
-    """Return the beginning of a foreign answer as one printable line, without the tags of HTML."""
+    """Return the beginning of an answer that is not JSON-RPC as one printable line, without HTML tags."""
     text = body[: 16 * QUOTED].decode(errors="replace")
     if text.lstrip()[:1] == "<":
         text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>?", " ", text)

@@ -31,7 +31,8 @@ async def negotiate(
 ) -> ServerCapabilities:
     """Open a backend with the revision `pinned`; with any other value, negotiate it, starting with the era `first`.
 
-    `probe_seconds` is the time after which an unanswered probe counts as refused; `None` if it must be answered.
+    `probe_seconds` is the time limit of the first request of the modern era, after which the server counts as legacy;
+    `None` waits for the answer.
 
     Raises:
         CannotSpeakError: it supports no known revision.

@@ -217,7 +217,7 @@ class FrontLegacy:
         return sent.cancel
 
     def note_task(self, answer: Raw, follow: Callable[[Fields], None]) -> None:
-        """Remember who follows the task that the client made of a question, if it made one."""
+        """Record the follower of the task that the client made of a question, if it made one."""
         task = task_made(payload.object_or_empty(answer))
         if task is not None:
             self._tasks[task] = follow
@@ -229,7 +229,8 @@ class FrontLegacy:
         match news:
             case CatalogChanged(kinds):
                 # "When the list [...] changes, servers that declared the `listChanged` capability SHOULD send a
-                # notification": others must not. A server may have lists now that were not remembered of it.
+                # notification": without the capability, none is sent. A server may have lists that were not cached
+                # when the capabilities were declared.
                 for method in sorted({names.LIST_CHANGED_METHOD[kind] for kind in kinds & self._declared}):
                     self._peer.notify(method, None)
             case LogMessage(params=params):
