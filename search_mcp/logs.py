@@ -60,7 +60,7 @@ def to_stderr(level: str, clean: Callable[[str], str] = str) -> Iterator[None]:
     """Log to stderr while the context lasts; every message and every whole line passes `clean`."""
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(WAITING_LINES)
     root = logging.getLogger()
-    handler = _Dropping(lines)
+    handler, level_before = _Dropping(lines), root.level
     root.addHandler(handler)
     root.setLevel(level)
     for library in NOT_LOGGED:
@@ -71,6 +71,7 @@ def to_stderr(level: str, clean: Callable[[str], str] = str) -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
+        root.setLevel(level_before)
         with contextlib.suppress(queue.Full):
             lines.put_nowait(None)
         writer.join(LAST_LINES_SECONDS)
