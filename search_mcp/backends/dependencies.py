@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.last_uses import LastUses
@@ -13,8 +14,11 @@ from search_mcp.backends.lifecycle import Backoff
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawn, Spawner
 from search_mcp.background import RunBlocking, run_in_thread, run_now
-from search_mcp.config.schema import MAX_MESSAGE_BYTES
+from search_mcp.config.schema import MAX_MESSAGE_BYTES, Remote
 from search_mcp.wire.structs import Struct, field
+
+if TYPE_CHECKING:
+    import httpx2
 
 PROBE_SECONDS = 3.0
 """Time that `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
@@ -43,6 +47,8 @@ class Dependencies(Struct, frozen=True):
     """Everything that a supervisor uses of its environment."""
 
     spawn: Spawn = field(default_factory=Spawner)
+    new_http_client: "Callable[[Remote], httpx2.AsyncClient] | None" = None
+    """Makes the HTTP client of each connection to a remote server; `None`: that of `remote/client.py`."""
     clock: Callable[[], float] = time.monotonic
     last_call: LastCall = field(default_factory=LastCall)
     jitter: Callable[[], float] = random.random

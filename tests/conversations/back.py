@@ -130,6 +130,7 @@ class Back:
         self.is_dual = False  # a modern server that also takes `initialize`, and is legacy from then on
         self.instructions = ""
         self.more_capabilities: Json = {}
+        self.is_cancelled_by_closing = False  # a cancellation has no words, and so no reason
         self.lives: list[FakeChannel] = []
         self.heard: list[Said] = []
         self.inbox: list[Said] = []
@@ -400,7 +401,8 @@ class Served:
 
     def is_cancelled(self, reason: str | None = None) -> None:
         cancelled = self.back.hears("notifications/cancelled")
-        expected = {"requestId": self.said.id, **({} if reason is None else {"reason": reason})}
+        is_reason_told = reason is not None and not self.back.is_cancelled_by_closing
+        expected = {"requestId": self.said.id, **({"reason": reason} if is_reason_told else {})}
         assert cancelled.params == expected, f"{self.back.name} expects {expected}, hears {cancelled!r}"
         self.back._open.remove(self)
 

@@ -19,9 +19,14 @@ def pytest_runtest_makereport(
     return report
 
 
+def has_failed(item: pytest.Item) -> bool:
+    """Return whether a test failed before its fixtures end."""
+    return item.stash.get(_failed, False)
+
+
 @pytest.fixture(params=PAIRINGS, ids=lambda each: f"{each[0]}+{each[1]}")
 def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
     with Pair(*request.param) as pair:
         yield pair
-        if not request.node.stash.get(_failed, False):
+        if not has_failed(request.node):
             pair.nothing_is_left()

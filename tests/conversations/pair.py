@@ -194,7 +194,8 @@ class Pair:
     def terminates(self) -> None:
         """Send a signal to search-mcp."""
         assert self.engine is not None
-        self.engine.terminate()
+        self.loop.call_soon(self.engine.terminate)
+        self.settle()
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
@@ -214,14 +215,14 @@ class Pair:
         return time.time() + self.loop.time()
 
     def _config(self) -> Config:
-        servers = tuple(
-            ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
-            for name, back in self.backs.items()
-        )
+        servers = tuple(self._server(name, back) for name, back in self.backs.items())
         return Config(servers, Settings(**self.settings), ())
 
-    def _start(self) -> Face:
-        world = Dependencies(
+    def _server(self, name: str, back: Back) -> ServerConfig:
+        return ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
+
+    def _dependencies(self) -> Dependencies:
+        return Dependencies(
             spawn=self._spawn,
             clock=self.loop.time,
             last_call=LastCall(self.loop.time),
@@ -234,6 +235,9 @@ class Pair:
             variables={},
             home="/home/test",
         )
+
+    def _start(self) -> Face:
+        world = self._dependencies()
         faces: list[Face] = []
 
         def start() -> None:  # inside a running loop, as in production

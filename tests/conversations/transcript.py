@@ -99,6 +99,11 @@ class BackendLog:
         self._in_flight: dict[int | str, str] = {}
         self._asked: dict[int | str, str] = {}
 
+    @property
+    def revision(self) -> str:
+        """The revision that is judged by."""
+        return self._revision
+
     def agrees_on(self, revision: str) -> None:
         """Judge by the negotiated revision from now on."""
         self._revision = revision

@@ -33,7 +33,8 @@ class RemoteTransport:
             CannotOpenChannelError: the address or the file with certificates cannot be used.
         """
         try:
-            client = await self._dependencies.run_blocking(partial(new_client, self._remote))
+            new = self._dependencies.new_http_client or new_client
+            client = await self._dependencies.run_blocking(partial(new, self._remote))
         except OSError as exc:
             raise CannotOpenChannelError(f"its certificates cannot be read: {exc}") from exc
         except ValueError as exc:

@@ -1,0 +1,66 @@
+"""The scenarios of the other files with their servers behind HTTP, in all four pairings of eras."""
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+
+import pytest
+
+from conversations import (
+    test_asking,
+    test_calls,
+    test_exactly_once,
+    test_extensions,
+    test_listening,
+    test_logging,
+    test_news,
+    test_progress,
+    test_questions,
+    test_tasks,
+    test_undeclared,
+    test_urls,
+)
+from conversations.conftest import has_failed
+from conversations.eras import PAIRINGS
+from conversations.over_http import HttpPair
+
+DIFFERENT = {
+    "test_parked_calls_are_capped_and_the_oldest_goes_first": "fewer requests are sent to one server at once",
+    "test_a_batch_is_answered_as_a_batch": "messages sent at once are separate requests, without an order",
+    "test_a_call_that_waits_for_its_server_can_be_cancelled": "only a request shows that a server is gone",
+    "test_a_restart_with_the_same_tools_is_not_told_of": "only a request shows that a server is gone",
+    "test_the_question_of_a_backend_that_died_is_withdrawn": "a stream that broke does not mean that its server died",
+    "test_what_a_server_asks_before_it_is_open_is_refused_beyond_a_bound": "there is no session yet to answer in",
+}
+"""Tests of what does not apply over HTTP, with the reason."""
+
+
+def _scenarios(*modules: ModuleType) -> dict[str, Callable[..., None]]:
+    found = {name: each for module in modules for name, each in vars(module).items() if name.startswith("test_")}
+    return {name: each for name, each in found.items() if DIFFERENT.pop(name, None) is None}
+
+
+@pytest.fixture(params=PAIRINGS, ids=lambda each: f"{each[0]}+{each[1]}")
+def pair(request: pytest.FixtureRequest) -> Iterator[HttpPair]:
+    with HttpPair(*request.param) as pair:
+        yield pair
+        if not has_failed(request.node):
+            pair.nothing_is_left()
+
+
+globals().update(
+    _scenarios(
+        test_asking,
+        test_calls,
+        test_exactly_once,
+        test_extensions,
+        test_listening,
+        test_logging,
+        test_news,
+        test_progress,
+        test_questions,
+        test_tasks,
+        test_undeclared,
+        test_urls,
+    )
+)
+assert not DIFFERENT, f"there are no such tests: {DIFFERENT}"
