@@ -88,6 +88,9 @@ def test_from_an_empty_home_to_a_call(there: Place, server: Authorization) -> No
     ended = there.run("check")
     assert ended.code == 1
     assert "files   needs a login  run search-mcp auth login files" in ended.out
+    ended = there.run("auth", "status")
+    assert ended.out == "Server  Login          Details\nfiles   needs a login\n"
+    assert ended.err == "`search-mcp auth login files` logs in.\n"
     ended = there.run("auth", "login")
     assert (ended.code, ended.out.splitlines()[-1]) == (0, "Logged in to files: 1 tool."), ended.err
     assert f"Log in to files in the browser, at {urlsplit(server.url).netloc}." in ended.err
