@@ -13,6 +13,14 @@ provider = InMemoryOAuthProvider(
     revocation_options=RevocationOptions(enabled=True),
     required_scopes=["read"],
 )
+server = FastMCP("protected", auth=provider)
+
+
+@server.tool  # type: ignore[untyped-decorator]  # installed on its own
+def say(text: str) -> str:
+    """Say it."""
+    return text
+
 
 if __name__ == "__main__":
-    FastMCP("protected", auth=provider).run(transport="http", host="127.0.0.1", port=PORT, show_banner=False)
+    server.run(transport="http", host="127.0.0.1", port=PORT, show_banner=False)

@@ -2,8 +2,11 @@
 
 import asyncio
 import http.cookiejar
+import json
+import os
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -96,3 +99,44 @@ async def test_a_login_from_its_refusal_to_its_end(url: str, tmp_path: Path) -> 
     await log_out(settings, store)
     assert await call() == 401
     assert (await access.refused(await access.token(), 401, ["Bearer"])) is not None
+
+
+FOLLOW = """\
+#!{python}
+import http.cookiejar, sys, urllib.request
+cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+urllib.request.build_opener(cookies).open(sys.argv[1]).read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its browser is a script")
+def test_a_user_logs_in_and_out_with_the_commands(url: str, tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(FOLLOW.format(python=sys.executable), "utf-8")
+    browser.chmod(0o700)
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "SEARCH_MCP_", "COLUMNS"))
+    }
+    environment = {**inherited, "HOME": str(tmp_path), "BROWSER": str(browser)}
+
+    def types(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "search_mcp", *words]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+
+    assert types("add", "files", url).returncode == 0
+    assert "needs a login" in types("check").stdout
+    ended = types("auth", "login")
+    if (
+        "you are logged in to files, but it cannot be used: it gave no MCP answer" not in ended.stderr
+    ):  # as oidc_server.mjs
+        assert ended.stdout.endswith("\nLogged in to files: 1 tool.\n"), ended.stderr
+        assert types("call", "files.say", "text=done").stdout == "done\n"
+    status = json.loads(types("auth", "status", "--json").stdout)["servers"][0]
+    assert (status["state"], status["renewed"], status["issuer"].rstrip("/")) == (
+        "logged in",
+        True,
+        url.removesuffix("/mcp"),
+    )
+    ended = types("auth", "logout", "--debug")
+    assert ended.stdout == "Logged out of files: its tokens are revoked and deleted.\n"
+    assert "needs a login" in types("check").stdout
