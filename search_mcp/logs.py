@@ -42,12 +42,29 @@ class _Clean(logging.Formatter):
         return self._clean(super().format(record))  # the traceback too
 
 
-class _Dropping(logging.Handler):
+Conceal = Callable[[frozenset[str]], None]
+"""Hides these texts from now on."""
+
+
+class Concealing(logging.Handler):
+    """A handler that hides secrets; also those that become known while it is in use, such as tokens of logins."""
+
+    conceal: Conceal
+
+
+def conceal(secrets: frozenset[str]) -> None:
+    """Hide these texts in the log from now on."""
+    for handler in logging.getLogger().handlers:
+        if isinstance(handler, Concealing):
+            handler.conceal(secrets)
+
+
+class _Dropping(Concealing):
     """Queues lines for the thread; drops those that do not fit."""
 
-    def __init__(self, lines: "queue.Queue[logging.LogRecord | None]") -> None:
+    def __init__(self, lines: "queue.Queue[logging.LogRecord | None]", conceal: Conceal) -> None:
         super().__init__()
-        self._lines = lines
+        self._lines, self.conceal = lines, conceal
 
     def emit(self, record: logging.LogRecord) -> None:
         record.msg, record.args = record.getMessage(), None  # its arguments may change before the thread formats them
@@ -56,11 +73,16 @@ class _Dropping(logging.Handler):
 
 
 @contextlib.contextmanager
-def to_stderr(level: str, clean: Callable[[str], str] = str) -> Iterator[None]:
-    """Log to stderr while the context lasts; every message and every whole line passes `clean`."""
+def to_stderr(
+    level: str, clean: Callable[[str], str] = str, conceal: Conceal = lambda _secrets: None
+) -> Iterator[None]:
+    """Log to stderr while the context lasts; every message and every whole line passes `clean`.
+
+    `conceal` is told of secrets that become known meanwhile.
+    """
     lines: queue.Queue[logging.LogRecord | None] = queue.Queue(WAITING_LINES)
     root = logging.getLogger()
-    handler, level_before = _Dropping(lines), root.level
+    handler, level_before = _Dropping(lines, conceal), root.level
     root.addHandler(handler)
     root.setLevel(level)
     for library in NOT_LOGGED:

@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from search_mcp.auth.errors import AuthError, Refused, Unavailable
 from search_mcp.auth.registration import Registration
 from search_mcp.auth.steps import Response, Steps, post_form
+from search_mcp.config.secrets import Redactor, spellings
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
 FINAL_ERRORS = frozenset({"invalid_grant", "invalid_client", "unauthorized_client", "unsupported_grant_type"})
 """Errors of a token endpoint after which a login is over."""
+SHORTEST_SECRET = 8
+"""Fewest characters of a secret that is taken out of a server's text: shorter ones are parts of words."""
+_SECRET_MEMBERS = ("refresh_token", "code", "code_verifier", "client_secret")
 _TEMPORARY_ERRORS = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
 
 
@@ -56,7 +60,9 @@ def request_tokens(
     headers, members = client.proof()
     content |= members
     response = yield post_form(purpose, endpoint, content, headers)
-    return _read(purpose, response, now)
+    sent = [content.get(name) or "" for name in _SECRET_MEMBERS] + [client.client_secret or ""]
+    redact = Redactor(spellings(each for each in sent if len(each) >= SHORTEST_SECRET))
+    return _read(purpose, response, now, redact)
 
 
 def redeem_code(
@@ -95,15 +101,17 @@ def request_as_client(
     return request_tokens("client credentials", endpoint, client, form, now)
 
 
-def _read(purpose: str, response: Response, now: float) -> Tokens:
+def _read(purpose: str, response: Response, now: float, redact: Redactor) -> Tokens:
     try:
         answer = payload.typed(response.body, _Answer)
     except ValueError:
         answer = _Answer()
     if answer.error:
+        # Servers quote what they were sent.
+        refused = Refused(purpose, redact(answer.error), redact(answer.error_description or ""))
         if response.is_temporary or answer.error in _TEMPORARY_ERRORS:
-            raise Unavailable(str(Refused(purpose, answer.error, answer.error_description or "")))
-        raise Refused(purpose, answer.error, answer.error_description or "")
+            raise Unavailable(str(refused))
+        raise refused
     if response.is_temporary:
         why = response.failure or f"HTTP status {response.status}"
         raise Unavailable(f"the authorization server did not answer the request for tokens ({purpose}): {why}")

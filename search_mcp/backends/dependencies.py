@@ -15,6 +15,7 @@ from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawn, Spawner
 from search_mcp.background import RunBlocking, run_in_thread, run_now
 from search_mcp.config.schema import MAX_MESSAGE_BYTES, Remote
+from search_mcp.logs import Conceal, conceal
 from search_mcp.wire.structs import Struct, field
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class Dependencies(Struct, frozen=True):
     log_folder: Path | None = None
     file_queue: Callable[[Callable[[], None]], None] = run_now
     """Carries out file operations: now, or in a thread if an event loop must not wait for them."""
+    conceal: Conceal = conceal
+    """Is told of the tokens of logins, which the log must not show."""
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted

@@ -13,6 +13,7 @@ import sys
 import textwrap
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TextIO
 
 from rich.highlighter import JSONHighlighter
 from rich.text import Text
@@ -22,7 +23,7 @@ from search_mcp.cli.cleaning import clean, one_line
 from search_mcp.cli.console import STATE_STYLES, Console, mark, open_console, writes_unicode
 from search_mcp.cli.table import Table, laid_out
 from search_mcp.config.secrets import Redactor
-from search_mcp.logs import FORMAT
+from search_mcp.logs import FORMAT, Conceal, Concealing
 from search_mcp.model.visible import INVISIBLE
 from search_mcp.wire.payload import encode, encode_bytes
 from search_mcp.wire.structs import Raw
@@ -44,7 +45,7 @@ class Terminal:
     def debug(self) -> None:
         """Show the log and tracebacks from now on."""
         self._debugging = True
-        handler = logging.StreamHandler()
+        handler = _LogHandler(self.conceal)
         handler.setFormatter(_CleanFormatter(self._concealed))
         logging.basicConfig(level=logging.DEBUG, handlers=[handler], force=True)
 
@@ -240,6 +241,14 @@ class Terminal:
     @property
     def _is_live(self) -> bool:
         return not self._debugging and self._err.file.isatty() and not self._err.is_dumb_terminal
+
+
+class _LogHandler(logging.StreamHandler[TextIO], Concealing):
+    """Writes the log to stderr."""
+
+    def __init__(self, conceal: Conceal) -> None:
+        super().__init__()
+        self.conceal = conceal
 
 
 class _CleanFormatter(logging.Formatter):

@@ -213,7 +213,7 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
     except ConfigError as exc:
         config = exc
     log_to = LogSettings(log_level)
-    with logs.to_stderr(log_to.level(config), log_to.clean):
+    with logs.to_stderr(log_to.level(config), log_to.clean, log_to.conceal):
         if isinstance(config, ConfigError):
             log.error("%s", config)
         else:

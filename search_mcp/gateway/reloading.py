@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 BURST_SECONDS = 0.2
 """Delay between an edit and reading the file: an editor that writes it in pieces has finished by then."""
+MOST_LEARNT = 200
+"""Secrets that become known while search-mcp runs, and are kept: a server may give a new token for every call."""
 SETTLING_SECONDS = 1.0
 """Delay after the start before the configuration is read once more: the watch is in place by then."""
 
@@ -33,6 +35,7 @@ class LogSettings:
     def __init__(self, asked_for: str | None) -> None:
         self._asked_for = asked_for
         self._secrets: frozenset[str] = frozenset()
+        self._learnt: dict[str, None] = {}  # the newest last
         self.redact = Redactor()
 
     def level(self, config: Config | ConfigError) -> str:
@@ -41,8 +44,20 @@ class LogSettings:
         if isinstance(config, Config):
             settled = config.settings.log_level
             self._secrets |= config.secrets
-            self.redact = Redactor(self._secrets)
+            self._renew()
         return (self._asked_for or settled).upper()
+
+    def conceal(self, secrets: frozenset[str]) -> None:
+        """Hide secrets that became known while search-mcp runs, such as tokens of logins."""
+        for secret in secrets:
+            self._learnt.pop(secret, None)
+            self._learnt[secret] = None
+        for oldest in list(self._learnt)[:-MOST_LEARNT]:
+            del self._learnt[oldest]
+        self._renew()
+
+    def _renew(self) -> None:
+        self.redact = Redactor(self._secrets | self._learnt.keys())
 
     def clean(self, text: str) -> str:
         """Take secrets out of a text, and show its invisible characters."""

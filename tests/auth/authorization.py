@@ -18,11 +18,12 @@ SECONDS = 60.0
 class Authorization(ThreadingHTTPServer):
     """The state of the server: which tokens are valid."""
 
+    handler: type[BaseHTTPRequestHandler]
     daemon_threads = True
     request_queue_size = 64
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Requests)
+        super().__init__(("127.0.0.1", 0), self.handler)
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.lifetime: float | None = 3600
         self.scopes = ""
@@ -80,7 +81,7 @@ class Authorization(ThreadingHTTPServer):
             self.access.clear()
 
 
-class _Requests(BaseHTTPRequestHandler):
+class Requests(BaseHTTPRequestHandler):
     server: Authorization
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # its name in the base class
@@ -176,10 +177,13 @@ def answered(method: str, params: dict[str, Any]) -> dict[str, Any]:
     return {"error": {"code": -32601, "message": "Method not found"}}
 
 
+Authorization.handler = Requests
+
+
 @contextmanager
-def authorization() -> Iterator[Authorization]:
-    """Run the server in a thread."""
-    with Authorization() as server:
+def authorization(server: Authorization | None = None) -> Iterator[Authorization]:
+    """Run a server in a thread, this one or a new one."""
+    with server or Authorization() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

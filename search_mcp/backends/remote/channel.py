@@ -24,12 +24,14 @@ from search_mcp.backends.remote import trouble
 from search_mcp.backends.remote.client import send
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
 from search_mcp.config.schema import Remote
+from search_mcp.config.secrets import Redactor, spellings
 from search_mcp.dialects import http_headers
 from search_mcp.dialects.http_headers import Envelope, HttpHeaders
+from search_mcp.logs import Conceal
 from search_mcp.wire import messages
 from search_mcp.wire.inflight import Fate, RequestFailure
 from search_mcp.wire.messages import Message
-from search_mcp.wire.structs import UNSET, Raw
+from search_mcp.wire.structs import UNSET, Raw, replace
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +52,8 @@ RESUMPTIONS = 5
 """Consecutive connections without an event after which a stream is given up."""
 DEFER_SECONDS = 0.005
 """Time in which a flooding server is not read."""
+MOST_TOKENS = 4
+"""Tokens that are taken out of messages: answers to earlier requests may quote the tokens before."""
 PIECE_BYTES = 16 << 10
 """Bytes of an answer that are handled at once: 16 kB of empty lines, or of empty events, take 10 to 30 ms."""
 SHORTEST_RETRY_SECONDS = 0.1
@@ -101,10 +105,15 @@ class HttpChannel:
         listener: Listener,
         limit: int,
         login: Login,
+        conceal: Conceal = lambda _secrets: None,
     ) -> None:
         self._client, self._address, self._listener, self._limit, self._login = client, address, listener, limit, login
         self._url = httpx2.URL(address.url)
         self._headers = HttpHeaders(listener.input_schema)
+        self._conceal = conceal  # is told of the tokens
+        self._tokens: list[str] = []  # those sent last
+        self._redact = Redactor()
+        self._hidden: list[bytes] = []  # spellings of the tokens
         self._session: str | None = None
         self._posts: httpx2.URL | None = None  # where messages are sent to with HTTP+SSE
         self._has_endpoint = anyio.Event()
@@ -218,6 +227,8 @@ class HttpChannel:
             if envelope.request_id is not None:
                 self._listener.on_failed(envelope.request_id, RequestFailure("search-mcp failed; its log has more"))
             raise
+        if failure is not None:
+            failure = replace(failure, reason=self._redact(failure.reason))
         if envelope.request_id is None:
             if failure is not None:
                 log.warning("! %s: it did not take a message: %s", self._address.public_url, failure.reason)
@@ -297,6 +308,8 @@ class HttpChannel:
                 token = await self._login.token()
             except AuthError as exc:
                 raise trouble.RefusedError(str(exc)) from exc
+            if token is not None and token not in self._tokens:
+                self._hide(token)
             authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
             response = await send(self._client, method, url, {**headers, **authorization}, body)
             status = response.status_code
@@ -318,6 +331,14 @@ class HttpChannel:
                 if attempts < MOST_ATTEMPTS[status]:
                     continue
             raise trouble.RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
+
+    def _hide(self, token: str) -> None:
+        """Take a token out of messages and the log from now on: servers quote what they are sent."""
+        self._tokens = [*self._tokens[1 - MOST_TOKENS :], token]
+        hidden = spellings(self._tokens)
+        self._redact = Redactor(hidden)
+        self._hidden = sorted(map(str.encode, hidden), key=len, reverse=True)
+        self._conceal(hidden)
 
     # Answers
 
@@ -398,7 +419,19 @@ class HttpChannel:
 
     def _hand_over(self, message: bytes) -> None:
         # JSON strings contain no raw newline, so spaces can replace all of them.
-        self._listener.on_bytes(message.translate(_NEWLINES_TO_SPACES) + b"\n")
+        line = message.translate(_NEWLINES_TO_SPACES)
+        if any(each in line for each in self._hidden):
+            line = self._without_tokens(line)
+        self._listener.on_bytes(line + b"\n")
+
+    def _without_tokens(self, line: bytes) -> bytes:
+        """Take tokens out of an error, or of what is no message; other messages pass as they are."""
+        decoded = messages.decode(line)
+        if isinstance(decoded, Message) and not isinstance(decoded.error, Raw):
+            return line
+        for each in self._hidden:
+            line = line.replace(each, b"***")
+        return line
 
     # The session and its stream
 
@@ -458,6 +491,7 @@ class HttpChannel:
                     failure = trouble.of_status(response.status_code, response.headers, answer)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, trouble.RefusedError) as exc:
             failure = trouble.of_exception(exc, self._address.url)
+        failure = replace(failure, reason=self._redact(failure.reason))
         if self._posts is not None:
             self._end = failure.reason
             self._listener.on_end()

@@ -39,7 +39,8 @@ class RemoteTransport:
             raise CannotOpenChannelError(f"its certificates cannot be read: {exc}") from exc
         except ValueError as exc:
             raise CannotOpenChannelError(f"its address cannot be used: {exc}") from exc
-        channel = HttpChannel(client, self._remote, listener, self._dependencies.max_message_bytes, self._login)
+        conceal, limit = self._dependencies.conceal, self._dependencies.max_message_bytes
+        channel = HttpChannel(client, self._remote, listener, limit, self._login, conceal)
         await channel.start()
         return channel
 

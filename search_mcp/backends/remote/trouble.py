@@ -92,4 +92,6 @@ def quoted(body: bytes) -> str:
     if text.lstrip()[:1] == "<":
         text = re.sub(r"(?is)<(script|style)\b.*?(</\1>|$)|<[^>]*>?", " ", text)
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
-    return line if len(line) <= QUOTED else f"{line[:QUOTED]}…"
+    if len(line) <= QUOTED:
+        return line
+    return re.sub(r"(?a)[\w.~+/=:-]*$", "", line[:QUOTED]).rstrip() + "…"  # a part of a secret would not be recognised

@@ -71,7 +71,9 @@ def test_statuses(status: int, reason: str, fate: Fate, is_unknown: bool) -> Non
         (b"", ""),
         (b"plain\n text\x1b[0m\xff", "plain text [0m�"),
         (b"<!doctype html><head><style>a{b}</style><script>c()</script></head><h1>Sign in</h1><p>now", "Sign in now"),
-        (b"x" * 1000, "x" * 200 + "…"),
+        (b"a word " * 100, "a word " * 28 + "a…"),  # a part of a secret would not be recognised as one
+        (b"x" * 1000, "…"),
+        ("日".encode() * 1000, "日" * 200 + "…"),
     ],
 )
 def test_quotations(body: bytes, words: str) -> None:
