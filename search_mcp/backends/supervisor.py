@@ -30,7 +30,7 @@ from search_mcp.model.calls import Call, CallLater
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, ServerCapabilities, StateChanged, Status
-from search_mcp.wire.errors import WireError
+from search_mcp.wire.errors import PeerError, WireError
 from search_mcp.wire.inflight import Cancel, Fate, RequestFailure, cancel_nothing
 from search_mcp.wire.peer import ConnectionEndedError
 from search_mcp.wire.structs import replace
@@ -49,6 +49,11 @@ IDLE_STOP_SECONDS = 300.0
 
 class EndedError(Exception):
     """The connection to the backend ended, or could not be opened; the text is the reason."""
+
+    def __init__(self, reason: str, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.retry_after_seconds = retry_after_seconds
+        """Time that the server wants to be left alone."""
 
 
 class HopelessError(EndedError):
@@ -267,6 +272,8 @@ class Supervisor:
         reason = self._config.redactor(failure.reason)
         if failure.fate is Fate.LOST:
             call.reply(Lost(self.name, "gave no answer", reason))
+        elif failure.fate is Fate.OUTDATED:
+            return self._send_after_reading(call, target, failure)
         elif failure.fate is Fate.UNAUTHORIZED:
             return self._wait_for_login(call, target, reason)
         elif failure.fate is Fate.REFUSED or call.was_rejected:
@@ -274,6 +281,14 @@ class Supervisor:
         else:
             return self._pass_on(replace(call, was_rejected=True), target)
         return cancel_nothing
+
+    def _send_after_reading(self, call: Call, target: str, failure: RequestFailure) -> Cancel:
+        """Have the tools read again, and send a call once more after that."""
+        if call.was_outdated and failure.error is not None:
+            call.reply(PeerError(failure.error))
+            return cancel_nothing
+        self._known.mark_stale({Kind.TOOLS}, is_announced=False)
+        return self._pass_on(replace(call, was_outdated=True), target)
 
     def _wait_for_login(self, call: Call, target: str, reason: str) -> Cancel:
         """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
@@ -327,7 +342,7 @@ class Supervisor:
         kind = _COMPARED.get(call.action)
         if kind is None or self._known.is_compared(kind, reading):
             return False
-        return self._config.pin_tools or self._unless_read_only(call) is not None
+        return call.was_outdated or self._config.pin_tools or self._unless_read_only(call) is not None
 
     def _release_held(self) -> None:
         """Start the calls that waited for the server or for its list."""
@@ -431,6 +446,7 @@ class Supervisor:
                 self._ready_at, self._is_roots_news = None, False
                 is_hopeless, is_session_lost = self._config.problem is not None, False
                 reason: str | None = None
+                retry_after_seconds = 0.0
                 try:
                     await self._connect()
                 except NeedsLoginError as ended:
@@ -438,7 +454,7 @@ class Supervisor:
                     self._pause_until_login(self._config.redactor(str(ended)))
                     continue
                 except EndedError as ended:
-                    reason = str(ended)
+                    reason, retry_after_seconds = str(ended), ended.retry_after_seconds
                     is_hopeless = is_hopeless or isinstance(ended, HopelessError)
                     is_session_lost = isinstance(ended, SessionLostError)
                 except Exception as exc:  # a bug here must not take the other backends down
@@ -457,7 +473,7 @@ class Supervisor:
                 delay = None if is_hopeless else self._dependencies.backoff.delay(failures, self._dependencies.jitter())
                 if is_session_lost and failures == 1:
                     delay = 0.0
-                await self._back_off(reason, delay)
+                await self._back_off(reason, None if delay is None else max(delay, retry_after_seconds))
         finally:
             self._advance(Event.STOP)
             self._refuse_held()
@@ -550,7 +566,7 @@ class Supervisor:
         except NotLoggedInError as exc:
             raise NeedsLoginError(str(exc)) from exc
         except CannotReachError as exc:  # this says nothing about its era
-            raise EndedError(str(exc)) from exc
+            raise EndedError(str(exc), exc.retry_after_seconds) from exc
         except CannotOpenError as exc:
             self._known.era = None
             raise EndedError(str(exc)) from exc

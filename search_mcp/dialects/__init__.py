@@ -92,6 +92,10 @@ class CannotOpenError(Exception):
 class CannotReachError(CannotOpenError):
     """The backend could not be reached, or gave no answer; this says nothing about its era."""
 
+    def __init__(self, reason: str, retry_after_seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.retry_after_seconds = retry_after_seconds
+
 
 class NotLoggedInError(CannotReachError):
     """The backend takes no request before the user has logged in; the message is the reason, which may be empty."""

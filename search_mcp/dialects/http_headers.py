@@ -42,6 +42,10 @@ class Envelope(Struct, frozen=True):
     """Whether it is the request that opens a session."""
     confirms: bool = False
     """Whether it is the notification that a session is open."""
+    probes: bool = False
+    """Whether it is the request that finds out the era of a server."""
+    follows_schema: bool = False
+    """Whether its headers depend on a schema that the server listed."""
     stays_open: bool = False
     """Whether its answer is a stream that may stay open for ever."""
 
@@ -81,6 +85,8 @@ class HttpHeaders:
             self._is_modern,
             opens=method == names.INITIALIZE,
             confirms=method == names.INITIALIZED,
+            probes=method == names.DISCOVER,
+            follows_schema=self._is_modern and method == names.TOOLS_CALL,
             stays_open=method == names.LISTEN,
         )
 
@@ -124,6 +130,19 @@ def is_modern_error(code: int, status: int) -> bool:
     # and header-validation failures"; "If the server does not implement the requested RPC method, it MUST respond with
     # `404 Not Found` and a JSON-RPC error with code `-32601`"
     return code in _MODERN_ERRORS or (status == 404 and code == messages.METHOD_NOT_FOUND)
+
+
+def is_outdated(code: int, envelope: Envelope) -> bool:
+    """Return whether a server rejects a call because the schema of its tool is not the one that it listed."""
+    # "If the server rejects a request with a `HeaderMismatch` error because required `Mcp-Param-*` headers are missing
+    # or do not match the body, the client SHOULD call `tools/list` to check for changes to the tool's `inputSchema`,
+    # then retry the original request with the appropriate headers."
+    return code == names.HEADER_MISMATCH and envelope.follows_schema
+
+
+def is_revision_rejected(code: int, envelope: Envelope) -> bool:
+    """Return whether a server does not speak the revision of its connection any more."""
+    return code == names.UNSUPPORTED_VERSION and envelope.is_modern and not envelope.probes
 
 
 def without_invalid(tools: ServerList) -> ServerList:

@@ -142,6 +142,8 @@ class Call(Struct, frozen=True, eq=False):
     """Whether it waited for a changed list to be read, which it does only once."""
     was_rejected: bool = False
     """Whether a connection rejected it unread; it is sent once more, on the next connection."""
+    was_outdated: bool = False
+    """Whether the server rejected it because its lists changed; it is sent once more, after they were read again."""
     waited_for_login: bool = False
     """Whether its user was asked to log in, which happens only once."""
     unless_read_only: WireError | None = None

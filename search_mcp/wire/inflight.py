@@ -34,6 +34,7 @@ class Fate(enum.Enum):
     LOST = "lost"  # it may have run
     REFUSED = "refused"  # it was not run, and would be refused again
     REJECTED = "rejected"  # it was not run, and may be sent once more on the next connection
+    OUTDATED = "outdated"  # it was not run, and may be sent once more after the lists of the server were read again
     UNAUTHORIZED = "unauthorized"  # it was not run, and may be sent once more after the user has logged in
 
 
@@ -48,6 +49,10 @@ class RequestFailure(Struct, frozen=True):
     fate: Fate = Fate.LOST
     is_unknown_request: bool = False
     """Whether the server knows no such requests at its address: evidence about its era and its transport."""
+    error: ErrorObject | None = None
+    """The server's own error, if the request is outdated."""
+    retry_after_seconds: float = 0.0
+    """Time that the server wants to be left alone."""
 
 
 Answer: TypeAlias = Raw | ErrorObject | RequestFailure | None

@@ -265,7 +265,12 @@ class HttpChannel:
         is_own = error is not None and error.id is not UNSET and error.id == request_id
         if session is not None and _is_session_lost(status, answer, is_own=is_own):
             return self._on_session_lost()
-        is_modern = error is not None and http_headers.is_modern_error(messages.error_object(_raw(error)).code, status)
+        said = messages.error_object(_raw(error)) if error is not None else None
+        if said is not None and http_headers.is_outdated(said.code, envelope):
+            return RequestFailure(failure.reason, Fate.OUTDATED, error=said)
+        if said is not None and http_headers.is_revision_rejected(said.code, envelope):
+            return self._on_rejected("it does not speak the protocol revision of the connection any more")
+        is_modern = said is not None and http_headers.is_modern_error(said.code, status)
         if envelope.opens and failure.is_unknown_request and not is_modern and self._address.transport == "auto":
             # "If it fails with the following HTTP status codes "400 Bad Request", "404 Not Found" or "405 Method Not
             # Allowed": Issue a GET request to the server URL, expecting that this will open an SSE stream and return
@@ -274,7 +279,7 @@ class HttpChannel:
             await self._has_endpoint.wait()
             if self._posts is not None:
                 return await self._exchange_beside_stream(envelope, body)
-        if error is None or request_id is None:
+        if error is None or request_id is None or (status in trouble.UNAVAILABLE and not is_own):
             return failure
         # An error is often sent with the id null, or without one: it answers the request of this POST.
         self._hand_over(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (request_id, bytes(_raw(error))))
@@ -445,10 +450,13 @@ class HttpChannel:
         """End the channel: a new session needs a new one."""
         # "When a client receives HTTP 404 in response to a request containing an `MCP-Session-Id`, it MUST start a new
         # session by sending a new `InitializeRequest` without a session ID attached."
-        failure = RequestFailure("its session expired", Fate.REJECTED)
-        self._session, self._end = None, failure.reason
+        return self._on_rejected("its session expired")
+
+    def _on_rejected(self, reason: str) -> RequestFailure:
+        """End the channel: the server takes requests on another one only."""
+        self._session, self._end = None, reason
         self._listener.on_rejecting()
-        return failure
+        return RequestFailure(reason, Fate.REJECTED)
 
     async def _keep_stream(self) -> None:
         """Read what the server sends on its own, as long as it offers a stream for that."""

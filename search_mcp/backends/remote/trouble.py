@@ -3,7 +3,9 @@
 import re
 import socket
 import ssl
+import time
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
 import httpx2
@@ -16,6 +18,10 @@ CONNECT_SECONDS = 10.0
 """Time limit for a connection, TLS included."""
 _UNKNOWN = frozenset({400, 404, 405})
 """Statuses that mean, by the specification, that a server does not know such requests at its address."""
+UNAVAILABLE = frozenset({429, 502, 503, 504})
+"""Statuses of a server, or of one in front of it, that takes no requests for now."""
+LONGEST_RETRY_AFTER_SECONDS = 300.0
+"""Most time that a server is left alone because it asks for that."""
 _CLAUSES = {
     401: "it needs a login",
     403: "it refuses access",
@@ -78,12 +84,23 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str 
         clause = "it failed"
     content_type = headers.get("content-type", "").partition(";")[0].strip()
     kind = f", {content_type}" if content_type else ""
-    wait = headers.get("retry-after", "")
-    again = f"; try again in {wait} s" if wait.isdigit() else ""
+    wait = _retry_after(headers.get("retry-after", ""))
+    again = f"; try again in {wait:,.0f} s" if wait else ""
     words = quoted(body)
     reason = f"{clause} (HTTP status {status}{kind}){again}{f': {words}' if words else ''}"
     fate = Fate.REFUSED if 300 <= status < 500 else Fate.LOST
-    return RequestFailure(reason, fate, is_unknown_request=status in _UNKNOWN)
+    wait = min(wait, LONGEST_RETRY_AFTER_SECONDS)
+    return RequestFailure(reason, fate, is_unknown_request=status in _UNKNOWN, retry_after_seconds=wait)
+
+
+def _retry_after(value: str) -> float:
+    """Read the header `Retry-After`: seconds or a date; 0 if there is no time to wait."""
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def quoted(body: bytes) -> str:

@@ -51,7 +51,7 @@ async def negotiate(
         raise CannotSpeakError(str(exc)) from exc
     except RequestFailedError as exc:
         unreached = NotLoggedInError if exc.failure.fate is Fate.UNAUTHORIZED else CannotReachError
-        raise unreached(str(exc)) from exc
+        raise unreached(str(exc), exc.failure.retry_after_seconds) from exc
     except (PeerError, ValueError) as exc:
         raise CannotOpenError(f"it could not be opened: {exc}") from exc
 

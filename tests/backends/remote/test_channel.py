@@ -300,6 +300,109 @@ async def test_other_refusals_say_nothing_about_the_era(server: Scripted, status
     assert set(server.rpcs()) == {"server/discover"}
 
 
+# Requests that are rejected
+
+
+REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+
+
+async def test_a_call_is_sent_again_after_its_tool_was_read_again(server: Scripted) -> None:
+    answers_modern(server)
+    schemas = [{"type": "object"}, REGION]
+
+    async def listed(request: Received) -> None:
+        tool = {"name": "do", "inputSchema": schemas.pop(0)}
+        await request.result({"tools": [tool], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"})
+
+    async def call(request: Received) -> None:
+        if "mcp-param-region" in request.headers:
+            await request.result(said("done"))
+        else:
+            await request.error(400, -32020, id=request.message["id"])
+
+    server.on |= {"tools/list": listed, "tools/call": call}
+    async with reached(at(server.url), Era.MODERN) as there:
+        await there.ready()
+        assert await there.text("do", {"region": "north"}) == "done"
+    assert server.rpcs()[1:] == ["tools/list", "tools/call", "tools/list", "tools/call"]
+
+
+async def test_a_call_whose_headers_never_fit_is_sent_twice(server: Scripted) -> None:
+    answers_modern(server)
+
+    async def call(request: Received) -> None:
+        await request.error(400, -32020, id=None)
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url), Era.MODERN) as there:
+        await there.ready()
+        assert await there.error("do") == ("no", {})
+    assert server.rpcs().count("tools/call") == 2
+
+
+async def test_a_call_that_is_to_be_sent_again_can_be_cancelled(server: Scripted) -> None:
+    answers_modern(server)
+    listings: list[Received] = []
+
+    async def listed(request: Received) -> None:
+        listings.append(request)
+        if len(listings) == 1:
+            await server.answer(request)
+
+    async def call(request: Received) -> None:
+        await request.error(400, -32020, id=None)
+
+    server.on |= {"tools/list": listed, "tools/call": call}
+    async with reached(at(server.url), Era.MODERN) as there:
+        await there.ready()
+        going = there.begin("do")
+        await server.until("tools/list", 2)
+        going.cancel(None)
+        await server.answer(listings[1])
+        del server.on["tools/call"]
+        assert await there.text("do") == "done"
+        assert going.outcomes == []
+    assert server.rpcs().count("tools/call") == 2
+
+
+async def test_a_server_that_becomes_legacy_is_opened_again(server: Scripted) -> None:
+    answers_modern(server)
+    newest = {"supported": ["2025-11-25"], "requested": "2026-07-28"}
+
+    async def refuse(request: Received) -> None:
+        if "mcp-session-id" in request.headers:
+            await request.result(said("done"))
+        else:
+            error = {"code": -32022, "message": "unsupported", "data": newest}
+            await request.error(400, -32022, id=request.message["id"], error=error)
+
+    async with reached(at(server.url), Era.MODERN) as there:
+        await there.ready()
+        server.on |= {"server/discover": refuse, "tools/call": refuse}
+        assert await there.text("do") == "done"
+        assert there.era() is Era.LEGACY
+    assert server.rpcs().count("tools/call") == 2
+
+
+@pytest.mark.parametrize(
+    "body", [b"slow down", b'{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"slow"}}']
+)
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("era", Era)
+async def test_a_server_that_wants_to_be_left_alone(server: Scripted, era: Era, status: int, body: bytes) -> None:
+    async def refuse(request: Received) -> None:
+        await request.answer(status, body, Retry_After="120")
+
+    server.on |= {"server/discover": refuse, "initialize": refuse}
+    async with reached(at(server.url), era) as there:
+        await there.state(State.BACKING_OFF)
+        seconds = there.supervisor.status.retry_after_seconds
+        assert seconds is not None
+        assert 60 < seconds <= 120
+        assert "try again in 120 s" in str(there.supervisor.status.reason)
+    assert len(server.received) == 1
+
+
 # Faults
 
 

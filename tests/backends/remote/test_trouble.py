@@ -66,6 +66,26 @@ def test_statuses(status: int, reason: str, fate: Fate, is_unknown: bool) -> Non
 
 
 @pytest.mark.parametrize(
+    ("value", "seconds", "words"),
+    [
+        ("7", 7.0, "; try again in 7 s"),
+        ("100000", 300.0, "; try again in 100,000 s"),
+        ("9" * 500, 300.0, "; try again in 999,999,999 s"),
+        ("Fri, 31 Dec 2199 23:59:59 GMT", 300.0, "; try again in "),
+        ("Fri, 31 Dec 1999 23:59:59 GMT", 0.0, ""),
+        ("Fri, 31 Dec 99999999 23:59:59 GMT", 0.0, ""),
+        ("soon", 0.0, ""),
+        ("-7", 0.0, ""),
+        ("²", 0.0, ""),
+    ],
+)
+def test_retry_after(value: str, seconds: float, words: str) -> None:
+    failure = trouble.of_status(429, {"retry-after": value}, b"")
+    assert failure.retry_after_seconds == seconds
+    assert failure.reason.startswith(f"it takes no more requests now (HTTP status 429){words}")
+
+
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (b"", ""),
