@@ -96,7 +96,8 @@ def _tell_of_logins(names: Sequence[str], file: File, screen: Terminal) -> None:
         return  # the fault was there before; `check` and `validate` report it
     for each in config.servers:
         if each.name in names and each.problem is None and each.remote is not None and each.remote.may_log_in:
-            screen.note(f"Next: {each.check()}. If it needs a login: {each.command_for('auth', 'login')}")
+            screen.note(f"Next: {each.check()}")
+            screen.note(f"If it needs a login: {each.command_for('auth', 'login')}")
 
 
 def _under_another_name(merged: Merged) -> str:

@@ -88,8 +88,8 @@ async def _open(server: ServerConfig, screen: Terminal, url: str) -> None:
     """Open the browser, and show the address in case none opens."""
     screen.note(f"Log in to {server.name} in the browser, at {_host(url)}. If none opens, open this address:")
     _show_address(url, screen)
-    command = _command(server, by_hand=True)
-    screen.note(f"Waiting up to {_limit()}. If the browser runs on another computer: {command}")
+    screen.note(f"Waiting up to {_limit()}. With a browser on another computer, use this command:")
+    screen.note(f"  {_command(server, by_hand=True)}")
     try:
         browser.open_page(url)
     except ValueError as exc:

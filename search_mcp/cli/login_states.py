@@ -118,9 +118,9 @@ def _with_login(server: ServerConfig, login: Login) -> Standing:
 def _without_login(server: ServerConfig, cached: Status) -> Standing:
     if server.held is not None:
         return Standing(server, HELD, server.held)
-    if cached.state is State.NEEDS_LOGIN:
+    if cached.lacked_login:
         return Standing(server, NEEDED)
-    return Standing(server, NONE, f"`{server.check()}` finds out whether it needs one")
+    return Standing(server, NONE, "not known whether it needs one")
 
 
 def _duration(login: Login) -> str:

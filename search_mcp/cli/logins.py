@@ -112,11 +112,11 @@ def status(
         servers = [each.as_json() for each in found]
         options.screen.json({"config": str(path), "servers": servers, "otherLogins": others})
     else:
-        _show(found, others, path, options.screen)
+        _show(config, found, others, path, options.screen)
     return FINE
 
 
-def _show(found: Sequence[Standing], others: Sequence[str], path: Path, screen: Terminal) -> None:
+def _show(config: Config, found: Sequence[Standing], others: Sequence[str], path: Path, screen: Terminal) -> None:
     if found:
         screen.table(("Server", "Login", "Details"), [each.row() for each in found])
     else:
@@ -124,6 +124,9 @@ def _show(found: Sequence[Standing], others: Sequence[str], path: Path, screen: 
     needed = [each.server for each in found if each.state == NEEDED]
     if needed:
         screen.note(f"`{_command(needed)}` logs in.")
+    unknown = [each.server.name for each in found if each.state == NONE]
+    if unknown:
+        screen.note(f"`{inventory.check_command(config, unknown)}` finds out.")
     if others:
         command = f"search-mcp auth logout {for_shell(others[0]) if len(others) == 1 else 'NAME'}"
         screen.note(f"Logins of servers that are not in this file: {', '.join(others)}. `{command}` deletes them.")

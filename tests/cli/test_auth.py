@@ -109,11 +109,11 @@ def test_adding_and_importing_tell_how_to_log_in(place: Place, server: Authoriza
     ended = place.run("add", "files", address)
     assert (ended.code, ended.err) == (
         0,
-        "Next: search-mcp check files. If it needs a login: search-mcp auth login files\n",
+        "Next: search-mcp check files\nIf it needs a login: search-mcp auth login files\n",
     )
     other = place.folder / "other.json"
     ended = place.run("add", "files", address, "--config", str(other))
-    assert ended.err.endswith(f" If it needs a login: search-mcp auth login files --config {other}\n")
+    assert ended.err.endswith(f"\nIf it needs a login: search-mcp auth login files --config {other}\n")
     for more in (["--dry-run"], ["--header", "Authorization: Bearer ${HOME}"]):
         assert place.run("add", "another", address, *more).err == ""
     cursor = place.folder / ".cursor" / "mcp.json"
@@ -164,6 +164,10 @@ def test_a_logout_revokes_and_deletes(there: Place, server: Authorization) -> No
     assert (ended.code, ended.out) == (0, "Logged out of files: its tokens are revoked and deleted.\n")
     assert server.logged_out == ["refresh-1"]
     assert logins(there) == []
+    assert states(there) == {"files": "none"}
+    assert "needs a login" in there.run("check").out
+    assert states(there) == {"files": "needs a login"}
+    assert there.run("list").out == "files: 1 tool\nfiles.say  Say it\n\n1 tool of 1 server\n"
     assert there.run("auth", "logout", "files").out == "files was not logged in.\n"
     ended = there.run("auth", "logout")
     assert (ended.code, ended.err) == (
@@ -232,14 +236,15 @@ def test_the_status_of_servers_without_a_login(place: Place) -> None:
     assert ended.code == 0
     assert ended.out.splitlines() == [
         "Server   Login      Details",
-        "open     none       `search-mcp check open` finds out whether it needs one",
+        "open     none       not known whether it needs one",
         "header   not used   its entry has an Authorization header",
         "user     not used   its address has a user and a password",
         'without  not used   its entry has "oauth": false',
         "machine  automatic  by its client id and secret",
         "broken   failed     WebSocket servers are not supported; use its https address",
     ]
-    assert "s3cret" not in ended.out + ended.err
+    assert ended.err == "`search-mcp check open` finds out.\n"
+    assert "s3cret" not in ended.out
 
 
 @pytest.mark.parametrize(

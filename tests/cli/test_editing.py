@@ -195,7 +195,7 @@ ADDRESSES: list[tuple[list[str], dict[str, Any]]] = [
         {"url": "https://x", "type": "sse", "headers": {"Authorization": "Bearer ${T}"}},
     ),
 ]
-NEXT = "Next: search-mcp check web. If it needs a login: search-mcp auth login web\n"
+NEXT = "Next: search-mcp check web\nIf it needs a login: search-mcp auth login web\n"
 
 
 @pytest.mark.parametrize(("words", "entry"), ADDRESSES)
