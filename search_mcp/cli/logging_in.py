@@ -3,7 +3,6 @@
 Decides what the user is shown and asked, the time limit, and the remedy of each failure.
 """
 
-import os
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -19,12 +18,12 @@ from search_mcp.auth.interactive import Ended
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings, login_settings
 from search_mcp.auth.store import LoginStore
-from search_mcp.background import run_in_thread
 from search_mcp.cli import browser
 from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options
+from search_mcp.cli.pasting import read_line
 from search_mcp.cli.problem import FINE, Problem, cut
 from search_mcp.cli.session import Session, run, run_alone
 from search_mcp.cli.terminal import Terminal
@@ -34,8 +33,6 @@ from search_mcp.model.names import Kind, State
 
 LOGIN_SECONDS = 300.0
 """Time that the user has for the login."""
-LONGEST_ANSWER = 64 * 1024
-"""Bytes of a pasted address that are read."""
 
 T = TypeVar("T")
 
@@ -127,38 +124,18 @@ async def _ask(server: ServerConfig, screen: Terminal, url: str) -> str:
 async def _answer(screen: Terminal) -> str:
     """Read a line; leave the line of the question if the browser answers it first."""
     is_asked = sys.stdin.isatty()
-    if is_asked:
-        screen.prompt("Address: ")
     try:
-        answer = await run_in_thread(_read_line)
+        return await read_line(lambda: screen.prompt("Address: ") if is_asked else None)
     except anyio.get_cancelled_exc_class():
         if is_asked:
             screen.prompt("\n")
         raise
-    return answer
 
 
 def _show_address(url: str, screen: Terminal) -> None:
     screen.note("")
     screen.text(url)
     screen.note("")
-
-
-def _read_line() -> str:
-    """Read a line from stdin.
-
-    `sys.stdin` is not used: it would be locked by this thread, and the end of the process would wait for it.
-    """
-    line = b""
-    while not line.endswith(b"\n") and len(line) < LONGEST_ANSWER:
-        try:
-            chunk = os.read(sys.stdin.fileno(), 4096)
-        except OSError:  # it is closed
-            break
-        if not chunk:
-            break
-        line += chunk
-    return line.decode(errors="replace")
 
 
 async def _listed(server: ServerConfig, screen: Terminal, session: Session) -> int:

@@ -365,6 +365,26 @@ def test_a_wrong_paste_at_a_terminal_is_asked_again(there: Place) -> None:
 
 
 @POSIX
+def test_a_long_paste_at_a_terminal(there: Place) -> None:
+    screen = Screen(there, "auth", "login", "--no-browser")
+    screen.wait_for("Address: ")
+    (address,) = [line for line in screen.shown.splitlines() if "response_type=code" in line]
+    # Longer than a line that a terminal hands over.
+    screen.press(f"x\x7f{Browser({'session': 'x' * 5000}).redirected(address)}\n")
+    assert screen.end() == 0
+    assert screen.lines[-1] == "Logged in to files: 1 tool."
+
+
+@POSIX
+def test_the_end_of_the_input_at_a_terminal(there: Place) -> None:
+    screen = Screen(there, "auth", "login", "--no-browser")
+    screen.wait_for("Address: ")
+    screen.press("\x04")
+    assert screen.end() == 1
+    assert "stdin ended without an address" in " ".join(screen.shown.split())
+
+
+@POSIX
 def test_ctrl_c_ends_the_wait(there: Place) -> None:
     there.variables["BROWSER"] = "true"
     for words in (["auth", "login"], ["auth", "login", "--no-browser"]):
