@@ -28,6 +28,8 @@ class Authorization(ThreadingHTTPServer):
         self.lifetime: float | None = 3600
         self.scopes = ""
         """Scopes that a call needs."""
+        self.refused_streams: int | None = None
+        """How often a stream for news was refused for lack of a login, whatever the token; `None`: there is none."""
         self.open_methods: set[str] = set()
         """Methods that need no login."""
         self.hold = threading.Event()
@@ -116,6 +118,9 @@ class Requests(BaseHTTPRequestHandler):
             self.server.codes[code] = asked
             answer = urlencode({"code": code, "state": asked["state"], "iss": here})
             self.reply(302, Location=f"{asked['redirect_uri']}?{answer}")
+        elif url.path == "/mcp" and self.server.refused_streams is not None:
+            self.server.refused_streams += 1
+            self.reply(401, {}, WWW_Authenticate="Bearer")
         else:
             self.reply(404)
 

@@ -463,6 +463,7 @@ class HttpChannel:
         # "The server MUST either return `Content-Type: text/event-stream` in response to this HTTP GET, or else return
         # HTTP 405 Method Not Allowed": servers also answer 400, 404 or 406.
         parser, pause, was_open = EventParser(self._limit), SHORTEST_PAUSE, False
+        refusals = 0  # since it was open
         while self._end is None:
             headers = {**_ACCEPT_STREAM, **self._headers.common()}
             if parser.last_id:
@@ -476,10 +477,15 @@ class HttpChannel:
                         if response.status_code < 500:
                             return
                     else:
-                        was_open, pause = True, SHORTEST_PAUSE
+                        was_open, pause, refusals = True, SHORTEST_PAUSE, 0
                         parser.restart()
                         await self._read_events(response, parser, None)
-            except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError) as exc:
+            except trouble.RefusedError as exc:
+                log.debug("= %s: its stream: %s", self._address.public_url, exc)
+                refusals += 1
+                if not was_open or refusals > RESUMPTIONS:  # each attempt may renew the login
+                    return
+            except (httpx2.HTTPError, httpx2.StreamError) as exc:
                 log.debug("= %s: its stream: %s", self._address.public_url, exc)
             await anyio.sleep(_pause(parser, pause))
             pause = min(2 * pause, LONGEST_PAUSE)

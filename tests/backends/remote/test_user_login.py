@@ -11,6 +11,7 @@ from backends.remote.reached import Reached, reached
 from search_mcp.auth.interactive import log_in
 from search_mcp.auth.settings import login_settings
 from search_mcp.auth.store import LoginStore
+from search_mcp.backends.remote import channel
 from search_mcp.config.schema import Remote
 from search_mcp.folders import logins_folder
 from search_mcp.model.calls import Question, Result
@@ -203,3 +204,18 @@ async def test_an_expired_token_is_renewed_during_a_call(protected: Authorizatio
         protected.expire()
         assert await there.text("say", {"text": "hello"}) == "hello"
         assert protected.redeemed == 1
+
+
+async def test_a_stream_that_is_refused_does_not_renew_the_login_again_and_again(
+    protected: Authorization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "SHORTEST_PAUSE", 0.0)
+    protected.refused_streams = 0
+    await log_in_elsewhere(protected)
+    async with reached(remote(protected)) as there:
+        await there.ready()
+        while protected.refused_streams < 2:
+            await there.text("say", {"text": "hello"})
+        for _ in range(20):
+            await there.text("say", {"text": "hello"})
+    assert (protected.redeemed, protected.refused_streams) == (1, 2)
