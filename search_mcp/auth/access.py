@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from search_mcp.auth.challenges import Challenge, bearer
-from search_mcp.auth.errors import AuthError, Unavailable
+from search_mcp.auth.errors import AuthError, Unavailable, quoted
 from search_mcp.auth.records import Login
 from search_mcp.auth.renewal import Need, Renewed, digest, renew_apart
 from search_mcp.auth.settings import LoginSettings
@@ -112,7 +112,9 @@ class Access:
         if status == FORBIDDEN:
             if login is not None and {*challenge.scopes} <= {*login.wanted_scopes}:
                 # "treat this as a permanent authorization failure": a login with these scopes was not enough.
-                raise AuthError(f"it needs permissions that the login did not get: {' '.join(challenge.scopes)}")
+                raise AuthError(
+                    f"it needs permissions that the login did not get: {quoted(' '.join(challenge.scopes))}"
+                )
             renewed = await self._renewed(Need(refused=digest(sent), scopes=challenge.scopes))
         elif login is not None or self._logs_in_itself:
             renewed = await self._renewed(Need(refused=digest(sent)))

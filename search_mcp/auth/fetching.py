@@ -41,7 +41,11 @@ class Fetcher:
         Raises:
             AuthError: the file with certificates cannot be read.
         """
-        self.reach = reach_of_server(url)
+        self._host = urlsplit(url).hostname or ""
+        # Resolved once: its reach is that of the addresses that are used. Its owner decides what its name leads to, and
+        # a server on the Internet would otherwise be taken for one of the user's network, whose addresses it may name.
+        self._addresses = _addresses_of_server(self._host)
+        self.reach = _reach_of_server(self._host, self._addresses)
         self._ca_file = ca_file
         self._context: ssl.SSLContext | None = None
 
@@ -72,7 +76,8 @@ class Fetcher:
         if proxy is not None:
             return self._send(request, request.url, {}, proxy)
         try:
-            addresses = _resolved(host, parts.port or (443 if parts.scheme == "https" else 80))
+            port = parts.port or (443 if parts.scheme == "https" else 80)
+            addresses = self._addresses if host == self._host and self._addresses else _resolved(host, port)
         except OSError as exc:
             return Response(failure=f"the host {host} was not found: {exc.strerror or exc}")
         for address in addresses:
@@ -128,13 +133,22 @@ class Fetcher:
 def reach_of_server(url: str) -> Reach:
     """Return from how far away an MCP server can be contacted; of several addresses, the farthest counts."""
     host = urlsplit(url).hostname or ""
-    reach = reach_of_host(host)
-    if reach is not None:
-        return reach
+    return _reach_of_server(host, _addresses_of_server(host))
+
+
+def _addresses_of_server(host: str) -> list[str]:
+    """Return the addresses of a name; none for an address, or if they cannot be found."""
+    if reach_of_host(host) is not None:
+        return []
     try:
-        return min((reach_of_address(each) for each in _resolved(host, 443)), default=Reach.PUBLIC)
+        return _resolved(host, 443)
     except OSError:
-        return Reach.PUBLIC
+        return []
+
+
+def _reach_of_server(host: str, addresses: list[str]) -> Reach:
+    reach = reach_of_host(host)
+    return min(map(reach_of_address, addresses), default=Reach.PUBLIC) if reach is None else reach
 
 
 def _resolved(host: str, port: int) -> list[str]:

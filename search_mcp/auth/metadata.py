@@ -118,7 +118,7 @@ def _protected_resource(url: str, challenge: Challenge | None, reach: Reach) -> 
     A named address with no document is treated like an absent one, as in the SDKs.
     """
     named = challenge.metadata_url if challenge else None
-    for each in [*([urljoin(url, named)] if named else []), *resource_urls(url)]:
+    for each in [*([_joined(RESOURCE, url, named)] if named else []), *resource_urls(url)]:
         response = yield from _fetch(RESOURCE, each, reach)
         if response.status == 200:
             return _decoded(RESOURCE, response, ProtectedResource)
@@ -232,11 +232,15 @@ def _fetch(purpose: str, url: str, reach: Reach) -> Steps[Response]:
         target = response.headers.get("location", "")
         if response.status not in _REDIRECTS or not target:
             return response
-        try:
-            url = urljoin(url, target)
-        except ValueError as exc:
-            raise AddressRefused(purpose, "", "it is not a URL") from exc
+        url = _joined(purpose, url, target)
     raise AuthError(f"its {purpose} cannot be read: too many redirects")
+
+
+def _joined(purpose: str, base: str, target: str) -> str:
+    try:
+        return urljoin(base, target)
+    except ValueError as exc:
+        raise AddressRefused(purpose, "", "it is not a URL") from exc
 
 
 def _decoded(purpose: str, response: Response, kind: type[S]) -> S:

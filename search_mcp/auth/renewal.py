@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from search_mcp.auth import scopes
 from search_mcp.auth.challenges import Challenge
-from search_mcp.auth.errors import AuthError, Refused, Unavailable
+from search_mcp.auth.errors import AuthError, Refused, Unavailable, quoted
 from search_mcp.auth.login import log_in_as_client
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings
@@ -102,10 +102,10 @@ def _needs_login(change: Change, login: Login | None, need: Need) -> Renewed:
     """Keep the scopes that are missing for the next login of the user."""
     if login is None:
         return Renewed(outcome="needs login")
-    missing = scopes.union(login.missing_scopes, need.scopes)
+    missing = scopes.newest(scopes.union(login.missing_scopes, need.scopes))
     if missing != login.missing_scopes:
         change.write(replace(login, missing_scopes=missing))
-    reason = f"a call needs more permissions: {' '.join(need.scopes)}" if need.scopes else login.ended
+    reason = f"a call needs more permissions: {quoted(' '.join(need.scopes))}" if need.scopes else login.ended
     return Renewed(outcome="needs login", reason=reason or "the login has expired")
 
 

@@ -6,6 +6,8 @@ Source: basic/authorization of 2026-07-28, Scope Selection Strategy and Step-Up 
 from collections.abc import Iterable, Sequence
 
 OFFLINE = "offline_access"
+MOST_CHARACTERS = 2000
+"""Most characters of the scopes that are kept for the next login: they come from servers, and go into a URL."""
 
 
 def chosen(
@@ -40,3 +42,11 @@ def chosen(
 def union(*sets: Iterable[str]) -> tuple[str, ...]:
     """Join sets of scopes, each scope once, in order."""
     return tuple(dict.fromkeys(scope for each in sets for scope in each))
+
+
+def newest(scopes: Sequence[str]) -> tuple[str, ...]:
+    """Return as many of the last scopes as are kept."""
+    kept = list(scopes)
+    while len(" ".join(kept)) > MOST_CHARACTERS:
+        del kept[0]
+    return tuple(kept)

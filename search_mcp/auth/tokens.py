@@ -102,10 +102,7 @@ def request_as_client(
 
 
 def _read(purpose: str, response: Response, now: float, redact: Redactor) -> Tokens:
-    try:
-        answer = payload.typed(response.body, _Answer)
-    except ValueError:
-        answer = _Answer()
+    answer = _answer(response.body)
     if answer.error:
         # Servers quote what they were sent.
         refused = Refused(purpose, redact(answer.error), redact(answer.error_description or ""))
@@ -131,6 +128,16 @@ def _read(purpose: str, response: Response, now: float, redact: Redactor) -> Tok
         expires_at=None if lifetime is None else now + lifetime,
         scopes=None if answer.scope is None else tuple(answer.scope.split()),
     )
+
+
+def _answer(body: bytes) -> _Answer:
+    """Read an answer; of one with members of wrong types, only texts: a rotated refresh token must not be lost."""
+    try:
+        return payload.typed(body, _Answer)
+    except ValueError:
+        found = payload.value(body)
+    members = found.items() if isinstance(found, dict) else ()
+    return _Answer(**{name: text for name, text in members if name in _Answer.__struct_fields__ and type(text) is str})
 
 
 def _seconds(given: float | str | None) -> float | None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -104,6 +105,25 @@ def test_a_name_that_leads_into_the_network_of_the_user_is_not_used(port: int) -
     for request in (get("metadata", f"http://localhost:{port}/"), post_form("token", f"http://localhost:{port}/", {})):
         with pytest.raises(AddressRefused, match="it is on this computer, and the server is not"):
             fetcher.fetch(request)
+
+
+def test_the_name_of_the_server_is_resolved_once(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an attacker's server could claim to be on this computer at first, and then answer from elsewhere."""
+
+    resolve = socket.getaddrinfo
+
+    def found(address: str) -> None:
+        def look_up(host: Any, *args: Any, **options: Any) -> Any:
+            return resolve(address if host == "mcp.example.com" else host, *args, **options)
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+    monkeypatch.setenv("no_proxy", "*")
+    found("127.0.0.1")
+    fetcher = Fetcher("https://mcp.example.com/mcp")
+    assert fetcher.reach is Reach.LOOPBACK
+    found("192.0.2.1")
+    assert fetcher.fetch(get("metadata", f"http://mcp.example.com:{port}/x")).status == 200
 
 
 def test_steps_can_go_on_after_an_address_that_is_refused(port: int) -> None:

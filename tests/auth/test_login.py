@@ -396,3 +396,10 @@ def test_when_a_token_is_due(lifetime: float | None, at: float, is_due: bool, is
     login = logged_in({**WELL_KNOWN, TOKEN: document(access_token="a", expires_in=lifetime)})
     assert (login.is_due(NOW + at), login.is_expired(NOW + at)) == (is_due, is_expired)
     assert login.over("x").is_expired(NOW)
+
+
+def test_members_of_wrong_types_do_not_cost_the_tokens() -> None:
+    response = document(access_token="a", refresh_token="r", scope=["a"], expires_in={}, token_type=None)
+    tokens = logged_in({**WELL_KNOWN, TOKEN: response}).tokens
+    assert tokens is not None
+    assert (tokens.access_token, tokens.refresh_token, tokens.expires_at, tokens.scopes) == ("a", "r", None, None)

@@ -145,6 +145,12 @@ def test_a_challenge_leads_nowhere_either() -> None:
     assert script.urls == []
 
 
+def test_a_challenge_that_names_no_url_is_an_error_of_the_login() -> None:
+    challenge = Challenge("bearer", {"resource_metadata": "https://[::1"})
+    with pytest.raises(AddressRefused, match="it is not a URL"):
+        Script(WELL_KNOWN).run(discover(SERVER, challenge, Reach.PUBLIC))
+
+
 def test_redirects_are_followed_a_few_times() -> None:
     moved = Response(301, {"location": "/moved"})
     script = Script({**WELL_KNOWN, AT_PATH: moved, "https://mcp.example.com/moved": resource()})

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from auth.authorization import Authorization, authorization
+from search_mcp.auth import scopes
 from search_mcp.auth.access import Access, LoginNeeded
 from search_mcp.auth.challenges import Challenge
 from search_mcp.auth.errors import AuthError, Unavailable
@@ -221,6 +222,25 @@ async def test_more_permissions_need_the_user_and_are_remembered(
     assert login is not None
     assert (login.wanted_scopes, login.missing_scopes) == (("read",), ("write",))
     assert login.access_token == "access-1"
+
+
+async def test_the_permissions_that_a_server_asks_for_are_bounded(
+    store: LoginStore, settings: LoginSettings, log_in: LogIn
+) -> None:
+    log_in()
+    opened = access(settings, store)
+    for number in range(10):
+        names = " ".join(f"{number}-{each}-\u202e" for each in range(100))
+        needed = await opened.refused(
+            await opened.token(), 403, [f'Bearer error="insufficient_scope", scope="{names}"']
+        )
+        assert needed is not None
+        assert len(needed.reason) < 300
+        assert "\u202e" not in needed.reason
+    login = store.read(settings)
+    assert login is not None
+    assert login.missing_scopes[-1] == "9-99-\u202e"
+    assert len(" ".join(login.missing_scopes)) <= scopes.MOST_CHARACTERS
 
 
 async def test_permissions_that_a_login_did_not_get_are_no_reason_for_another_one(
