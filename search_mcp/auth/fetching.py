@@ -7,9 +7,10 @@ next time. Where a proxy is configured, it resolves the names, and only literal 
 import logging
 import socket
 import ssl
-import time
-from contextlib import ExitStack
-from typing import TypeVar
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -27,6 +28,7 @@ TOTAL_SECONDS = 30.0
 """Time for one answer, so that a slow trickle ends."""
 MOST_BYTES = 1 << 20
 """Bytes of an answer that are read; metadata has a few kilobytes."""
+_TOO_SLOW = f"the answer takes longer than {TOTAL_SECONDS:g} s"
 USER_AGENT = "search-mcp"
 
 T = TypeVar("T")
@@ -93,15 +95,20 @@ class Fetcher:
 
     def _send(self, request: Request, url: str, extensions: dict[str, str], proxy: str | None) -> Response:
         headers = {"user-agent": USER_AGENT, **request.headers, "host": urlsplit(request.url).netloc}
-        until = time.monotonic() + TOTAL_SECONDS
+        deadline = _Deadline(TOTAL_SECONDS)
         try:
             with ExitStack() as open_:
+                open_.enter_context(deadline)
                 client = open_.enter_context(
                     httpx2.Client(verify=self._certificates(url), trust_env=False, proxy=proxy, timeout=CONNECT_SECONDS)
                 )
                 found = open_.enter_context(
                     client.stream(
-                        request.method, url, content=request.body, headers=headers, extensions=dict(extensions)
+                        request.method,
+                        url,
+                        content=request.body,
+                        headers=headers,
+                        extensions={**extensions, "trace": deadline.trace},
                     )
                 )
                 body = b""
@@ -109,12 +116,14 @@ class Fetcher:
                     body += part
                     if len(body) > MOST_BYTES:
                         return Response(failure=f"the answer is longer than {MOST_BYTES} bytes")
-                    if time.monotonic() > until:
-                        return Response(failure=f"the answer takes longer than {TOTAL_SECONDS:g} s")
+                    if deadline.is_over:
+                        return Response(failure=_TOO_SLOW)
                 names = {name.lower(): ", ".join(found.headers.get_list(name)) for name in found.headers}
                 return Response(found.status_code, names, body)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as exc:
             log.debug("! %s: %s", request.purpose, type(exc).__name__)
+            if deadline.is_over:
+                return Response(failure=_TOO_SLOW)
             return Response(failure=_reason(exc, urlsplit(request.url).hostname or ""))
 
     def _certificates(self, url: str) -> ssl.SSLContext | bool:
@@ -128,6 +137,34 @@ class Fetcher:
                 except OSError as exc:  # `ssl.SSLError` is one
                     raise AuthError(f'"caFile" cannot be read: {exc.strerror or exc}') from exc
         return self._context
+
+
+class _Deadline:
+    """Ends a request that takes too long: a server may send the head of its answer byte by byte for ever."""
+
+    def __init__(self, seconds: float) -> None:
+        self.is_over = False
+        self._socket: socket.socket | None = None
+        self._timer = threading.Timer(max(seconds, 0), self._end)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_exc: object) -> None:
+        self._timer.cancel()
+
+    def trace(self, event: str, info: Mapping[str, Any]) -> None:
+        """Keep the socket of the connection; called by the HTTP library at each step."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            self._socket = info["return_value"].get_extra_info("socket")
+
+    def _end(self) -> None:
+        self.is_over = True
+        if self._socket is not None:
+            with suppress(OSError):  # it is closed
+                # Not the method of a TLS socket, which the other thread reads from.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 def reach_of_server(url: str) -> Reach:

@@ -5,6 +5,7 @@ import gzip
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -35,6 +36,12 @@ class Pages(BaseHTTPRequestHandler):
             self.send_header("Location", "/elsewhere")
             self.end_headers()
             return
+        if self.path == "/trickle":
+            with contextlib.suppress(ConnectionError):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+                while True:
+                    self.wfile.write(b"x")
+                    time.sleep(0.001)
         if self.path == "/broken":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab")
             return
@@ -84,6 +91,11 @@ def test_a_long_answer_is_not_read_to_its_end(port: int) -> None:
 def test_an_answer_that_trickles_ends(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetching, "TOTAL_SECONDS", -1.0)
     assert "takes longer" in fetch(f"http://127.0.0.1:{port}/").failure
+
+
+def test_a_head_that_trickles_ends(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "TOTAL_SECONDS", 0.05)
+    assert "takes longer" in fetch(f"http://127.0.0.1:{port}/trickle").failure
 
 
 @pytest.mark.parametrize(
