@@ -17,7 +17,10 @@ class CannotOpenChannelError(SearchMcpError):
 class Listener(Protocol):
     """The owner of a channel, which is told what arrives on it."""
 
-    def on_bytes(self, chunk: bytes) -> None: ...
+    def on_bytes(self, chunk: bytes, answers: int | None = None) -> None:
+        """Handle output; `answers` is the only request that it may answer, 0 if there is none, `None` if any."""
+        ...
+
     def on_failed(self, request_id: int, failure: RequestFailure) -> None:
         """End one request that will not be answered, unless it is answered already."""
         ...

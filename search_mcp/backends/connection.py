@@ -123,10 +123,10 @@ class Connection:
     def _write(self, line: bytes) -> None:
         self.channel.write(line)
 
-    def on_bytes(self, chunk: bytes) -> None:
+    def on_bytes(self, chunk: bytes, answers: int | None = None) -> None:
         """Handle its output; a server that floods without answering is read after those that answer."""
         unanswered = self.peer.unanswered
-        self.peer.feed(chunk)
+        self.peer.feed(chunk, answers)
         self._note_settled()
         if self.peer.unanswered == unanswered and self.dialect is not None and self._last_call.is_recent():
             self.channel.defer_reading()

@@ -80,6 +80,7 @@ class Peer:
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that arrived while paused
         self._is_traced = log.isEnabledFor(logging.DEBUG)  # cached for a chunk: the check is as slow as decoding
+        self._answers: int | None = None
         self._ended = False
         self._half_closed = False
         self._all_answered: asyncio.Event | None = None  # set, and dropped, when no received request is open
@@ -89,9 +90,13 @@ class Peer:
 
     # Bytes
 
-    def feed(self, chunk: bytes) -> None:
-        """Handle every message that these bytes complete; bytes after the end are ignored."""
+    def feed(self, chunk: bytes, answers: int | None = None) -> None:
+        """Handle every message that these bytes complete; bytes after the end are ignored.
+
+        `answers` is the only request that they may answer, 0 if there is none, `None` if they may answer any.
+        """
         if not self._ended:
+            self._answers = answers
             self._is_traced = log.isEnabledFor(logging.DEBUG)
             self._unread.extend(self._lines.feed(chunk))
             self._read()
@@ -332,7 +337,7 @@ class Peer:
 
     def _give_up_on(self, invalid: Invalid, message: str) -> None:
         """Settle the request whose response could not be decoded."""
-        lost = self._inflight.settle(invalid.id) if invalid.is_answer else None
+        lost = self._settle(invalid.id) if invalid.is_answer else None
         if lost is not None:
             error = ErrorObject(messages.INTERNAL_ERROR, f"unreadable answer: {message}")
             self._guarded(lost.settle, error)
@@ -403,8 +408,15 @@ class Peer:
             log.exception("! %s: bug while serving %s", self._name, request.method)
             self.refuse(request, InternalError())
 
+    def _settle(self, message_id: object) -> Sent | None:
+        """Retire the request that is answered, if it is in flight and may be answered here."""
+        if self._answers is not None and message_id != self._answers:
+            log.debug("! %s answered request %r where only %d may be answered", self._name, message_id, self._answers)
+            return None
+        return self._inflight.settle(message_id)
+
     def _on_response(self, message: Message) -> None:
-        sent = self._inflight.settle(message.id)
+        sent = self._settle(message.id)
         if sent is None:
             log.debug("! %s answered request %r, which is not in flight", self._name, message.id)
         elif message.result is not UNSET and (message.error is UNSET or bytes(message.error) == b"null"):

@@ -219,6 +219,20 @@ def test_an_unreadable_answer_settles_its_request_with_an_error(talk: Conversati
 
 
 @pytest.mark.parametrize(
+    "answer", [b'{"jsonrpc":"2.0","id":1,"result":{}}\n', b'{"jsonrpc":"2.0","id":1,"result":{]}\n']
+)
+def test_an_answer_in_the_wrong_place_settles_nothing(talk: Conversation, answer: bytes) -> None:
+    _, answers = talk.asks()
+    _, others = talk.asks()
+    talk.peer.feed(answer, 2)
+    talk.peer.feed(answer, 0)
+    assert answers == []
+    talk.peer.feed(answer, 1)
+    assert len(answers) == 1
+    assert others == []
+
+
+@pytest.mark.parametrize(
     ("lines", "answered"),
     [
         pytest.param([b'{"jsonrpc":"1.0","id":1,"method":"m"}\n'], [], id="a request that breaks the rules"),
