@@ -8,6 +8,7 @@ import pytest
 from conversations import (
     test_asking,
     test_calls,
+    test_endings,
     test_exactly_once,
     test_extensions,
     test_listening,
@@ -47,6 +48,13 @@ def pair(request: pytest.FixtureRequest) -> Iterator[HttpPair]:
             pair.nothing_is_left()
 
 
+ENDINGS = (
+    "test_what_is_answered_soon_after_the_end_of_stdin_is_still_sent",
+    "test_the_end_of_stdin_retires_everything",
+    "test_without_anything_in_flight_the_end_is_at_once",
+    "test_a_call_with_an_open_question_is_given_up_at_the_end",
+)
+globals().update({name: getattr(test_endings, name) for name in ENDINGS})
 globals().update(
     _scenarios(
         test_asking,

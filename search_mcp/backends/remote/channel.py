@@ -21,7 +21,7 @@ from search_mcp.auth.access import UNAUTHORIZED
 from search_mcp.auth.errors import AuthError
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
-from search_mcp.backends.remote.client import send
+from search_mcp.backends.remote.client import is_same_origin, send
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
 from search_mcp.config.schema import Remote
 from search_mcp.config.secrets import Redactor, spellings
@@ -43,8 +43,8 @@ ERROR_BYTES = 1 << 20
 """Most bytes of an error response that are read."""
 LAST_BYTES_SECONDS = 1.0
 """Time in which a stream may end after its response: a connection whose answer was read whole is used again."""
-DELETE_SECONDS = 1.0
-"""Time in which a server may confirm the end of its session."""
+LAST_WORDS_SECONDS = 1.0
+"""Time in which a server may confirm the cancellation of the last requests and the end of its session."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Bounds of the delay before an ended stream is opened again, in seconds; the server may ask for another delay."""
 LONGEST_RETRY_SECONDS = 300.0
@@ -120,6 +120,7 @@ class HttpChannel:
         self._stream_failure: RequestFailure | None = None  # why there is no stream with HTTP+SSE
         self._exchanges: dict[int, anyio.CancelScope] = {}  # by request
         self._slots = anyio.CapacityLimiter(MOST_REQUESTS)
+        self._cancellations: dict[int, tuple[Envelope, bytes]] = {}  # that the server was not told yet, by request
         self._waiting_bytes = 0
         self._confirmed = anyio.Event()  # set unless the notification that the session is open is on its way
         self._confirmed.set()
@@ -177,6 +178,8 @@ class HttpChannel:
             return
         if envelope.confirms:
             self._confirmed = anyio.Event()
+        if envelope.cancels is not None:
+            self._cancellations[envelope.cancels] = envelope, data.rstrip(b"\n")
         self._waiting_bytes += len(data)
         self._spawn(self._deliver, envelope, data.rstrip(b"\n"))
 
@@ -200,6 +203,8 @@ class HttpChannel:
                 await self._confirmed.wait()
             if envelope.request_id is None:
                 await self._post(envelope, body)
+                if envelope.cancels is not None:
+                    self._cancellations.pop(envelope.cancels, None)
                 return
             with anyio.CancelScope() as scope:
                 self._exchanges[envelope.request_id] = scope
@@ -282,7 +287,7 @@ class HttpChannel:
         if error is None or request_id is None or (status in trouble.UNAVAILABLE and not is_own):
             return failure
         # An error is often sent with the id null, or without one: it answers the request of this POST.
-        self._hand_over(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (request_id, bytes(_raw(error))))
+        self._hand_over(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (request_id, bytes(_raw(error))), request_id)
         return RequestFailure("its answer could not be read", Fate.LOST)
 
     @asynccontextmanager
@@ -358,7 +363,7 @@ class HttpChannel:
         body = b"".join(pieces)
         if envelope.opens:
             self._headers.on_opened(body)
-        self._hand_over(body)
+        self._hand_over(body, request_id)
         return trouble.of_status(response.status_code, response.headers, body)  # unless that was the answer
 
     async def _read_stream(
@@ -408,7 +413,7 @@ class HttpChannel:
                             if request_id is not None:
                                 parser.last_id = None
                                 return failure
-                        self._on_event(event, opens=opens)
+                        self._on_event(event, request_id or 0, opens=opens)
                     if request_id is not None and not self._listener.is_waiting(request_id):
                         # "After the JSON-RPC _response_ has been sent, the server SHOULD terminate the SSE stream."
                         scope.deadline = anyio.current_time() + LAST_BYTES_SECONDS
@@ -416,18 +421,21 @@ class HttpChannel:
             failure = trouble.of_exception(exc, self._address.url)
         return failure
 
-    def _on_event(self, event: Event, *, opens: bool = False) -> None:
+    def _on_event(self, event: Event, answers: int | None, *, opens: bool = False) -> None:
         if event.name == MESSAGE and event.data:
             if opens:
                 self._headers.on_opened(event.data.translate(_NEWLINES_TO_SPACES))
-            self._hand_over(event.data)
+            self._hand_over(event.data, answers)
 
-    def _hand_over(self, message: bytes) -> None:
+    def _hand_over(self, message: bytes, answers: int | None) -> None:
+        # "The SSE stream SHOULD eventually include a JSON-RPC response for the JSON-RPC request sent in the POST body",
+        # and on the stream of a GET, "the server MUST NOT send a JSON-RPC response": a cache or a proxy on the way may
+        # mix answers up, which must not reach the wrong call.
         # JSON strings contain no raw newline, so spaces can replace all of them.
         line = message.translate(_NEWLINES_TO_SPACES)
         if any(each in line for each in self._hidden):
             line = self._without_tokens(line)
-        self._listener.on_bytes(line + b"\n")
+        self._listener.on_bytes(line + b"\n", answers)
 
     def _without_tokens(self, line: bytes) -> bytes:
         """Take tokens out of an error, or of what is no message; other messages pass as they are."""
@@ -519,13 +527,13 @@ class HttpChannel:
             for event in parser.feed(chunk):
                 if event.name == _ENDPOINT and self._posts is None:
                     posts = response.url.join(event.data.decode(errors="replace"))
-                    here = response.url
-                    if (posts.scheme, posts.host, posts.port) != (here.scheme, here.host, here.port):
+                    if not is_same_origin(response.url, posts):
                         raise trouble.RefusedError("it wants messages at another server's address")
-                    self._posts = posts
+                    # A user and password in it would replace the credentials of the entry.
+                    self._posts = posts.copy_with(userinfo=self._url.userinfo)
                     self._has_endpoint.set()
                 else:
-                    self._on_event(event)
+                    self._on_event(event, None)
 
     async def _exchange_beside_stream(self, envelope: Envelope, body: bytes) -> RequestFailure | None:
         """Send one message of HTTP+SSE; a request is answered on the stream."""
@@ -602,13 +610,20 @@ class HttpChannel:
         self._end = self._end or "it was stopped"
         self.resume_reading()
         with anyio.CancelScope(shield=True):
-            if self._session is not None:
-                with anyio.move_on_after(DELETE_SECONDS):
+            with anyio.move_on_after(LAST_WORDS_SECONDS):
+                await self._cancel_requests()
+                if self._session is not None:
                     await self._delete_session()
             self._cancel_all()
             await self._client.aclose()
         if tasks is not None:
             await tasks.__aexit__(None, None, None)
+
+    async def _cancel_requests(self) -> None:
+        """Tell the server what it need not finish: the tasks for that end with those that end this channel."""
+        async with anyio.create_task_group() as tasks:
+            for envelope, body in self._cancellations.values():
+                tasks.start_soon(self._post, envelope, body)
 
     async def _delete_session(self) -> None:
         # "Clients that no longer need a particular session [...] SHOULD send an HTTP DELETE to the MCP endpoint";

@@ -87,14 +87,14 @@ async def send(
             return response
         await response.aclose()
         target = url.join(location)
-        if not _is_same_origin(url, target):
+        if not is_same_origin(url, target):
             raise RefusedError(f"it redirects to another address, {target.copy_with(userinfo=None, query=None)}")
         if method == "POST" and response.status_code not in _KEEPING_METHOD:
             raise RefusedError(f"it redirects a POST with HTTP status {response.status_code}, which would lose it")
-        url = target
+        url = target.copy_with(userinfo=url.userinfo)
     raise RefusedError(f"it redirects more than {MOST_REDIRECTS} times")
 
 
-def _is_same_origin(url: httpx2.URL, target: httpx2.URL) -> bool:
-    """Return whether a redirect stays at its origin, so that it may be given the same headers."""
+def is_same_origin(url: httpx2.URL, target: httpx2.URL) -> bool:
+    """Return whether an address that a server names may be given the same headers as the server's own."""
     return (url.scheme, url.host, url.port) == (target.scheme, target.host, target.port)
