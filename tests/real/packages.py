@@ -35,6 +35,7 @@ INSPECTOR = ("@modelcontextprotocol/inspector@2.12.0",)
 CONFORMANCE = ("@modelcontextprotocol/conformance@0.2.0-alpha.12",)
 BRIDGE = ("mcp-remote@0.15.1",)
 OIDC_PROVIDER = ("oidc-provider@9.13.3",)
+TYPESCRIPT_2_HTTP = ("@modelcontextprotocol/node@2.1.2", "@modelcontextprotocol/server@2.4.0")
 PYTHON_1 = ("mcp==1.30.0",)
 PYTHON_2 = "mcp==2.3.0"
 # FastMCP, without its extras: they want a newer certifi than some mirrors of the registry have.
@@ -82,6 +83,12 @@ def server(name: str) -> list[str]:
 def modules() -> Path:
     """Install the npm servers and SDKs; return the folder that contains their node_modules."""
     return _installed("npm", (*NPM, f"node{_node_version()[0]}"), lambda folder: _npm(folder, NPM))
+
+
+def typescript_2_http() -> Path:
+    """Install the TypeScript SDK 2.x with its adapter for Node.js; return the folder of its node_modules."""
+    key = (*TYPESCRIPT_2_HTTP, f"node{_node_version()[0]}")
+    return _installed("typescript-2-http", key, lambda folder: _npm(folder, TYPESCRIPT_2_HTTP))
 
 
 def oidc_provider() -> tuple[str, str]:

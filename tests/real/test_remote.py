@@ -15,8 +15,10 @@ import pytest
 from backends.remote.reached import Reached, at, reached
 
 from real import packages
-from search_mcp.model.calls import InputRequired, Result
-from search_mcp.model.names import Era, State
+from search_mcp.model.calls import InputRequired, Outcome, Result
+from search_mcp.model.names import Ask, Era, State
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw
 
 SERVERS = Path(__file__).parent / "servers"
 START_SECONDS = 60
@@ -64,9 +66,12 @@ def command(name: str, port: int) -> tuple[list[str], str]:
     path = "/sse" if transport == "sse" else "/mcp"
     if package == "everything":
         return [*packages.server("everything"), transport], path
-    python = packages.python_1() if package == "python1" else sys.executable
-    script = "python1_remote.py" if package == "python1" else "python2.py"
-    return [python, str(SERVERS / script), transport, str(port)], path
+    if package == "typescript2":
+        script = [str(SERVERS / "typescript2.mjs"), str(packages.typescript_2_http())]
+        return [packages.node(), *script, transport, str(port)], path
+    python = {"python1": packages.python_1, "fastmcp": packages.fastmcp}.get(package, lambda: sys.executable)()
+    name = {"python1": "python1_remote.py", "fastmcp": "fastmcp_remote.py"}.get(package, "python2.py")
+    return [python, str(SERVERS / name), transport, str(port)], path
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +83,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Started]:
 
 
 PYTHON = ("python2 streamable-http", "python2 sse", "python1 streamable-http", "python1 sse")
+TYPESCRIPT = ("typescript2 stateless", "typescript2 reject")
 EVERYTHING = ("everything streamableHttp", "everything sse")
 
 
@@ -149,3 +155,68 @@ async def test_a_server_that_is_started_again(name: str) -> None:
             assert there.supervisor.status.state is State.READY
     finally:
         server.stop()
+
+
+@pytest.mark.parametrize("server", TYPESCRIPT, indirect=True)
+@pytest.mark.parametrize("era", Era)
+async def test_typescript(server: Started, era: Era) -> None:
+    """It serves legacy clients without sessions, so that it can ask them nothing."""
+    reports: list[Any] = []
+    spoken = Era.LEGACY if era is Era.LEGACY and "stateless" in server.command else Era.MODERN
+    async with reached(at(server.url), era) as there:
+        await there.ready()
+        assert {"ask", "count"} <= set(there.tools())
+        assert await there.text("era") == spoken.value
+        outcome = await there.begin("count", {"to": 5}, reports.append).outcome()
+        assert isinstance(outcome, Result)
+        assert b"counted to 5" in bytes(outcome.raw())
+        assert len(reports) == 5
+        assert there.era() is spoken
+        if spoken is Era.MODERN:
+            outcome = await there.call("ask")
+            assert isinstance(outcome, InputRequired)
+            await there.text("grow")
+            await there.until(lambda: "grown" in there.tools())
+
+
+@pytest.mark.parametrize("server", ["fastmcp http", "fastmcp sse"], indirect=True)
+async def test_fastmcp(server: Started) -> None:
+    reports: list[Any] = []
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        assert await asked(there, Era.LEGACY, is_modern=False) == "hello Ada"
+        outcome = await there.begin("count", {"to": 5}, reports.append).outcome()
+        assert isinstance(outcome, Result)
+        assert len(reports) == 5
+
+
+@pytest.mark.parametrize("server", ["fastmcp http"], indirect=True)
+async def test_fastmcp_in_the_modern_era(server: Started) -> None:
+    reports: list[Any] = []
+    async with reached(at(server.url), Era.MODERN) as there:
+        await there.ready()
+        outcome = await there.begin("count", {"to": 5}, reports.append).outcome()
+        assert isinstance(outcome, Result)
+        assert len(reports) == 5
+
+
+@pytest.mark.parametrize("server", EVERYTHING, indirect=True)
+async def test_everything_asks(server: Started) -> None:
+    answers: dict[Ask, Any] = {
+        Ask.ELICIT: {"action": "accept", "content": {"name": "Ada"}},
+        Ask.SAMPLE: {"role": "assistant", "content": {"type": "text", "text": "hello from the model"}, "model": "m"},
+        Ask.ROOTS: {"roots": [{"uri": "file:///home", "name": "home"}]},
+    }
+    async with reached(at(server.url)) as there:
+        there.person.answers = lambda question: answers[question.ask]
+        await there.ready()
+        await there.until(lambda: "get-roots-list" in there.tools())  # it registers them after it was opened
+        sampled = {"prompt": "Say hello", "maxTokens": 10}
+        assert "hello from the model" in await there.text("trigger-sampling-request", sampled)
+        assert "Ada" in str(payload.value(result(await there.call("trigger-elicitation-request"))))
+        assert "file:///home" in await there.text("get-roots-list")
+
+
+def result(outcome: Outcome) -> Raw:
+    assert isinstance(outcome, Result), outcome
+    return outcome.raw()

@@ -1,15 +1,19 @@
 // A server on the TypeScript SDK 2.x that speaks both eras: it asks, it counts with progress, it grows a tool.
-// Started as `node typescript2.mjs MODULES_FOLDER`.
+// Started as `node typescript2.mjs MODULES_FOLDER`, or as `node typescript2.mjs MODULES_FOLDER POSTURE PORT` for one over
+// HTTP, where POSTURE says what legacy clients get: "stateless" or "reject".
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.argv[2]}/`); // ESM imports ignore NODE_PATH
-const { McpServer, acceptedContent, fromJsonSchema, inputRequired } = require("@modelcontextprotocol/server");
-const { serveStdio } = require("@modelcontextprotocol/server/stdio");
+const modules = require("@modelcontextprotocol/server");
+const { McpServer, acceptedContent, createMcpHandler, fromJsonSchema, inputRequired } = modules;
+const [legacy, port] = process.argv.slice(3);
+let handler;
+let isGrown = false; // over HTTP there is a server for each request
 
 const ask = { message: "Your name?", requestedSchema: { type: "object", properties: { name: { type: "string" } } } };
 const text = (said) => ({ content: [{ type: "text", text: said }] });
 
-serveStdio(({ era }) => {
+const factory = ({ era }) => {
   const server = new McpServer({ name: "typescript-2-server", version: "1.0.0" });
   const tool = (name, handler, properties = {}) =>
     server.registerTool(
@@ -36,8 +40,22 @@ serveStdio(({ era }) => {
   tool("count", count, { to: { type: "integer" } });
   tool("era", async () => text(era));
   tool("grow", async () => {
-    tool("grown", async () => text("a new tool"));
+    isGrown = true;
+    if (handler === undefined) grown();
+    else handler.notify.toolsChanged();
     return text("grown");
   });
+  const grown = () => tool("grown", async () => text("a new tool"));
+  if (isGrown) grown();
   return server;
-});
+};
+
+if (port === undefined) {
+  const { serveStdio } = require("@modelcontextprotocol/server/stdio");
+  serveStdio(factory);
+} else {
+  const { createServer } = require("node:http");
+  const { toNodeHandler } = require("@modelcontextprotocol/node");
+  handler = createMcpHandler(factory, { legacy });
+  createServer(toNodeHandler(handler)).listen(Number(port), "127.0.0.1");
+}
