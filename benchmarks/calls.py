@@ -51,12 +51,12 @@ def _with_backends(
 
 
 def _small_calls(session: Session, servers: Sequence[str], extent: Extent) -> list[Reading]:
-    spent = _block(session, servers, extent)
+    spent = call_times(session, servers, extent)
     label = f"small call, {counted(len(servers))}"
     return [Reading(f"{label}: p50", "ms", quantile(spent, 0.5)), Reading(f"{label}: p99", "ms", quantile(spent, 0.99))]
 
 
-def _block(
+def call_times(
     session: Session, servers: Sequence[str], extent: Extent, on_other: Callable[[bytes], None] | None = None
 ) -> list[float]:
     """Call the servers in turn, one call at a time; return the time of each call in milliseconds.
@@ -93,12 +93,12 @@ def _numbered(servers: Sequence[str], count: int) -> Iterable[tuple[int, str]]:
 def _rates(session: Session, servers: Sequence[str], extent: Extent) -> list[Reading]:
     label = f"in flight, {counted(len(servers))}"
     return [
-        Reading(f"calls a second, {window} {label}", "/s", _rate(session, servers, extent, window))
+        Reading(f"calls a second, {window} {label}", "/s", call_rate(session, servers, extent, window))
         for window in extent.windows
     ]
 
 
-def _rate(session: Session, servers: Sequence[str], extent: Extent, window: int) -> float:
+def call_rate(session: Session, servers: Sequence[str], extent: Extent, window: int) -> float:
     """Keep `window` calls in flight, divided among the pipes, until all are answered; return calls per second."""
     pipes = session.pipes
     waiting: dict[Pipe, list[bytes]] = {pipe: [] for pipe in pipes}
@@ -141,7 +141,7 @@ def longest_wait(subject: Subject, extent: Extent, folder: Path) -> Turns:
             pipe = session.pipe_to("huge")
             lists: list[bytes] = []
             pipe.write(client.request(FIRST_BURDEN_ID, "tools/list"))
-            spent = _block(session, ["b0"], extent, lists.append)
+            spent = call_times(session, ["b0"], extent, lists.append)
             with patience(session.pipes, BLOCK_SECONDS):
                 while not any(client.id_of(line) == FIRST_BURDEN_ID for line in lists):
                     lists.append(pipe.line())
@@ -162,8 +162,8 @@ def fairness(subject: Subject, extent: Extent, folder: Path) -> Turns:
         for number, (burden, block) in enumerate(burdens.items()):
             with subject.running(servers, folder / f"{turn}-{number}") as session:
                 session.open(servers)
-                _block(session, ["b0"], extent)
-                alone = quantile(_block(session, ["b0"], extent), 0.99)
+                call_times(session, ["b0"], extent)
+                alone = quantile(call_times(session, ["b0"], extent), 0.99)
                 beside = quantile(block(session, extent), 0.99)
             readings.append(Reading(f"p99 beside {burden}, to p99 without", "×", beside / alone))
         yield readings
@@ -175,7 +175,7 @@ def _beside_slow(session: Session, extent: Extent) -> list[float]:
     answers: list[bytes] = []
     with patience(session.pipes, BLOCK_SECONDS):
         pipe.write(b"".join(session.call(number, "b1", "sleep", seconds=SLOW_SECONDS) for number in ids))
-        spent = _block(session, ["b0"], extent, answers.append)
+        spent = call_times(session, ["b0"], extent, answers.append)
         while len(answers) < SLOW_CALLS:
             answers.append(pipe.line())
     client.check_ids(answers, ids)
@@ -196,7 +196,7 @@ def _beside_bulk(session: Session, extent: Extent) -> list[float]:
 
     with patience(session.pipes, BLOCK_SECONDS):
         pipe.write(request)
-        spent = _block(session, ["b0"], extent, on_other)
+        spent = call_times(session, ["b0"], extent, on_other)
         answers.append(pipe.line())
     for answer in answers:
         client.check_text(answer, "x" * BULK_BYTES, session.read)
@@ -209,7 +209,7 @@ def _beside_flood(message: Mapping[str, object], session: Session, extent: Exten
     with patience(session.pipes, BLOCK_SECONDS):
         pipe.write(session.call(FIRST_BURDEN_ID, "b1", "flood", message={"jsonrpc": "2.0", **message}))
         client.check_text(pipe.line(), "flooding", session.read)
-        return _block(session, ["b0"], extent)
+        return call_times(session, ["b0"], extent)
 
 
 # Large results
@@ -222,12 +222,13 @@ def large_result(subject: Subject, extent: Extent, folder: Path) -> Turns:
     for turn in range(extent.turns):
         with subject.running(servers, folder / str(turn)) as session:
             session.open(servers)
-            _block(session, ["b0"], extent)
+            call_times(session, ["b0"], extent)
             before = processes.memory(session)
-            yield [reading for size in sizes for reading in _large(session, size, before)]
+            yield [reading for size in sizes for reading in large_results(session, size, before)]
 
 
-def _large(session: Session, megabytes: int, before: float) -> list[Reading]:
+def large_results(session: Session, megabytes: int, before: float, what: str = "result") -> list[Reading]:
+    """Measure a result of this size; `before` is the memory that the subject used without it, in MB."""
     pipe = session.pipe_to("b0")
     size = megabytes * 1_000_000
     request = session.call(1, "b0", "bulk", size=size)
@@ -237,8 +238,8 @@ def _large(session: Session, megabytes: int, before: float) -> list[Reading]:
         line = pipe.line()
         spent = milliseconds_since(started)
     client.check_text(line, "x" * size, session.read)
-    readings = [Reading(f"{megabytes} MB result", "ms", spent)]
+    readings = [Reading(f"{megabytes} MB {what}", "ms", spent)]
     peak = processes.peak_memory(session)
     if peak is not None:
-        readings.append(Reading(f"{megabytes} MB result: peak memory", "MB", peak - before))
+        readings.append(Reading(f"{megabytes} MB {what}: peak memory", "MB", peak - before))
     return readings

@@ -19,7 +19,7 @@ from report import Report, read, rounded
 from run import take
 from subjects import floor, search_mcp
 
-MEASURES = ("start", "small-call", "throughput", "large-result")
+MEASURES = ("start", "small-call", "throughput", "large-result", "remote-call", "remote-throughput")
 LITTLE = Extent(3, (1, 10), 200, 0.5, (64,), (10,))
 MOST_RUNS = 4
 """Number of runs before a figure out of bounds counts: other work on the machine spoils a run now and then."""
@@ -42,6 +42,9 @@ BOUNDS = (
     Bound("calls a second, 64 in flight, 1 backend, /s", least=0.2),
     Bound("calls a second, 64 in flight, 8 backends, /s", least=0.08),
     Bound("10 MB result, ms", most=4),
+    Bound("small remote call, answers in JSON: p50, ms", most=4),
+    Bound("small remote call, answers in streams: p50, ms", most=4),
+    Bound("remote calls a second, 64 in flight, /s", least=0.2),
 )
 
 

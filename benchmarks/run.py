@@ -24,11 +24,12 @@ from pathlib import Path
 
 import calls
 import costs
+import remote
 import starts
 from client import EndedError, OverdueError, WrongAnswerError
 from readings import FULL, SHORT, Extent, Measure, Reading
 from report import Report, Taken
-from subjects import SUBJECTS, LeftRunningError, Subject
+from subjects import SUBJECTS, Backend, LeftRunningError, RemoteBackend, Subject
 
 MEASURES: Mapping[str, Measure] = {
     "start": starts.start,
@@ -41,8 +42,14 @@ MEASURES: Mapping[str, Measure] = {
     "idle": costs.idle,
     "list-size": costs.list_size,
     "import": costs.import_time,
+    "remote-call": remote.small_call,
+    "remote-throughput": remote.throughput,
+    "remote-result": remote.large_result,
+    "remote-start": remote.start,
+    "remote-modules": remote.modules,
 }
-NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle"}
+OF_REMOTE_SERVERS = {name for name in MEASURES if name.startswith("remote-")}
+NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle", "remote-start", "remote-modules"}
 """Measures that are meaningless without a proxy between client and servers."""
 FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subprocess.CalledProcessError)
 
@@ -55,10 +62,17 @@ def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -
     taken: list[Taken] = []
     failures: list[str] = []
     for name in measures:
-        chosen = [subject for subject in subjects if not (name in NOT_DIRECTLY and subject.name == "direct")]
+        chosen = [subject for subject in subjects if _is_measured(subject, name)]
         with tempfile.TemporaryDirectory(prefix="search-mcp-benchmark-", ignore_cleanup_errors=True) as folder:
             taken += _interleaved(name, chosen, extent, Path(folder), failures)
     return taken, failures
+
+
+def _is_measured(subject: Subject, measure: str) -> bool:
+    """Return whether a subject can do what is measured."""
+    if subject.name == "direct" and measure in NOT_DIRECTLY:
+        return False
+    return (RemoteBackend if measure in OF_REMOTE_SERVERS else Backend) in subject.reaches
 
 
 def _interleaved(

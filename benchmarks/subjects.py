@@ -11,7 +11,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ MCPM = "mcpm==2.15.0"
 MCP_GATEWAY = ("mcp-gateway==1.2.1", "mcp==1.30.0")  # it allows any release of the SDK, but fails with release 2
 LAZY_MCP = "lazy-mcp==2.7.2"
 MCP_HUB_MCP = "mcp-hub-mcp@1.3.1"
+MCP_REMOTE = "mcp-remote@0.15.1"
 START_SECONDS = 60.0
 """Time limit for a subject's first answers."""
 END_SECONDS = 60.0
@@ -50,6 +51,26 @@ class Backend:
     def command(self) -> tuple[str, ...]:
         # Isolated and without `site`: the start of a backend is not measured.
         return (sys.executable, "-I", "-S", str(HERE / "backend.py"), *self.options)
+
+    @property
+    def entry(self) -> Mapping[str, object]:
+        """Return its entry in a configuration."""
+        return {"command": self.command[0], "args": self.command[1:]}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteBackend:
+    """A server that listens at an address."""
+
+    name: str
+    url: str
+
+    @property
+    def entry(self) -> Mapping[str, object]:
+        return {"url": self.url}
+
+
+Server = Backend | RemoteBackend
 
 
 def backends(count: int, *options: str) -> list[Backend]:
@@ -80,6 +101,8 @@ class Subject:
     """True if it exits when its stdin is closed."""
     largest_result: float = math.inf
     """Size in MB of the largest result that it relays."""
+    reaches: Collection[type[Server]] = (Backend,)
+    """Kinds of servers that it is measured with."""
 
     @property
     def lists_tools(self) -> bool:
@@ -87,32 +110,39 @@ class Subject:
         return self.listings[0] != "search"
 
     @contextlib.contextmanager
-    def running(self, servers: Sequence[Backend], home: Path) -> "Iterator[Session]":
+    def running(
+        self, servers: Sequence[Server], home: Path, variables: Mapping[str, str] | None = None
+    ) -> "Iterator[Session]":
         """Start it with these servers; stop it as its client does, or kill it after an error.
+
+        `variables` are added to its environment.
 
         Raises:
             LeftRunningError: some of its processes are still running.
         """
-        session = self.start(servers, home)
+        session = self.start(servers, home, variables)
         try:
             yield session
             session.end()
         finally:
             session.kill()
 
-    def start(self, servers: Sequence[Backend], home: Path) -> "Session":
+    def start(self, servers: Sequence[Server], home: Path, variables: Mapping[str, str] | None = None) -> "Session":
         home.mkdir(parents=True, exist_ok=True)
         path = home / "mcp-servers.json"
-        entries = {each.name: {"command": each.command[0], "args": each.command[1:]} for each in servers}
+        entries = {each.name: each.entry for each in servers}
         path.write_text(json.dumps({"mcpServers": entries, "settings": {"listing": self.listings[0]}}), "utf-8")
-        pipe = Pipe(self.command(path, home), _environment(home), home)
+        pipe = Pipe(self.command(path, home), {**_environment(home), **(variables or {})}, home)
         return Session(self, {each.name: pipe for each in servers})
 
 
 class Direct(Subject):
-    """The client alone, with a pipe to each server: the baseline for every proxy."""
+    """The client alone, with a pipe to each server: the baseline for every proxy.
 
-    def start(self, servers: Sequence[Backend], home: Path) -> "Session":
+    The measures of remote servers make its calls with `http_client.py` instead.
+    """
+
+    def start(self, servers: Sequence[Backend], home: Path, _variables: Mapping[str, str] | None = None) -> "Session":
         home.mkdir(parents=True, exist_ok=True)
         pipes = {each.name: Pipe(each.command, _environment(home), home) for each in servers}
         return Session(self, pipes)
@@ -158,27 +188,27 @@ class Session:
             pipe.write(request(message_id, "tools/list"))
         return [pipe.line() for pipe in self.pipes]
 
-    def open(self, servers: Sequence[Backend]) -> None:
+    def open(self, servers: Sequence[Server]) -> None:
         """Initialize every connection and wait until the tools of these servers can be called."""
         with patience(self.pipes, START_SECONDS):
             self.initialize()
             self.wait_for(servers)
 
-    def wait_for(self, servers: Sequence[Backend]) -> None:
+    def wait_for(self, servers: Sequence[Server]) -> None:
         """Wait until the list has these servers' tools or, if it does not list them, until they answer."""
         if self._subject.lists_tools:
             self._wait_for_list(servers)
         else:
             self._wait_for_answers(servers)
 
-    def _wait_for_list(self, servers: Sequence[Backend]) -> None:
+    def _wait_for_list(self, servers: Sequence[Server]) -> None:
         expected = {self.listed_name(server.name, "echo") for server in servers}
         for message_id in itertools.count(1):
             if expected <= tools_in(self.list_tools(message_id)):
                 return
             time.sleep(POLL_SECONDS)
 
-    def _wait_for_answers(self, servers: Sequence[Backend]) -> None:
+    def _wait_for_answers(self, servers: Sequence[Server]) -> None:
         for number, server in enumerate(servers):
             pipe = self.pipe_to(server.name)
             pipe.write(self.echo(number, server.name))
@@ -267,16 +297,15 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def direct() -> Subject:
-    return Direct("direct", lambda _path, _home: (), _bare)
+    return Direct("direct", lambda _path, _home: (), _bare, reaches=(Backend, RemoteBackend))
 
 
 def floor() -> Subject:
-    return Subject(
-        "floor",
-        lambda path, _home: (sys.executable, str(HERE / "floor.py"), str(path)),
-        _with_dot,
-        imports=(sys.executable, "asyncio"),
-    )
+    def command(path: Path, _home: Path) -> Sequence[str]:
+        is_remote = any("url" in entry for entry in _servers(path).values())
+        return sys.executable, str(HERE / ("remote_floor.py" if is_remote else "floor.py")), str(path)
+
+    return Subject("floor", command, _with_dot, imports=(sys.executable, "asyncio"), reaches=(Backend, RemoteBackend))
 
 
 def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subject:
@@ -287,6 +316,7 @@ def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subjec
         _with_dot,
         imports=(python, "search_mcp.fronts.serve"),
         listings=("light", "full", "search"),
+        reaches=(Backend, RemoteBackend),
     )
 
 
@@ -305,6 +335,7 @@ def _fastmcp(name: str, *options: str) -> Subject:
         lambda path, _home: (python, str(HERE / "fastmcp_proxy.py"), str(path), *options),
         _with_underscore_among_many,
         imports=(python, "fastmcp"),
+        reaches=(Backend, RemoteBackend),
     )
 
 
@@ -372,6 +403,16 @@ def mcp_hub_mcp() -> Subject:
     )
 
 
+def mcp_remote() -> Subject:
+    program = script(MCP_REMOTE)
+
+    def command(path: Path, _home: Path) -> Sequence[str]:
+        ((_, entry),) = _servers(path).items()
+        return *program, entry["url"]
+
+    return Subject("mcp-remote", command, _bare, reaches=(RemoteBackend,))
+
+
 def _bare(_server: str, tool: str, arguments: Arguments, _count: int) -> Mapping[str, object]:
     return {"name": tool, "arguments": arguments}
 
@@ -411,5 +452,6 @@ SUBJECTS: Mapping[str, Callable[[], Subject]] = {
     "mcp-gateway": mcp_gateway,
     "lazy-mcp": lazy_mcp,
     "mcp-hub-mcp": mcp_hub_mcp,
+    "mcp-remote": mcp_remote,
 }
 """Factories rather than subjects: some have to be installed first."""

@@ -28,6 +28,9 @@ def readings(**ours: float) -> str:
         "calls a second, 64 in flight, 1 backend": ("/s", 12_000.0),
         "calls a second, 64 in flight, 8 backends": ("/s", 40_000.0),
         "10 MB result": ("ms", 75.0),
+        "small remote call, answers in JSON: p50": ("ms", 0.9),
+        "small remote call, answers in streams: p50": ("ms", 1.0),
+        "remote calls a second, 64 in flight": ("/s", 1_200.0),
     }
     values = {"floor": {}, "search-mcp": ours}
     return json.dumps(
@@ -164,6 +167,53 @@ def test_a_subject_that_lists_no_tools_has_no_complete_list() -> None:
         f"{which} start, 1 backend: {what}" for which in ("first", "second") for what in ("initialize", "time to end")
     ]
     assert taken("subject", "start", BY_ONE_TOOL) == (starts, [])
+
+
+SMALL_REMOTE_CALLS = [
+    f"small remote call, {kind}: {part}"
+    for kind in ("answers in JSON", "answers in streams", "modern server")
+    for part in ("p50", "p99")
+]
+
+
+@pytest.mark.parametrize(
+    ("subject", "measure", "rows"),
+    [
+        ("direct", "remote-call", SMALL_REMOTE_CALLS),
+        ("direct", "remote-throughput", ["remote calls a second, 4 in flight"]),
+        ("direct", "remote-result", ["1 MB remote result"]),
+        ("floor", "remote-throughput", ["remote calls a second, 4 in flight"]),
+        ("search_mcp", "remote-call", SMALL_REMOTE_CALLS),
+        ("search_mcp", "remote-result", ["1 MB remote result"]),
+    ],
+)
+def test_a_remote_server_is_called(subject: str, measure: str, rows: list[str]) -> None:
+    measured, failures = taken(f"subjects.{subject}()", measure)
+    assert not failures
+    assert [row for row in measured if "peak memory" not in row] == rows
+
+
+def test_a_start_with_a_remote_server_is_measured_to_its_first_call() -> None:
+    starts = [
+        f"{which} start, remote server: {what}"
+        for which in ("first", "second")
+        for what in ("initialize", "first call", "time to end")
+    ]
+    assert taken("subjects.search_mcp()", "remote-start") == (starts, [])
+    assert taken("subjects.direct()", "remote-start") == ([], [])
+
+
+def test_modules_for_a_remote_server_are_counted() -> None:
+    rows = [f"modules loaded for the first call of a {kind}" for kind in ("process", "remote server")]
+    assert taken("subjects.search_mcp()", "remote-modules") == (rows, [])
+
+
+ONLY_REMOTE = "replace(subjects.search_mcp(), reaches=[subjects.RemoteBackend])"
+
+
+def test_a_subject_for_remote_servers_is_not_measured_with_processes() -> None:
+    assert taken(ONLY_REMOTE, "small-call") == ([], [])
+    assert taken("replace(subjects.search_mcp(), reaches=[subjects.Backend])", "remote-call") == ([], [])
 
 
 def odd(program: str, **facts: object) -> str:
