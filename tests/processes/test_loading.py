@@ -16,6 +16,14 @@ from search_mcp.__main__ import main
 LATER = ("anyio._backends._asyncio", "watchdog", "rapidfuzz", "pydantic")
 """Modules that run the backends, watch for edits, suggest similar words and explain invalid files."""
 
+FOR_REMOTE_SERVERS = ("search_mcp.backends.remote", "search_mcp.auth", "httpx2", "httpcore2", "h11")
+
+
+def loaded(stderr: bytes, *packages: str) -> set[str]:
+    """Return the modules of these packages that a run with PYTHONPROFILEIMPORTTIME has loaded."""
+    modules = {line.rpartition("|")[2].strip() for line in stderr.decode().splitlines() if "import time:" in line}
+    return {name for name in modules if any(f"{name}.".startswith(f"{package}.") for package in packages)}
+
 
 def without(*modules: str) -> str:
     """Return a program that runs search-mcp without access to these modules."""
@@ -49,6 +57,22 @@ def test_the_search_is_loaded_by_the_first_search_only(serve: Serve) -> None:
         run.opens()
         assert "one.echo" in run.calls("search_tools", query="echo")
     assert b"search_mcp.search" in run.stderr
+
+
+def test_nothing_for_remote_servers_is_loaded_before_one_is_reached(serve: Serve, tmp_path: Path) -> None:
+    imports, calls = {"PYTHONPROFILEIMPORTTIME": "1"}, {"one": server("well_behaved")}
+    with serve(calls, imports) as run:
+        run.opens()
+        run.calls("one.echo", words="x")
+    assert loaded(run.stderr, *FOR_REMOTE_SERVERS) == set()
+    with serve({**calls, "two": {"url": "http://127.0.0.1:9/mcp", "enabled": False}}, imports) as run:
+        run.opens()
+        run.calls("one.echo", words="x")
+    assert loaded(run.stderr, *FOR_REMOTE_SERVERS) == set()
+    with serve({**calls, "two": {"url": "http://127.0.0.1:9/mcp"}}, imports) as run:
+        run.opens()
+        run.is_refused("two.echo", words="x")
+    assert {"search_mcp.backends.remote.channel", "httpx2"} <= loaded(run.stderr, *FOR_REMOTE_SERVERS)
 
 
 def test_messages_that_came_with_a_search_are_answered_before_the_search_is_loaded(tmp_path: Path) -> None:
