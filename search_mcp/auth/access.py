@@ -21,6 +21,8 @@ from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
 
+LOOK_SECONDS = 1.0
+"""Time between looks for a login that was changed elsewhere."""
 PAUSE_SECONDS = 30.0
 """Time between attempts to renew a token that is still valid."""
 UNAUTHORIZED, FORBIDDEN = 401, 403
@@ -56,6 +58,8 @@ class Access:
         self._renew, self._run, self._clock = renew, run, clock
         self._login: Login | None = None
         self._is_read = False
+        self._state: object = None  # of the stored login when it was read
+        self._looked_at = 0.0
         self._turn = asyncio.Lock()  # one renewal at a time here; the store's lock is for other processes
         self._early: threading.Thread | None = None
         self._not_before = 0.0
@@ -69,6 +73,8 @@ class Access:
             Unavailable: it has expired, and cannot be renewed now.
             AuthError: the client credentials are not accepted.
         """
+        if self._login is not None:
+            await self._look()
         if self._login is None:
             # A server that needs no login costs no look at the disk for each request; `refused` looks again.
             if not self._is_read or self._logs_in_itself:
@@ -144,6 +150,15 @@ class Access:
         if self._login is not None and self._login.is_expired(self._clock()):
             self._login = None  # the server says what it needs
 
+    async def _look(self) -> None:
+        """Read the login again if it was changed: the user may have logged out, or in as another user."""
+        if abs(self._clock() - self._looked_at) < LOOK_SECONDS:
+            return
+        self._looked_at = self._clock()
+        if await self._run(lambda: self._store.state(self.settings)) != self._state:
+            async with self._turn:
+                await self._read()
+
     async def _read(self) -> None:
         """Read the stored login.
 
@@ -151,10 +166,14 @@ class Access:
             Unavailable: it cannot be read.
         """
         try:
-            self._login = await self._run(lambda: self._store.read(self.settings))
+            self._state, self._login = await self._run(self._stored)
         except OSError as exc:
             raise Unavailable(f"its login cannot be read: {exc.strerror or exc}") from exc
-        self._is_read = True
+        self._is_read, self._looked_at = True, self._clock()
+
+    def _stored(self) -> tuple[object, Login | None]:
+        state = self._store.state(self.settings)  # first: a change between the two is noticed by the next look
+        return state, self._store.read(self.settings)
 
     async def _renewed(self, need: Need) -> Renewed:
         """Renew the login and read it.

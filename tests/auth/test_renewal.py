@@ -8,7 +8,7 @@ import pytest
 
 from auth.authorization import Authorization, authorization
 from search_mcp.auth import scopes
-from search_mcp.auth.access import Access, LoginNeeded
+from search_mcp.auth.access import LOOK_SECONDS, Access, LoginNeeded
 from search_mcp.auth.challenges import Challenge
 from search_mcp.auth.errors import AuthError, Unavailable
 from search_mcp.auth.records import Login
@@ -206,6 +206,23 @@ async def test_a_refused_token_that_cannot_be_renewed_needs_the_user(
     needed = await opened.refused(await opened.token(), 401, [CHALLENGE])
     assert needed is not None
     assert needed.reason == "the login has expired"
+
+
+async def test_a_login_that_the_user_replaces_or_ends_elsewhere_is_noticed(
+    store: LoginStore, settings: LoginSettings, log_in: LogIn
+) -> None:
+    now = [time.time()]
+    opened = Access(settings, store, renew=renew, clock=lambda: now[0])
+    log_in()
+    assert await opened.token() == "access-1"
+    log_in()
+    assert await opened.token() == "access-1"  # the file is not looked at for each request
+    now[0] += LOOK_SECONDS
+    assert await opened.token() == "access-2"
+    with store.changing(settings) as change:
+        change.delete()
+    now[0] += LOOK_SECONDS
+    assert await opened.token() is None
 
 
 async def test_more_permissions_need_the_user_and_are_remembered(
