@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import httpx2
 
-from search_mcp.backends.remote.trouble import CONNECT_SECONDS, RefusedError
+from search_mcp.backends.remote.trouble import CONNECT_SECONDS, QUOTED, RefusedError
 from search_mcp.config.schema import Remote
 
 MOST_REDIRECTS = 5
@@ -88,11 +88,17 @@ async def send(
         await response.aclose()
         target = url.join(location)
         if not is_same_origin(url, target):
-            raise RefusedError(f"it redirects to another address, {target.copy_with(userinfo=None, query=None)}")
+            raise RefusedError(f"it redirects to another address, {_shown(target)}")
         if method == "POST" and response.status_code not in _KEEPING_METHOD:
             raise RefusedError(f"it redirects a POST with HTTP status {response.status_code}, which would lose it")
         url = target.copy_with(userinfo=url.userinfo)
     raise RefusedError(f"it redirects more than {MOST_REDIRECTS} times")
+
+
+def _shown(target: httpx2.URL) -> str:
+    """Write an address without its user and query, which may contain secrets; without its path if that is long."""
+    text = str(target.copy_with(userinfo=None, query=None))
+    return text if len(text) <= QUOTED else f"{target.copy_with(userinfo=None, path='/', query=None)}…"
 
 
 def is_same_origin(url: httpx2.URL, target: httpx2.URL) -> bool:

@@ -83,7 +83,7 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str 
     if status >= 500 and status not in _CLAUSES:
         clause = "it failed"
     content_type = headers.get("content-type", "").partition(";")[0].strip()
-    kind = f", {content_type}" if content_type else ""
+    kind = f", {quoted(content_type.encode())}" if content_type else ""
     wait = _retry_after(headers.get("retry-after", ""))
     again = f"; try again in {wait:,.0f} s" if wait else ""
     words = quoted(body)

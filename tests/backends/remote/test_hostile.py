@@ -124,3 +124,16 @@ async def test_a_stream_is_not_opened_again_at_once_whatever_the_server_asks_for
         for _ in range(10):
             await there.text("do")
     assert server.rpcs().count("GET") == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "location"), [(307, "", f"http://other/{'x' * 50_000}"), (500, "a/b" * 20_000, "")]
+)
+async def test_a_long_text_of_a_server_is_cut(server: Scripted, status: int, kind: str, location: str) -> None:
+    async def call(request: Received) -> None:
+        await request.answer(status, b"x", kind, **({"Location": location} if location else {}))
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url)) as there:
+        message, data = await there.error("do")
+    assert len(message) + len(data["reason"]) < 1000
