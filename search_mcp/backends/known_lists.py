@@ -92,8 +92,10 @@ class KnownLists:
         self._readings = dict.fromkeys(Kind, 0)  # number of readings begun
         self._first_readings = dict.fromkeys(Kind, 1)  # number of the first reading on this connection
         self._failures = dict.fromkeys(Kind, 0)  # consecutive readings that got no answer
+        self._failed = dict.fromkeys(Kind, 0)  # number of the last reading that failed on its way
         self._compared = dict.fromkeys(Kind, 0)  # number of the last reading that is compared
         self.on_compared: Callable[[], None] = lambda: None
+        self.on_failed: Callable[[Kind, str], None] = lambda _kind, _reason: None
         self.on_unauthorized: Callable[[str], None] = lambda _reason: None
         self._stale = {kind: asyncio.Event() for kind in Kind}
         # Announcements that are not relayed yet: for each of its lists, the reading that includes the change.
@@ -271,14 +273,17 @@ class KnownLists:
         if failure.fate is Fate.UNAUTHORIZED and kind is Kind.TOOLS:
             self.on_unauthorized(self._config.redactor(failure.reason))
             return False
-        log.warning(
-            "! %s: %s could not be read: %s", self._config.name, kind.value, self._config.redactor(failure.reason)
-        )
+        reason = self._config.redactor(failure.reason)
+        log.warning("! %s: %s could not be read: %s", self._config.name, kind.value, reason)
         self._failures[kind] += 1
+        self._failed[kind] = self._readings[kind]
         if kind not in self._lists:
             await self._note(kind, None)  # clients wait for it
             self._missing.discard(kind)
             self.on_compared()
+        else:
+            self._put(kind, self._lists[kind])  # no call waits for a change that cannot be read now
+            self.on_failed(kind, reason)
         await anyio.sleep(CHANGE_SECONDS)  # a server may announce changes endlessly
         pause = min(2.0 ** (self._failures[kind] - 1), LONGEST_RETRY_SECONDS)
         with anyio.move_on_after(pause - CHANGE_SECONDS):
@@ -493,11 +498,14 @@ class KnownLists:
         return self._readings[kind] + self._stale[kind].is_set()
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        """Return a function that is true until the announced change is read; `None` if no change was announced."""
+        """Return a function that is true until the announced change is read, or its reading failed.
+
+        Return `None` if no change was announced.
+        """
         if not any(kind in kinds for kinds in self._announced):
             return None
         due = self.due_reading(kind)  # not a later one: the server may announce a change at every reading
-        return lambda: self._compared[kind] < due
+        return lambda: max(self._compared[kind], self._failed[kind]) < due
 
     def refusal(self, kind: Kind, key: str, name: str) -> WireError | None:
         """Return why a pinned server is not given a call; `None` if the definition is accepted."""

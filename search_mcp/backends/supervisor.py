@@ -81,6 +81,7 @@ class Supervisor:
         self._config, self._publish, self._later, self._dependencies = config, publish, later, dependencies
         self._known = KnownLists(config, publish, dependencies)
         self._known.on_compared = self._release_held
+        self._known.on_failed = self._refuse_waiting
         self._known.on_unauthorized = self._end_without_login
         self._state = State.STOPPED
         self._reason: str | None = None
@@ -351,6 +352,15 @@ class Supervisor:
             return
         for held in self._held.take(lambda held: not self._waits_for_list(held.call, held.reading)):
             held.cancel = self._start(dialect, held.call, held.target)
+
+    def _refuse_waiting(self, kind: Kind, reason: str) -> None:
+        """Refuse the calls that wait for a list that cannot be read now."""
+        if self._dialect is None:
+            return  # they wait for the server
+        for held in self._held.take(
+            lambda held: _COMPARED.get(held.call.action) is kind and self._waits_for_list(held.call, held.reading)
+        ):
+            held.call.reply(NotRun(self.name, f"its list of {kind.value} could not be read: {reason}"))
 
     def _unless_read_only(self, call: Call) -> WireError | None:
         """Return the answer to a call of a tool that is not declared read-only; `None` if any tool may be called."""

@@ -130,6 +130,7 @@ class Back:
         self.is_dual = False  # a modern server that also takes `initialize`, and is legacy from then on
         self.instructions = ""
         self.more_capabilities: Json = {}
+        self.is_unreachable = False  # over HTTP
         self.is_cancelled_by_closing = False  # a cancellation has no words, and so no reason
         self.lives: list[FakeChannel] = []
         self.heard: list[Said] = []

@@ -165,6 +165,8 @@ class Served(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         life, headers, is_modern = self._back.life, request.headers, self._back.is_modern
+        if self._back.is_unreachable:
+            raise httpx2.ConnectError("nothing is there")
         if life.has_ended() and is_modern:
             life = Life(self._back)  # the next process serves it without a word
             self._back.lives.append(life)

@@ -21,8 +21,10 @@ from conversations import (
     test_urls,
 )
 from conversations.conftest import has_failed
-from conversations.eras import PAIRINGS
+from conversations.eras import PAIRINGS, modern_backend
 from conversations.over_http import HttpPair
+from conversations.test_announced import announces
+from conversations.words import ECHO
 
 DIFFERENT = {
     "test_parked_calls_are_capped_and_the_oldest_goes_first": "fewer requests are sent to one server at once",
@@ -71,4 +73,33 @@ globals().update(
         test_urls,
     )
 )
+
+
+@modern_backend
+def test_a_call_does_not_wait_for_a_list_that_cannot_be_read(pair: HttpPair) -> None:
+    """A server that is not there any more is not noticed in another way."""
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    pair.alpha.receives("tools/list").is_over()
+    call = pair.front.calls("alpha.new")
+    pair.front.hears_nothing()
+    pair.alpha.is_unreachable = True
+    pair.alpha.exits(1)
+    call.fails(-32602, "Tool not found: alpha.new")
+
+
+@modern_backend
+def test_a_call_waits_for_a_tool_to_be_read_only_as_long_as_its_list_can_be_read(pair: HttpPair) -> None:
+    pair.alpha.config["read_only"] = True
+    pair.alpha.tools = [{**ECHO, "annotations": {"readOnlyHint": True}}]
+    pair.front.opens()
+    announces(pair.alpha, "tools", "tools/list")
+    pair.alpha.receives("tools/list").is_over()
+    call = pair.front.calls("alpha.echo")
+    pair.front.hears_nothing()
+    pair.alpha.is_unreachable = True
+    pair.alpha.exits(1)
+    call.fails(-32000, "MCP server 'alpha' did not run the call")
+
+
 assert not DIFFERENT, f"there are no such tests: {DIFFERENT}"

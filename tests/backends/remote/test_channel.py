@@ -340,6 +340,23 @@ async def test_a_call_whose_headers_never_fit_is_sent_twice(server: Scripted) ->
     assert server.rpcs().count("tools/call") == 2
 
 
+async def test_a_call_is_not_sent_again_if_its_tool_cannot_be_read(server: Scripted) -> None:
+    answers_modern(server)
+
+    async def call(request: Received) -> None:
+        server.on["tools/list"] = gateway
+        await request.error(400, -32020, id=None)
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url), Era.MODERN) as there:
+        await there.ready()
+        message, data = await there.error("do")
+        assert "its list of tools could not be read: it failed (HTTP status 502, text/html): Bad Gateway" in message
+        assert data["mayHaveRun"] is False
+        assert there.tools() == ["do"]
+    assert server.rpcs().count("tools/call") == 1
+
+
 async def test_a_call_that_is_to_be_sent_again_can_be_cancelled(server: Scripted) -> None:
     answers_modern(server)
     listings: list[Received] = []
