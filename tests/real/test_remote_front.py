@@ -1,6 +1,8 @@
 """Remote servers behind a real `search-mcp serve`, started in an empty home."""
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,31 @@ def test_a_server_is_listed_called_and_started_again(tmp_path: Path, name: str) 
             assert run.calls(tool, **arguments) == said
     finally:
         server.stop()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such signals")
+async def test_a_signal_ends_calls_under_way(tmp_path: Path) -> None:
+    async with scripted() as server:
+
+        async def call(request: Received) -> None:
+            await request.stream(b": working\n\n")
+            await request.closed()
+
+        server.on["tools/call"] = call
+
+        def opens(run: Run) -> None:
+            run.opens()
+            run.sends("tools/call", name="there.do", arguments={})
+
+        run = await anyio.to_thread.run_sync(Run(tmp_path, config(tmp_path, server.url)).__enter__)
+        try:
+            with anyio.fail_after(60):
+                await anyio.to_thread.run_sync(opens, run)
+                await server.until("tools/call")
+                run.process.send_signal(signal.SIGTERM)
+                assert await anyio.to_thread.run_sync(run.ended) == 128 + signal.SIGTERM
+        finally:
+            await anyio.to_thread.run_sync(run.__exit__, None, None, None)
 
 
 async def test_an_idle_session_is_deleted_and_opened_again(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from backends.remote.reached import LIMIT, at, reached
 from backends.remote.scripted import DISCOVERED, OPENED, TOOL, Received, Scripted, event, said, scripted
 from search_mcp.model.calls import Result
 from search_mcp.model.names import Era, State
+from search_mcp.wire.errors import WireError
 
 NEWS = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 
@@ -230,6 +231,60 @@ async def test_the_end_with_calls_under_way(server: Scripted) -> None:
         there.supervisor.terminate()
         for each in going:
             assert "it was stopped" in str(await each.outcome())
+
+
+async def test_a_session_that_is_lost_with_a_call_under_way(server: Scripted) -> None:
+    """The call that the server works on may have run; the one that it rejected is sent once more."""
+
+    async def call(request: Received) -> None:
+        if "wait" in request.message["params"]["arguments"]:
+            await request.stream(b": working\n\n")
+            await request.closed()
+        elif request.headers["mcp-session-id"] == "s1":
+            await request.answer(404)
+        else:
+            await request.result(said("done"))
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        waiting = there.begin("do", {"wait": 1})
+        await server.until("tools/call")
+        assert await there.text("do") == "done"
+        outcome = await waiting.outcome()
+        assert isinstance(outcome, WireError)
+        assert dict(outcome.data() or {})["mayHaveRun"] is True
+    assert server.rpcs().count("tools/call") == 3
+
+
+async def test_huge_headers_are_an_error(server: Scripted) -> None:
+    async def call(request: Received) -> None:
+        lines = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        await request.raw(lines + b"X-Big: " + b"x" * (2 << 20) + b"\r\n\r\n")
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url)) as there:
+        message, data = await there.error("do")
+        assert "the connection broke" in message
+        assert data["mayHaveRun"] is True
+
+
+async def test_a_call_that_waits_to_resume_its_stream_can_be_cancelled(server: Scripted) -> None:
+    """The server may ask for a delay of minutes."""
+
+    async def call(request: Received) -> None:
+        await request.stream(b"retry: 999999999\nid: p1\ndata:\n\n")
+        await request.close()
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        going = there.begin("do")
+        await server.until("tools/call")
+        going.cancel(None)
+        await server.until("notifications/cancelled")
+        del server.on["tools/call"]
+        assert await there.text("do") == "done"
 
 
 async def test_a_call_is_cancelled_before_the_session_ends(server: Scripted) -> None:
