@@ -364,7 +364,9 @@ class HttpChannel:
         if envelope.opens:
             self._headers.on_opened(body)
         self._hand_over(body, request_id)
-        return trouble.of_status(response.status_code, response.headers, body)  # unless that was the answer
+        if not self._listener.is_waiting(request_id):
+            return None
+        return trouble.of_status(response.status_code, response.headers, body)
 
     async def _read_stream(
         self, envelope: Envelope, request_id: int, response: httpx2.Response
