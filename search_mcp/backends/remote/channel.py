@@ -7,24 +7,20 @@ basic/transports.mdx ("legacy") and docs/specification/2024-11-05/basic/transpor
 """
 
 import logging
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
-from typing import Protocol
 
 import anyio
 import anyio.abc
 import anyio.lowlevel
 import httpx2
 
-from search_mcp.auth.access import UNAUTHORIZED
-from search_mcp.auth.errors import AuthError
 from search_mcp.backends.channel import Listener
 from search_mcp.backends.remote import trouble
-from search_mcp.backends.remote.client import is_same_origin, send
+from search_mcp.backends.remote.client import is_same_origin
+from search_mcp.backends.remote.reading import Reading
+from search_mcp.backends.remote.requests import Login, Requests, beginning
 from search_mcp.backends.remote.sse import MESSAGE, Event, EventParser
+from search_mcp.backends.remote.tasks import Tasks
 from search_mcp.config.schema import Remote
-from search_mcp.config.secrets import Redactor, spellings
 from search_mcp.dialects import http_headers
 from search_mcp.dialects.http_headers import Envelope, HttpHeaders
 from search_mcp.logs import Conceal
@@ -39,8 +35,6 @@ MOST_REQUESTS = 128
 """Requests that are sent to one server at once; more wait. Streams, notifications and responses do not wait."""
 WAITING_BYTES = 16 << 20
 """Bytes that may wait to be sent before the server counts as congested."""
-ERROR_BYTES = 1 << 20
-"""Most bytes of an error response that are read."""
 LAST_BYTES_SECONDS = 1.0
 """Time in which a stream may end after its response: a connection whose answer was read whole is used again."""
 LAST_WORDS_SECONDS = 1.0
@@ -50,49 +44,13 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 LONGEST_RETRY_SECONDS = 300.0
 RESUMPTIONS = 5
 """Consecutive connections without an event after which a stream is given up."""
-DEFER_SECONDS = 0.005
-"""Time in which a flooding server is not read."""
-MOST_TOKENS = 4
-"""Tokens that are taken out of messages: answers to earlier requests may quote the tokens before."""
-PIECE_BYTES = 16 << 10
-"""Bytes of an answer that are handled at once: 16 kB of empty lines, or of empty events, take 10 to 30 ms."""
 SHORTEST_RETRY_SECONDS = 0.1
 """Shortest delay before a stream is opened again, whatever the server asks for."""
 _NEWLINES_TO_SPACES = bytes.maketrans(b"\r\n", b"  ")
-_SESSION_ID = re.compile(r"[\x21-\x7e]{1,4096}")
 _ACCEPT = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 _ACCEPT_STREAM = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
 _EVENTS, _JSON = "text/event-stream", "application/json"
 _ENDPOINT = "endpoint"
-
-
-MOST_ATTEMPTS = {401: 2, 403: 4}
-"""Times that a request is sent, by the status of the last refusal; a server may ask for more scopes in steps."""
-
-
-class Login(Protocol):
-    """The login at one server; see `auth.access.Access`, which is the only implementation besides `NoLogin`."""
-
-    async def token(self) -> str | None: ...
-    async def refused(self, sent: str | None, status: int, headers: Iterable[str]) -> object | None: ...
-
-
-class NoLogin:
-    """Stands in for a login where the entry excludes one; `why` completes "it needs a login, ..."."""
-
-    def __init__(self, why: str) -> None:
-        self._why = why
-
-    async def token(self) -> None:
-        return None
-
-    async def refused(self, _sent: str | None, status: int, _headers: Iterable[str]) -> None:
-        """Explain the refusal.
-
-        Raises:
-            AuthError: always.
-        """
-        raise AuthError(self._why if status == UNAUTHORIZED else "")
 
 
 class HttpChannel:
@@ -107,14 +65,12 @@ class HttpChannel:
         login: Login,
         conceal: Conceal = lambda _secrets: None,
     ) -> None:
-        self._client, self._address, self._listener, self._limit, self._login = client, address, listener, limit, login
+        self._address, self._listener, self._limit, self._client = address, listener, limit, client
         self._url = httpx2.URL(address.url)
         self._headers = HttpHeaders(listener.input_schema)
-        self._conceal = conceal  # is told of the tokens
-        self._tokens: list[str] = []  # those sent last
-        self._redact = Redactor()
-        self._hidden: list[bytes] = []  # spellings of the tokens
-        self._session: str | None = None
+        self._requests = Requests(client, login, conceal)
+        self._reading = Reading()
+        self._tasks = Tasks(address.public_url)
         self._posts: httpx2.URL | None = None  # where messages are sent to with HTTP+SSE
         self._has_endpoint = anyio.Event()
         self._stream_failure: RequestFailure | None = None  # why there is no stream with HTTP+SSE
@@ -124,47 +80,16 @@ class HttpChannel:
         self._waiting_bytes = 0
         self._confirmed = anyio.Event()  # set unless the notification that the session is open is on its way
         self._confirmed.set()
-        self._flowing = anyio.Event()  # set unless reading is paused
-        self._flowing.set()
-        self._is_deferred = False
         self._end: str | None = None
-        self._is_over = False
-        self._tasks: anyio.abc.TaskGroup | None = None
-        self._works: set[anyio.CancelScope] = set()  # of the tasks; that of the group has its owner in it
 
     def __repr__(self) -> str:
         return f"<HttpChannel {self._address.public_url} exchanges={len(self._exchanges)}>"
 
     async def start(self) -> None:
         """Begin; `stop` has to follow in the same task."""
-        self._tasks = anyio.create_task_group()
-        await self._tasks.__aenter__()
+        await self._tasks.begin()
         if self._address.transport == "sse":
-            self._spawn(self._keep_endpoint)
-
-    def _spawn(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
-        """Start a task; a bug in it must not take the other backends down."""
-        if self._tasks is not None and not self._is_over:
-            self._tasks.start_soon(self._guarded, anyio.CancelScope(), work, args)
-
-    async def _guarded(
-        self, scope: anyio.CancelScope, work: Callable[..., Awaitable[None]], args: tuple[object, ...]
-    ) -> None:
-        if self._is_over:
-            return
-        self._works.add(scope)
-        try:
-            with scope:
-                await work(*args)
-        except Exception:
-            log.exception("! %s: bug", self._address.public_url)
-        finally:
-            self._works.discard(scope)
-
-    def _cancel_all(self) -> None:
-        self._is_over = True
-        for scope in list(self._works):
-            scope.cancel()
+            self._tasks.start(self._keep_endpoint)
 
     # To the server
 
@@ -181,7 +106,7 @@ class HttpChannel:
         if envelope.cancels is not None:
             self._cancellations[envelope.cancels] = envelope, data.rstrip(b"\n")
         self._waiting_bytes += len(data)
-        self._spawn(self._deliver, envelope, data.rstrip(b"\n"))
+        self._tasks.start(self._deliver, envelope, data.rstrip(b"\n"))
 
     def _is_cancelled_here(self, request_id: int, envelope: Envelope) -> bool:
         """Cancel an exchange; return whether the server is told by that alone."""
@@ -233,7 +158,7 @@ class HttpChannel:
                 self._listener.on_failed(envelope.request_id, RequestFailure("search-mcp failed; its log has more"))
             raise
         if failure is not None:
-            failure = replace(failure, reason=self._redact(failure.reason))
+            failure = replace(failure, reason=self._requests.redact(failure.reason))
         if envelope.request_id is None:
             if failure is not None:
                 log.warning("! %s: it did not take a message: %s", self._address.public_url, failure.reason)
@@ -244,19 +169,19 @@ class HttpChannel:
         """Make the exchange for one message; return why a request, or another message, failed."""
         if self._address.transport == "sse" or self._posts is not None:
             return await self._exchange_beside_stream(envelope, body)
-        async with self._sent("POST", self._url, {**_ACCEPT, **envelope.headers}, body) as response:
+        async with self._requests.sent("POST", self._url, {**_ACCEPT, **envelope.headers}, body) as response:
             status, kind = response.status_code, _kind(response)
             if status == 200 and kind in (_EVENTS, _JSON) and envelope.request_id is not None:
                 if envelope.opens:
-                    self._note_session(response)
+                    self._requests.note_session(response)
                 read = self._read_stream if kind == _EVENTS else self._read_json
                 return await read(envelope, envelope.request_id, response)
             if 200 <= status < 300 and envelope.request_id is None:
                 await _skip(response)
                 if envelope.confirms:
-                    self._spawn(self._keep_stream)
+                    self._tasks.start(self._keep_stream)
                 return None
-            answer = await _beginning(response)
+            answer = await beginning(response)
             session = response.request.headers.get(http_headers.SESSION)
         return await self._on_refusal(envelope, body, response, answer, session)
 
@@ -280,7 +205,7 @@ class HttpChannel:
             # "If it fails with the following HTTP status codes "400 Bad Request", "404 Not Found" or "405 Method Not
             # Allowed": Issue a GET request to the server URL, expecting that this will open an SSE stream and return
             # an `endpoint` event as the first event."
-            self._spawn(self._keep_endpoint)
+            self._tasks.start(self._keep_endpoint)
             await self._has_endpoint.wait()
             if self._posts is not None:
                 return await self._exchange_beside_stream(envelope, body)
@@ -290,72 +215,12 @@ class HttpChannel:
         self._hand_over(b'{"jsonrpc":"2.0","id":%d,"error":%b}' % (request_id, bytes(_raw(error))), request_id)
         return RequestFailure("its answer could not be read", Fate.LOST)
 
-    @asynccontextmanager
-    async def _sent(
-        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None = None
-    ) -> AsyncIterator[httpx2.Response]:
-        """Send a request with the session and the token; once more with a new token.
-
-        Raises:
-            RefusedError: it needs a login, or has no access.
-        """
-        if self._session is not None:
-            headers = {**headers, http_headers.SESSION: self._session}
-        response = await self._authorized(method, url, headers, body)
-        try:
-            yield response
-        finally:
-            with anyio.CancelScope(shield=True):
-                await response.aclose()
-
-    async def _authorized(
-        self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None
-    ) -> httpx2.Response:
-        attempts = 0
-        while True:
-            attempts += 1
-            try:
-                token = await self._login.token()
-            except AuthError as exc:
-                raise trouble.RefusedError(str(exc)) from exc
-            if token is not None and token not in self._tokens:
-                self._hide(token)
-            authorization = {} if token is None else {"Authorization": f"Bearer {token}"}
-            response = await send(self._client, method, url, {**headers, **authorization}, body)
-            status = response.status_code
-            if status not in MOST_ATTEMPTS:
-                return response
-            try:
-                answer = await _beginning(response)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await response.aclose()
-            challenges, clause = response.headers.get_list("www-authenticate"), ""
-            try:
-                needed = await self._login.refused(token, status, challenges)
-            except AuthError as exc:
-                clause = str(exc)
-            else:
-                if needed is not None:
-                    raise trouble.RefusedError(str(needed), Fate.UNAUTHORIZED)
-                if attempts < MOST_ATTEMPTS[status]:
-                    continue
-            raise trouble.RefusedError(trouble.of_status(status, response.headers, answer, clause).reason)
-
-    def _hide(self, token: str) -> None:
-        """Take a token out of messages and the log from now on: servers quote what they are sent."""
-        self._tokens = [*self._tokens[1 - MOST_TOKENS :], token]
-        hidden = spellings(self._tokens)
-        self._redact = Redactor(hidden)
-        self._hidden = sorted(map(str.encode, hidden), key=len, reverse=True)
-        self._conceal(hidden)
-
     # Answers
 
     async def _read_json(self, envelope: Envelope, request_id: int, response: httpx2.Response) -> RequestFailure | None:
         pieces: list[bytes] = []
         size = 0
-        async for chunk in self._pieces(response):
+        async for chunk in self._reading.pieces(response):
             pieces.append(chunk)
             size += len(chunk)
             if size > self._limit:
@@ -392,7 +257,7 @@ class HttpChannel:
         # "it SHOULD issue an HTTP GET to the MCP endpoint, and include the `Last-Event-ID` header"
         headers = {**_ACCEPT_STREAM, **self._headers.common(), "Last-Event-ID": parser.last_id or ""}
         try:
-            async with self._sent("GET", self._url, headers) as response:
+            async with self._requests.sent("GET", self._url, headers) as response:
                 if response.status_code != 200 or _kind(response) != _EVENTS:
                     parser.last_id = None
                     return broken
@@ -408,7 +273,7 @@ class HttpChannel:
         failure = RequestFailure("its event stream ended before the response")
         try:
             with anyio.CancelScope() as scope:
-                async for chunk in self._pieces(response):
+                async for chunk in self._reading.pieces(response):
                     for event in parser.feed(chunk):
                         if event.is_oversize:
                             failure = _too_large(self._limit)
@@ -434,27 +299,10 @@ class HttpChannel:
         # and on the stream of a GET, "the server MUST NOT send a JSON-RPC response": a cache or a proxy on the way may
         # mix answers up, which must not reach the wrong call.
         # JSON strings contain no raw newline, so spaces can replace all of them.
-        line = message.translate(_NEWLINES_TO_SPACES)
-        if any(each in line for each in self._hidden):
-            line = self._without_tokens(line)
+        line = self._requests.without_tokens(message.translate(_NEWLINES_TO_SPACES))
         self._listener.on_bytes(line + b"\n", answers)
 
-    def _without_tokens(self, line: bytes) -> bytes:
-        """Take tokens out of an error, or of what is no message; other messages pass as they are."""
-        decoded = messages.decode(line)
-        if isinstance(decoded, Message) and not isinstance(decoded.error, Raw):
-            return line
-        for each in self._hidden:
-            line = line.replace(each, b"***")
-        return line
-
     # The session and its stream
-
-    def _note_session(self, response: httpx2.Response) -> None:
-        session = response.headers.get(http_headers.SESSION)
-        # "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E)."
-        if session is not None and _SESSION_ID.fullmatch(session):
-            self._session = session
 
     def _on_session_lost(self) -> RequestFailure:
         """End the channel: a new session needs a new one."""
@@ -464,7 +312,7 @@ class HttpChannel:
 
     def _on_rejected(self, reason: str) -> RequestFailure:
         """End the channel: the server takes requests on another one only."""
-        self._session, self._end = None, reason
+        self._requests.session, self._end = None, reason
         self._listener.on_rejecting()
         return RequestFailure(reason, Fate.REJECTED)
 
@@ -479,10 +327,11 @@ class HttpChannel:
             if parser.last_id:
                 headers["Last-Event-ID"] = parser.last_id
             try:
-                async with self._sent("GET", self._url, headers) as response:
+                async with self._requests.sent("GET", self._url, headers) as response:
                     if response.status_code != 200 or _kind(response) != _EVENTS:
-                        answer = await _beginning(response)
-                        if was_open and self._session and _is_session_lost(response.status_code, answer, is_own=False):
+                        answer = await beginning(response)
+                        is_lost = _is_session_lost(response.status_code, answer, is_own=False)
+                        if was_open and self._requests.session and is_lost:
                             self._on_session_lost()
                         if response.status_code < 500:
                             return
@@ -506,16 +355,16 @@ class HttpChannel:
         """Open the stream of HTTP+SSE, which says where messages are sent to, and read it to its end."""
         failure = RequestFailure("it opened no event stream", Fate.REFUSED, is_unknown_request=True)
         try:
-            async with self._sent("GET", self._url, _ACCEPT_STREAM) as response:
+            async with self._requests.sent("GET", self._url, _ACCEPT_STREAM) as response:
                 if response.status_code == 200 and _kind(response) == _EVENTS:
                     await self._read_from_endpoint(response)
                     failure = RequestFailure("its event stream ended")
                 else:
-                    answer = await _beginning(response)
+                    answer = await beginning(response)
                     failure = trouble.of_status(response.status_code, response.headers, answer)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, trouble.RefusedError) as exc:
             failure = trouble.of_exception(exc, self._address.url)
-        failure = replace(failure, reason=self._redact(failure.reason))
+        failure = replace(failure, reason=self._requests.redact(failure.reason))
         if self._posts is not None:
             self._end = failure.reason
             self._listener.on_end()
@@ -525,7 +374,7 @@ class HttpChannel:
     async def _read_from_endpoint(self, response: httpx2.Response) -> None:
         """Read a stream whose first event names the address for messages."""
         parser = EventParser(self._limit)
-        async for chunk in self._pieces(response):
+        async for chunk in self._reading.pieces(response):
             for event in parser.feed(chunk):
                 if event.name == _ENDPOINT and self._posts is None:
                     posts = response.url.join(event.data.decode(errors="replace"))
@@ -542,8 +391,8 @@ class HttpChannel:
         await self._has_endpoint.wait()
         if self._posts is None:
             return self._stream_failure
-        async with self._sent("POST", self._posts, {**_ACCEPT, **envelope.headers}, body) as response:
-            answer = await _beginning(response)
+        async with self._requests.sent("POST", self._posts, {**_ACCEPT, **envelope.headers}, body) as response:
+            answer = await beginning(response)
             if 200 <= response.status_code < 300:
                 return None
             return trouble.of_status(response.status_code, response.headers, answer)
@@ -554,36 +403,14 @@ class HttpChannel:
         """Return whether too much waits to be sent."""
         return self._waiting_bytes > WAITING_BYTES
 
-    async def _pieces(self, response: httpx2.Response) -> AsyncIterator[bytes]:
-        """Yield a body in small pieces, as fast as it may be read.
-
-        Others run between them, also where there is no wait for the network: a little compressed data can become very
-        much.
-        """
-        async for chunk in response.aiter_bytes():
-            for start in range(0, len(chunk), PIECE_BYTES):
-                if len(chunk) > PIECE_BYTES:
-                    await anyio.lowlevel.checkpoint()
-                await self._may_read()
-                yield chunk[start : start + PIECE_BYTES]
-
-    async def _may_read(self) -> None:
-        """Wait while reading is paused, and a moment if it is deferred."""
-        if self._is_deferred:
-            self._is_deferred = False
-            await anyio.sleep(DEFER_SECONDS)
-        if not self._flowing.is_set():
-            await self._flowing.wait()
-
     def defer_reading(self) -> None:
-        self._is_deferred = True
+        self._reading.defer()
 
     def pause_reading(self) -> None:
-        if self._flowing.is_set():
-            self._flowing = anyio.Event()
+        self._reading.pause()
 
     def resume_reading(self) -> None:
-        self._flowing.set()
+        self._reading.resume()
 
     def has_ended(self) -> bool:
         return self._end is not None
@@ -600,7 +427,7 @@ class HttpChannel:
     def terminate(self) -> None:
         """Give up all exchanges."""
         self._end = self._end or "it was stopped"
-        self._cancel_all()
+        self._tasks.cancel()
         self._listener.on_end()
 
     def kill(self) -> None:
@@ -608,18 +435,17 @@ class HttpChannel:
 
     async def stop(self) -> None:
         """End all exchanges, and the session, in bounded time."""
-        tasks, self._tasks = self._tasks, None
+        self._tasks.close()
         self._end = self._end or "it was stopped"
-        self.resume_reading()
+        self._reading.resume()
         with anyio.CancelScope(shield=True):
             with anyio.move_on_after(LAST_WORDS_SECONDS):
                 await self._cancel_requests()
-                if self._session is not None:
+                if self._requests.session is not None:
                     await self._delete_session()
-            self._cancel_all()
+            self._tasks.cancel()
             await self._client.aclose()
-        if tasks is not None:
-            await tasks.__aexit__(None, None, None)
+        await self._tasks.end()
 
     async def _cancel_requests(self) -> None:
         """Tell the server what it need not finish: the tasks for that end with those that end this channel."""
@@ -631,7 +457,7 @@ class HttpChannel:
         # "Clients that no longer need a particular session [...] SHOULD send an HTTP DELETE to the MCP endpoint";
         # "The server MAY respond to this request with HTTP 405 Method Not Allowed".
         try:
-            async with self._sent("DELETE", self._url, self._headers.common()) as response:
+            async with self._requests.sent("DELETE", self._url, self._headers.common()) as response:
                 log.debug("= %s: DELETE: %d", self._address.public_url, response.status_code)
         except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError) as exc:
             log.debug("= %s: DELETE: %s", self._address.public_url, exc)
@@ -674,16 +500,6 @@ def _too_large(limit: int) -> RequestFailure:
     return RequestFailure(f"its answer has more than {limit:,} bytes")
 
 
-async def _beginning(response: httpx2.Response) -> bytes:
-    """Read a body up to a limit."""
-    body = b""
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > ERROR_BYTES:
-            break
-    return body[:ERROR_BYTES]
-
-
 async def _skip(response: httpx2.Response) -> None:
     """Read a body that has no meaning, so that the connection can be used again."""
-    await _beginning(response)
+    await beginning(response)

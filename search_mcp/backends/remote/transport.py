@@ -7,8 +7,9 @@ from search_mcp.auth.settings import login_settings
 from search_mcp.auth.store import LoginStore
 from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.remote.channel import HttpChannel, Login, NoLogin
+from search_mcp.backends.remote.channel import HttpChannel
 from search_mcp.backends.remote.client import new_client
+from search_mcp.backends.remote.requests import Login, NoLogin
 from search_mcp.config.schema import Remote
 from search_mcp.folders import logins_folder
 

@@ -11,6 +11,7 @@ import pytest
 from backends.remote.reached import at, reached
 from backends.remote.scripted import Received, Scripted, event, said, scripted
 from search_mcp.backends.remote import channel
+from search_mcp.backends.remote.reading import PIECE_BYTES
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ async def test_others_run_while_compressed_data_grows(
         await there.ready()
         tasks.start_soon(turns.run)
         assert await there.text("do") == "done"
-        assert turns.count - before[0] > (1 << 20) // channel.PIECE_BYTES
+        assert turns.count - before[0] > (1 << 20) // PIECE_BYTES
         tasks.cancel_scope.cancel()
 
 
