@@ -6,6 +6,7 @@ Sources: docs/specification/2026-07-28/basic/transports/streamable-http.mdx ("mo
 basic/transports.mdx ("legacy") and docs/specification/2024-11-05/basic/transports.mdx (HTTP+SSE).
 """
 
+import asyncio
 import logging
 
 import anyio
@@ -75,10 +76,11 @@ class HttpChannel:
         self._has_endpoint = anyio.Event()
         self._stream_failure: RequestFailure | None = None  # why there is no stream with HTTP+SSE
         self._exchanges: dict[int, anyio.CancelScope] = {}  # by request
-        self._slots = anyio.CapacityLimiter(MOST_REQUESTS)
+        # Of asyncio: a free slot, or a set event, of anyio still takes a pass of the event loop.
+        self._slots = asyncio.Semaphore(MOST_REQUESTS)
         self._cancellations: dict[int, tuple[Envelope, bytes]] = {}  # that the server was not told yet, by request
         self._waiting_bytes = 0
-        self._confirmed = anyio.Event()  # set unless the notification that the session is open is on its way
+        self._confirmed = asyncio.Event()  # set unless the notification that the session is open is on its way
         self._confirmed.set()
         self._end: str | None = None
 
@@ -102,7 +104,7 @@ class HttpChannel:
         if envelope.cancels is not None and self._is_cancelled_here(envelope.cancels, envelope):
             return
         if envelope.confirms:
-            self._confirmed = anyio.Event()
+            self._confirmed = asyncio.Event()
         if envelope.cancels is not None:
             self._cancellations[envelope.cancels] = envelope, data.rstrip(b"\n")
         self._waiting_bytes += len(data)
