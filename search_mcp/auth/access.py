@@ -109,7 +109,8 @@ class Access:
             raise AuthError("it forbids the request")
         async with self._turn:
             await self._read()
-            if self._login is not None and self._login.access_token not in (None, sent):
+            login = self._login
+            if login is not None and login.access_token != sent and not login.is_expired(self._clock()):
                 return None  # a login, or a renewal, elsewhere
             return await self._after_refusal(sent, status, challenge)
 

@@ -208,6 +208,17 @@ async def test_a_refused_token_that_cannot_be_renewed_needs_the_user(
     assert needed.reason == "the login has expired"
 
 
+async def test_an_expired_token_that_cannot_be_renewed_needs_the_user(
+    store: LoginStore, settings: LoginSettings, log_in: LogIn
+) -> None:
+    log_in(0.001, is_renewable=False)
+    opened = access(settings, store)
+    assert await opened.token() is None
+    needed = await opened.refused(None, 401, [CHALLENGE])
+    assert needed is not None
+    assert needed.reason == "the login has expired"
+
+
 async def test_a_login_that_the_user_replaces_or_ends_elsewhere_is_noticed(
     store: LoginStore, settings: LoginSettings, log_in: LogIn
 ) -> None:
