@@ -76,6 +76,7 @@ class HttpChannel:
         self._has_endpoint = anyio.Event()
         self._stream_failure: RequestFailure | None = None  # why there is no stream with HTTP+SSE
         self._exchanges: dict[int, anyio.CancelScope] = {}  # by request
+        self._unsent: set[int] = set()  # requests whose exchanges have not begun
         # Of asyncio: a free slot, or a set event, of anyio still takes a pass of the event loop.
         self._slots = asyncio.Semaphore(MOST_REQUESTS)
         self._cancellations: dict[int, tuple[Envelope, bytes]] = {}  # that the server was not told yet, by request
@@ -107,8 +108,12 @@ class HttpChannel:
             self._confirmed = asyncio.Event()
         if envelope.cancels is not None:
             self._cancellations[envelope.cancels] = envelope, data.rstrip(b"\n")
+        scope = anyio.CancelScope()
+        if envelope.request_id is not None:
+            self._exchanges[envelope.request_id] = scope
+            self._unsent.add(envelope.request_id)
         self._waiting_bytes += len(data)
-        self._tasks.start(self._deliver, envelope, data.rstrip(b"\n"))
+        self._tasks.start(self._deliver, envelope, data.rstrip(b"\n"), scope)
 
     def _is_cancelled_here(self, request_id: int, envelope: Envelope) -> bool:
         """Cancel an exchange; return whether the server is told by that alone."""
@@ -118,32 +123,36 @@ class HttpChannel:
         # Modern: "closing the SSE response stream is itself the cancellation signal and no `notifications/cancelled`
         # message is expected". Legacy: "Disconnection SHOULD NOT be interpreted as the client cancelling its request.
         # To cancel, the client SHOULD explicitly send an MCP `CancelledNotification`."
-        if envelope.is_modern:
+        is_enough = envelope.is_modern or request_id in self._unsent
+        if is_enough:
             scope.cancel()
-        return envelope.is_modern
+        return is_enough
 
-    async def _deliver(self, envelope: Envelope, body: bytes) -> None:
+    async def _deliver(self, envelope: Envelope, body: bytes, scope: anyio.CancelScope) -> None:
         """Send one message, and hand over what the server answers."""
         size = len(body) + 1
         try:
-            if not envelope.confirms:
-                await self._confirmed.wait()
-            if envelope.request_id is None:
-                await self._post(envelope, body)
-                if envelope.cancels is not None:
-                    self._cancellations.pop(envelope.cancels, None)
-                return
-            with anyio.CancelScope() as scope:
-                self._exchanges[envelope.request_id] = scope
-                if envelope.stays_open:
+            with scope:
+                if scope.cancel_called:
+                    return  # what follows may send the request before the cancellation is noticed
+                if not envelope.confirms:
+                    await self._confirmed.wait()
+                if envelope.request_id is None:
+                    await self._post(envelope, body)
+                    if envelope.cancels is not None:
+                        self._cancellations.pop(envelope.cancels, None)
+                elif envelope.stays_open:
+                    self._unsent.discard(envelope.request_id)
                     await self._post(envelope, body)
                 else:
                     async with self._slots:
+                        self._unsent.discard(envelope.request_id)
                         await self._post(envelope, body)
         finally:
             self._waiting_bytes -= size
             if envelope.request_id is not None:
                 self._exchanges.pop(envelope.request_id, None)
+                self._unsent.discard(envelope.request_id)
             if envelope.confirms:
                 self._confirmed.set()
             if envelope.cancels is not None and (cancelled := self._exchanges.get(envelope.cancels)) is not None:

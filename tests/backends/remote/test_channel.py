@@ -149,6 +149,18 @@ async def test_cancelling_a_modern_call(server: Scripted) -> None:
     assert "notifications/cancelled" not in server.rpcs()
 
 
+@pytest.mark.parametrize("era", Era)
+async def test_a_call_that_is_cancelled_before_it_is_sent(server: Scripted, era: Era) -> None:
+    if era is Era.MODERN:
+        answers_modern(server)
+    async with reached(at(server.url), era) as there:
+        await there.ready()
+        there.begin("do").cancel(None)
+        assert await there.text("do") == "done"
+    assert server.rpcs().count("tools/call") == 1
+    assert "notifications/cancelled" not in server.rpcs()
+
+
 async def test_the_stream_for_news_is_opened_again(server: Scripted) -> None:
     news = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
 
