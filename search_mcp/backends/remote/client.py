@@ -86,7 +86,10 @@ async def send(
         if response.status_code not in _REDIRECTS or location is None:
             return response
         await response.aclose()
-        target = url.join(location)
+        try:
+            target = url.join(location)
+        except httpx2.InvalidURL as exc:
+            raise RefusedError("it redirects to what is no address") from exc
         if not is_same_origin(url, target):
             raise RefusedError(f"it redirects to another address, {_shown(target)}")
         if method == "POST" and response.status_code not in _KEEPING_METHOD:

@@ -592,6 +592,17 @@ async def test_gzip_and_redirects_to_the_same_origin(server: Scripted) -> None:
         assert await there.text("do") == "packed"
 
 
+async def test_a_redirect_to_what_is_no_address(server: Scripted) -> None:
+    async def elsewhere(request: Received) -> None:
+        await request.answer(307, Location="//[::1")
+
+    server.on["DELETE"] = elsewhere
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        assert await there.text("do") == "done"
+    assert server.rpcs()[-1] == "DELETE"
+
+
 async def test_open_streams_do_not_keep_calls_from_being_sent(server: Scripted) -> None:
     async def call(request: Received) -> None:
         if "wait" in request.message["params"]["arguments"]:
