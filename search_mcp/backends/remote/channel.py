@@ -258,12 +258,14 @@ class HttpChannel:
             await response.aclose()
             before, resumptions = parser.last_id, resumptions + 1
             await anyio.sleep(_pause(parser, SHORTEST_PAUSE))
-            failure = await self._resume(parser, request_id, failure)
+            failure = await self._resume(parser, request_id, failure, opens=envelope.opens)
             if parser.last_id != before:
                 resumptions = 0
         return failure
 
-    async def _resume(self, parser: EventParser, request_id: int, broken: RequestFailure) -> RequestFailure | None:
+    async def _resume(
+        self, parser: EventParser, request_id: int, broken: RequestFailure, *, opens: bool
+    ) -> RequestFailure | None:
         """Continue a stream on another connection."""
         # "it SHOULD issue an HTTP GET to the MCP endpoint, and include the `Last-Event-ID` header"
         headers = {**_ACCEPT_STREAM, **self._headers.common(), "Last-Event-ID": parser.last_id or ""}
@@ -273,7 +275,7 @@ class HttpChannel:
                     parser.last_id = None
                     return broken
                 parser.restart()
-                return await self._read_events(response, parser, request_id)
+                return await self._read_events(response, parser, request_id, opens=opens)
         except (httpx2.HTTPError, httpx2.StreamError, trouble.RefusedError):
             return broken
 
@@ -449,14 +451,16 @@ class HttpChannel:
         self._tasks.close()
         self._end = self._end or "it was stopped"
         self._reading.resume()
-        with anyio.CancelScope(shield=True):
-            with anyio.move_on_after(LAST_WORDS_SECONDS):
+        try:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(LAST_WORDS_SECONDS):
                 await self._cancel_requests()
                 if self._requests.session is not None:
                     await self._delete_session()
+        finally:
             self._tasks.cancel()
-            await self._client.aclose()
-        await self._tasks.end()
+            with anyio.CancelScope(shield=True):
+                await self._client.aclose()
+            await self._tasks.end()
 
     async def _cancel_requests(self) -> None:
         """Tell the server what it need not finish: the tasks for that end with those that end this channel."""
@@ -512,5 +516,6 @@ def _too_large(limit: int) -> RequestFailure:
 
 
 async def _skip(response: httpx2.Response) -> None:
-    """Read a body that has no meaning, so that the connection can be used again."""
-    await beginning(response)
+    """Read a body that has no meaning, so that the connection can be used again; not a stream that stays open."""
+    with anyio.move_on_after(LAST_BYTES_SECONDS):
+        await beginning(response)

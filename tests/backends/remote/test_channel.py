@@ -9,7 +9,8 @@ import anyio
 import pytest
 
 from backends.remote.reached import LIMIT, at, reached
-from backends.remote.scripted import DISCOVERED, TOOL, Received, Scripted, event, said, scripted
+from backends.remote.scripted import DISCOVERED, OPENED, TOOL, Received, Scripted, event, said, scripted
+from search_mcp.backends.remote import channel
 from search_mcp.model.calls import Result
 from search_mcp.model.names import Era, State
 from search_mcp.wire.payload import encode
@@ -578,6 +579,38 @@ async def test_a_stream_is_resumed(server: Scripted) -> None:
     async with reached(at(server.url)) as there:
         assert await there.text("do") == "late"
     assert len(called) == 1
+
+
+async def test_a_session_is_open_though_the_answer_to_its_confirmation_does_not_end(server: Scripted) -> None:
+    async def confirm(request: Received) -> None:
+        await request.stream(b": hello\n\n")
+        await request.closed()
+
+    server.on["notifications/initialized"] = confirm
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        assert await there.text("do") == "done"
+
+
+async def test_the_answer_that_opens_a_session_is_resumed(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(channel, "SHORTEST_PAUSE", 0.0)
+
+    async def initialize(request: Received) -> None:
+        await request.stream(b"id: 1\ndata:\n\n")
+        await request.close()
+
+    async def stream(request: Received) -> None:
+        if "last-event-id" not in request.headers:
+            await request.answer(405)
+            return
+        await request.stream(event(server.received[0].response(OPENED)))
+        await request.close()
+
+    server.on |= {"initialize": initialize, "GET": stream}
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        assert await there.text("do") == "done"
+    assert server.received[-1].headers["mcp-protocol-version"] == "2025-11-25"
 
 
 async def test_gzip_and_redirects_to_the_same_origin(server: Scripted) -> None:
