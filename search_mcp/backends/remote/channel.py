@@ -8,6 +8,7 @@ basic/transports.mdx ("legacy") and docs/specification/2024-11-05/basic/transpor
 
 import asyncio
 import logging
+import math
 
 import anyio
 import anyio.abc
@@ -294,7 +295,8 @@ class HttpChannel:
                                 parser.last_id = None
                                 return failure
                         self._on_event(event, request_id or 0, opens=opens)
-                    if request_id is not None and not self._listener.is_waiting(request_id):
+                    is_over = request_id is not None and not self._listener.is_waiting(request_id)
+                    if is_over and scope.deadline == math.inf:
                         # "After the JSON-RPC _response_ has been sent, the server SHOULD terminate the SSE stream."
                         scope.deadline = anyio.current_time() + LAST_BYTES_SECONDS
         except (httpx2.HTTPError, httpx2.StreamError) as exc:
@@ -346,8 +348,10 @@ class HttpChannel:
                         is_lost = _is_session_lost(response.status_code, answer, is_own=False)
                         if was_open and self._requests.session and is_lost:
                             self._on_session_lost()
-                        if response.status_code < 500:
-                            return
+                        if response.status_code < 500 and response.status_code not in trouble.UNAVAILABLE:
+                            if parser.last_id is None or self._end is not None:
+                                return
+                            parser.last_id = None  # it may not have that event any more
                     else:
                         was_open, pause, refusals = True, SHORTEST_PAUSE, 0
                         parser.restart()

@@ -613,6 +613,49 @@ async def test_the_answer_that_opens_a_session_is_resumed(server: Scripted, monk
     assert server.received[-1].headers["mcp-protocol-version"] == "2025-11-25"
 
 
+async def test_the_stream_for_news_is_opened_again_though_its_last_event_is_forgotten(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "SHORTEST_PAUSE", 0.0)
+
+    async def stream(request: Received) -> None:
+        if "last-event-id" in request.headers:
+            await request.error(400, -32000, id=None)
+        elif server.rpcs().count("GET") == 1:
+            await request.stream(b"id: 7\ndata:\n\n")
+            await request.close()
+        else:
+            await request.stream()
+            await request.closed()
+
+    server.on["GET"] = stream
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        assert "last-event-id" not in (await server.until("GET", 3)).headers
+
+
+async def test_a_stream_whose_call_is_answered_is_closed_though_more_arrives(
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(channel, "LAST_BYTES_SECONDS", 0.05)
+    closed = anyio.Event()
+
+    async def call(request: Received) -> None:
+        await request.stream(event(request.response(said("done"))))
+        try:
+            while not request.reader.at_eof():
+                await request.raw(b": still here\n\n")
+                await anyio.sleep(0.01)
+        finally:
+            closed.set()
+
+    server.on["tools/call"] = call
+    async with reached(at(server.url)) as there:
+        await there.ready()
+        assert await there.text("do") == "done"
+        await closed.wait()
+
+
 async def test_gzip_and_redirects_to_the_same_origin(server: Scripted) -> None:
     async def call(request: Received) -> None:
         if request.path == "/mcp":
