@@ -116,11 +116,13 @@ class UserLogin:
         return await self._run_blocking(partial(self._store.state, self._settings))
 
     async def _token(self) -> str | None:
+        """Return the token of the stored login, unless that lacks permissions."""
         try:
             login = await self._run_blocking(partial(self._store.read, self._settings))
         except OSError:
             return None
-        return login.access_token if login is not None else None
+        # A renewed token lacks the permissions that were missing before, so it is no new login.
+        return login.access_token if login is not None and not login.missing_scopes else None
 
     async def _ask(self) -> None:
         """Ask the user in one waiting call after another until there is a login."""

@@ -3,15 +3,18 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
+import anyio
 import pytest
 from auth.authorization import Authorization, authorization
 from auth.browser import Browser
 
 from backends.remote.reached import Reached, reached
 from search_mcp.auth.interactive import log_in
+from search_mcp.auth.renewal import Need, digest, renew
 from search_mcp.auth.settings import login_settings
 from search_mcp.auth.store import LoginStore
-from search_mcp.backends.remote import channel
+from search_mcp.backends.remote import channel, user_login
+from search_mcp.backends.remote.user_login import UserLogin
 from search_mcp.config.schema import Remote
 from search_mcp.folders import logins_folder
 from search_mcp.model.calls import Question, Result
@@ -182,6 +185,42 @@ async def test_a_server_that_lists_nothing_without_a_login_needs_one(protected: 
         await log_in_elsewhere(protected)
         await there.ready()
         assert await there.text("say", {"text": "hello"}) == "hello"
+
+
+async def test_a_renewal_does_not_count_as_the_login_that_is_asked_for(
+    protected: Authorization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = anyio.Event()
+    read = UserLogin._token
+
+    async def token(login: UserLogin) -> str | None:
+        found = await read(login)
+        looked.set()
+        return found
+
+    monkeypatch.setattr(user_login, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(UserLogin, "_token", token)
+    await log_in_elsewhere(protected)
+    settings, store = login_settings("there", remote(protected)), LoginStore(logins_folder())
+    async with reached(remote(protected)) as there:
+        await there.ready()
+        protected.scopes = "write"
+        asked = anyio.Event()
+        there.person.capabilities["elicitation"] = encode({"url": {}})
+
+        def answer(_question: Question) -> dict[str, str]:
+            asked.set()
+            return {"action": "accept"}
+
+        there.person.answers = answer
+        going = there.begin("say", {"text": "hello"})
+        await asked.wait()
+        looked = anyio.Event()
+        assert renew(store, settings, Need(refused=digest("access-1"))).outcome == "renewed"
+        await looked.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert going.outcomes == []
+        going.cancel(None)
 
 
 async def test_a_login_that_ended_keeps_what_was_listed(protected: Authorization) -> None:
