@@ -602,6 +602,7 @@ class Supervisor:
             unanswered,
         )
         connection.open(dialect)
+        self._wanted.clear()  # by calls that came while it was starting: it must not start again once it is idle
         if self._is_roots_news:
             dialect.roots_changed()
         self._reason = None

@@ -712,6 +712,26 @@ async def test_no_address(url: str) -> None:
         assert "its address cannot be used" in message
 
 
+async def test_a_call_during_the_start_does_not_start_an_idle_server_again(server: Scripted) -> None:
+    go = anyio.Event()
+
+    async def initialize(request: Received) -> None:
+        await go.wait()
+        await server.answer(request)
+
+    server.on["initialize"] = initialize
+    async with reached(at(server.url)) as there:
+        await server.until("initialize")
+        going = there.begin("do")
+        go.set()
+        await there.ready()
+        await going.outcome()
+        there.supervisor._stop_idle(1)
+        await there.state(State.STOPPED)
+        await anyio.wait_all_tasks_blocked()
+        assert there.supervisor.status.state is State.STOPPED
+
+
 async def test_two_servers_do_not_wait_for_each_other(server: Scripted) -> None:
     async def never(request: Received) -> None:
         await request.closed()
