@@ -39,6 +39,7 @@ class Callback:
         self._path = urlsplit(redirect_uri).path
         self._accepts: Accepts = lambda _query: False
         self._answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._unused: set[asyncio.StreamWriter] = set()  # connections on which no request arrived yet
 
     async def answer(self, accepts: Accepts) -> "Answer":
         """Wait for the browser with the answer of the authorization server."""
@@ -48,20 +49,28 @@ class Callback:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""
         status = ""
+        self._unused.add(writer)
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
+            self._unused.discard(writer)
             status, title, text = await self._respond(head.split(b"\r\n", 1)[0].decode("latin-1"))
             writer.write(_response(status, title, text))
             await writer.drain()
         except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the browser closed the connection, or the client is not a browser
         finally:
+            self._unused.discard(writer)
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
             if status == OK:
                 (await self._answer).shown.set()
+
+    def close_unused(self) -> None:
+        """Close the connections on which no request arrived: the end would wait for them."""
+        for writer in self._unused:
+            writer.close()
 
     async def _respond(self, line: str) -> tuple[str, str, str]:
         method, _, rest = line.partition(" ")
@@ -120,6 +129,7 @@ async def callback(host: str, port: int, path: str) -> AsyncIterator[Callback]:
                 with contextlib.suppress(OSError):
                     second = await asyncio.start_server(serve, "::1", port, limit=LONGEST_REQUEST)
                     closing.callback(second.close)
+            closing.callback(opened[0].close_unused)
             yield opened[0]
 
 
