@@ -146,6 +146,8 @@ class UserLogin:
             self.refuse_waiting(f"nobody logged in within {LOGIN_SECONDS / 60:g} minutes")
         except AuthError as exc:
             self.refuse_waiting(self._config.redactor(str(exc)))
+        except OSError as exc:
+            self.refuse_waiting(f"its login cannot be read: {exc.strerror or exc}")
         except Exception:  # a bug here must not take the server down
             log.exception("! %s: bug while logging in", self._config.name)
             self.refuse_waiting("internal error")
