@@ -6,6 +6,7 @@ soon as a request needs it.
 
 import asyncio
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -201,7 +202,4 @@ class Access:
         if renewed.outcome != "renewed":
             log.debug("! the login of %s is not renewed yet: %s", self.settings.name, renewed.reason)
             return
-        try:
-            self._login = self._store.read(self.settings)
-        except OSError as exc:
-            log.debug("! the login of %s cannot be read: %s", self.settings.name, exc)
+        self._looked_at = -math.inf  # the next request reads it

@@ -21,6 +21,10 @@ class AddressRefused(AuthError):
         return f"the address of its {self.purpose} is not used: {self.why}: {quoted(self.url)}"
 
 
+class NotNeeded(AuthError):
+    """The server answers without a login, and offers none."""
+
+
 class Unavailable(AuthError):
     """A server did not answer, or failed temporarily: the same request may succeed later."""
 

@@ -3,6 +3,7 @@
 The caller shows the address; nothing here opens a browser.
 """
 
+import logging
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,7 +14,7 @@ import anyio
 
 from search_mcp.auth.callback import FAILED, LOGGED_IN, Answer, Callback, callback, pasted
 from search_mcp.auth.challenges import Challenge, bearer
-from search_mcp.auth.errors import AuthError, Unavailable
+from search_mcp.auth.errors import AuthError, NotNeeded, Unavailable
 from search_mcp.auth.fetching import Fetcher
 from search_mcp.auth.login import Pending, begin, finish, is_for, log_in_as_client
 from search_mcp.auth.records import Login
@@ -23,6 +24,8 @@ from search_mcp.auth.store import LoginStore
 from search_mcp.auth.tokens import Tokens
 from search_mcp.background import RunBlocking, run_in_thread
 from search_mcp.wire.structs import Struct
+
+log = logging.getLogger(__name__)
 
 Show = Callable[[str], Awaitable[None]]
 """Shows the address to open to the user."""
@@ -161,7 +164,8 @@ class _Attempt:
             except AuthError as exc:
                 if asked is not None:
                     raise
-                raise AuthError(f"it answers without a login, and a login is not possible: {exc}") from exc
+                log.debug("= no login is possible: %s", exc)
+                raise NotNeeded("it answers without a login, and offers none") from exc
 
         return await self._run(act)
 

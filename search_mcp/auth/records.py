@@ -67,6 +67,7 @@ class Login(Struct, frozen=True, kw_only=True):
         """Whether its tokens can be renewed without the user."""
         return self.tokens is not None and self.tokens.refresh_token is not None
 
-    def over(self, reason: str) -> "Login":
+    def over(self, reason: str, *, is_client_forgotten: bool = False) -> "Login":
         """Return the record of this login after its end."""
-        return replace(self, tokens=None, ended=reason)
+        client = replace(self.client, is_forgotten=True) if is_client_forgotten else self.client
+        return replace(self, tokens=None, ended=reason, client=client)

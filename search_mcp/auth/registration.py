@@ -36,6 +36,8 @@ class Registration(Struct, frozen=True, kw_only=True):
     """The scopes that it was registered with; some authorization servers refuse others to it."""
     secret_expires_at: float = 0
     """Seconds since 1970; 0 for never."""
+    is_forgotten: bool = False
+    """Whether the authorization server does not know it any more."""
 
     def __repr__(self) -> str:
         return f"<Registration {self.source} at {self.issuer}>"
@@ -46,7 +48,7 @@ class Registration(Struct, frozen=True, kw_only=True):
         > When the authorization server changes [...], clients MUST NOT reuse client credentials from a different
         > authorization server and MUST re-register with the new authorization server.
         """
-        is_valid = not self.secret_expires_at or now < self.secret_expires_at
+        is_valid = not self.is_forgotten and (not self.secret_expires_at or now < self.secret_expires_at)
         # Authorization servers compare the port of a loopback address, although RFC 8252, 7.3 tells them not to.
         is_same = (self.issuer, self.redirect_uri) == (issuer, redirect_uri) and {*scopes} <= {*self.scopes}
         return self.source == "registered" and is_valid and is_same

@@ -22,7 +22,7 @@ from search_mcp.auth.login import log_in_as_client
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings
 from search_mcp.auth.store import Change, LoginStore
-from search_mcp.auth.tokens import FINAL_ERRORS, refresh
+from search_mcp.auth.tokens import CLIENT_ERRORS, FINAL_ERRORS, refresh
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
 
@@ -92,7 +92,7 @@ def _renew(change: Change, settings: LoginSettings, need: Need) -> Renewed:
         tokens = fetcher.run(refresh(login.token_endpoint, login.client, login.tokens, login.resource, now))
     except Refused as exc:
         if exc.code in FINAL_ERRORS:
-            change.write(login.over(str(exc)))
+            change.write(login.over(str(exc), is_client_forgotten=exc.code in CLIENT_ERRORS))
         raise
     change.write(replace(login, tokens=tokens))
     return Renewed(outcome="renewed")

@@ -17,6 +17,8 @@ FINAL_ERRORS = frozenset({"invalid_grant", "invalid_client", "unauthorized_clien
 SHORTEST_SECRET = 8
 """Fewest characters of a secret that is taken out of a server's text: shorter ones are parts of words."""
 _SECRET_MEMBERS = ("refresh_token", "code", "code_verifier", "client_secret")
+CLIENT_ERRORS = frozenset({"invalid_client", "unauthorized_client"})
+"""Those after which the client has to be registered again."""
 _TEMPORARY_ERRORS = frozenset({"temporarily_unavailable", "server_error", "slow_down"})
 
 

@@ -30,6 +30,7 @@ class Authorization(ThreadingHTTPServer):
         """Scopes that a call needs."""
         self.refused_streams: int | None = None
         """How often a stream for news was refused for lack of a login, whatever the token; `None`: there is none."""
+        self.knows_client = True
         self.open_methods: set[str] = set()
         """Methods that need no login."""
         self.hold = threading.Event()
@@ -67,6 +68,8 @@ class Authorization(ThreadingHTTPServer):
             if form["grant_type"] == "authorization_code":
                 asked = self.codes.pop(form["code"], None)
                 return (200, self.tokens(asked.get("scope", ""))) if asked else (400, {"error": "invalid_grant"})
+            if not self.knows_client:
+                return 401, {"error": "invalid_client"}
             given = form["refresh_token"]
             if given in self.spent:
                 self.revoked += 1

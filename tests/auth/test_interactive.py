@@ -180,7 +180,7 @@ async def test_a_logout_by_name_finds_logins_of_former_addresses(
 
 
 async def test_a_server_that_asks_for_no_login(store: LoginStore, settings: LoginSettings) -> None:
-    with open_server() as url, pytest.raises(AuthError, match="answers without a login, and a login is not possible"):
+    with open_server() as url, pytest.raises(AuthError, match="answers without a login, and offers none"):
         await log_in(replace(settings, url=url), store, Browser().show)
 
 

@@ -115,6 +115,17 @@ def test_a_refused_refresh_token_ends_the_login_and_keeps_the_registration(
     assert renew(store, settings, Need()) == renewed
 
 
+def test_a_client_that_the_server_forgot_is_registered_again(
+    store: LoginStore, settings: LoginSettings, server: Authorization, log_in: LogIn
+) -> None:
+    log_in(0)
+    server.knows_client = False
+    assert "invalid_client" in renew(store, settings, Need()).reason
+    login = store.read(settings)
+    assert login is not None
+    assert not login.client.fits(login.issuer, login.client.redirect_uri, (), 0)
+
+
 def test_without_an_answer_nothing_is_lost(store: LoginStore, settings: LoginSettings, log_in: LogIn) -> None:
     login = replace(log_in(0), token_endpoint="http://127.0.0.1:9/token")
     with store.changing(settings) as change:
