@@ -162,6 +162,10 @@ class Supervisor:
     def hand_over(self) -> "tuple[str | None, _Subscriptions, HeldCalls]":
         """Give up the client's log level, subscriptions and waiting calls."""
         held, self._held = self._held, HeldCalls()
+        if self._user_login is not None:
+            for each in self._user_login.take():
+                again = replace(each.call, waited_for_login=False)  # the edit may have changed the credentials
+                each.cancel = held.hold(again, each.target) or cancel_nothing
         return self._log_level, self._subscriptions, held
 
     def retire(self) -> None:
@@ -294,7 +298,7 @@ class Supervisor:
     def _wait_for_login(self, call: Call, target: str, reason: str) -> Cancel:
         """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
         if self._state is State.READY:
-            self._reason = self._login_remedy(reason)
+            self._reason = f"a call needed a login; {self._login_remedy(reason)}"
             self._publish(StateChanged(self.name, self.status))
         return self._missing_login().wait(call, target, reason)
 
@@ -317,7 +321,7 @@ class Supervisor:
             self._publish(StateChanged(self.name, self.status))
         elif self._opening is not None:
             self._wanted.set()
-        for held in self._user_login.waiting.take():
+        for held in self._user_login.take():
             held.cancel = self._pass_on(held.call, held.target)
 
     def _end_without_login(self, reason: str) -> None:

@@ -16,7 +16,8 @@ from search_mcp.wire import structs
 # RFC 9110, 5.6.2: "token = 1*tchar".
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # RFC 9110, 5.5: "Field values containing CR, LF, or NUL characters are invalid and dangerous".
-_VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*"
+# Other characters than ASCII have no common encoding in headers.
+_VALUE = r"[\t\x20-\x7e]*"
 _ADDRESS = r"(?i)https?://(?:[^\s/?#@]*@)?(?P<host>\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(?::[0-9]{1,5})?(?P<rest>[/?][^\s#]*)?(?:#\S*)?"
 _LOOPBACK = r"(?i)localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]"
 _OWN_HEADERS: Final = frozenset(
@@ -110,7 +111,7 @@ def _of_headers(headers: Mapping[str, str]) -> Iterator[Complaint]:
         if not re.fullmatch(_TOKEN, name):
             yield ("headers", name), "this is not the name of an HTTP header", "write letters, digits and hyphens"
         elif not re.fullmatch(_VALUE, value):
-            yield ("headers", name), "its value has a control character", "write it on one line"
+            yield ("headers", name), "its value has a character that headers cannot have", "write ASCII on one line"
     folded = [name.lower() for name in headers]
     for position, name in enumerate(headers):
         if name.lower() in folded[:position]:

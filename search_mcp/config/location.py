@@ -77,7 +77,7 @@ def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
             raise ConfigError(printable(folder), "this is a folder", f"name the file in it, such as {FILE_NAME}")
         looked = " and ".join(map(printable, looked_in))
         problem = "there is no config file yet" if looked_in[-1] == own_place() else "there is no such file"
-        remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`"
+        remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`, or `search-mcp add NAME URL`"
         if looked_in[-1] != own_place():
             remedy = "correct the path, or create the file: `search-mcp add NAME --config PATH -- COMMAND`"
         if (other := unused(explicit, variables, looked_in[-1])) is not None:

@@ -112,7 +112,7 @@ class Remote(Struct, frozen=True, kw_only=True):
     @property
     def may_log_in(self) -> bool:
         """Whether a login may be made: not where the entry itself has credentials for the `Authorization` header."""
-        has_user = "@" in self.url.partition("://")[2].partition("/")[0]
+        has_user = "@" in re.split("[/?#]", self.url.partition("://")[2], maxsplit=1)[0]
         has_header = any(name.lower() == "authorization" for name in self.headers)
         return self.oauth is not None and not has_header and not has_user
 

@@ -74,6 +74,7 @@ LOGINS: list[tuple[dict[str, Any], bool]] = [
     ({"headers": {"X-Key": "x"}}, True),
     ({"url": "https://me:pw@x/mcp"}, False),
     ({"url": "https://x/@me"}, True),
+    ({"url": "https://x?user=me@x"}, True),
 ]
 
 
@@ -133,7 +134,7 @@ FAULTS: list[tuple[dict[str, Any], list[str]]] = [
     ),
     (
         {"url": "https://x", "headers": {"A": "b\r\nc"}},
-        ["headers.A: its value has a control character; write it on one line"],
+        ["headers.A: its value has a character that headers cannot have; write ASCII on one line"],
     ),
     (
         {"url": "https://x", "headers": {"A": "b", "a": "c"}},

@@ -1,5 +1,6 @@
 """Failures of HTTP exchanges: a clause for an error message, and whether the request may have run."""
 
+import os
 import re
 import socket
 import ssl
@@ -44,19 +45,22 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
     """Describe an exchange that broke."""
     # `hostname` has no user and password, which the address may have.
     host = urlsplit(url).hostname or "its address"
+    where = urlsplit(url).netloc.rpartition("@")[2] or host
     fate = Fate.REFUSED
     match exc:
         case RefusedError():
             reason, fate = str(exc), exc.fate
         case httpx2.ConnectTimeout() | httpx2.PoolTimeout():
-            reason = f"no connection to {host} within {CONNECT_SECONDS:g} s"
+            reason = f"no connection to {where} within {CONNECT_SECONDS:g} s"
         case httpx2.ProxyError():
             needs = _CLAUSES[407] if "407" in str(exc) else "the proxy refused the connection"
             reason = f"{needs}: {exc}"
         case httpx2.ConnectError():
-            reason = _why_unconnected(exc, host)
+            reason = _why_unconnected(exc, host, where)
         case httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError() | httpx2.InvalidURL():
             reason = f"the request cannot be sent: {exc}"
+        case httpx2.RemoteProtocolError() if "peer closed" in str(exc) or "disconnected" in str(exc):
+            reason, fate = "it closed the connection before the end of its answer", Fate.LOST
         case httpx2.DecodingError():
             reason, fate = f"its answer cannot be decompressed: {exc}", Fate.LOST
         case _:
@@ -64,17 +68,20 @@ def of_exception(exc: Exception, url: str) -> RequestFailure:
     return RequestFailure(reason, fate)
 
 
-def _why_unconnected(exc: BaseException, host: str) -> str:
+def _why_unconnected(exc: BaseException, host: str, where: str) -> str:
     cause: BaseException | None = exc
     while cause is not None:
         if isinstance(cause, socket.gaierror):
             return f"the name {host} cannot be resolved: {cause.strerror}"
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"the certificate of {host} is not trusted: {cause.verify_message}"
+            remedy = 'if it is of your own network, name its file in "caFile"'
+            return f"the certificate of {host} is not trusted ({cause.verify_message}); {remedy}"
         if isinstance(cause, ssl.SSLError):
             return f"no TLS connection to {host}: {getattr(cause, 'reason', None) or cause}"
-        cause = cause.__cause__ or cause.__context__
-    return f"no connection to {host}: {exc}"
+        if isinstance(cause, OSError) and cause.errno:
+            return f"no connection to {where}: {os.strerror(cause.errno)}"
+        cause = cause.exceptions[0] if isinstance(cause, BaseExceptionGroup) else cause.__cause__ or cause.__context__
+    return f"no connection to {where}: {exc}"
 
 
 def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str = "") -> RequestFailure:
@@ -83,6 +90,8 @@ def of_status(status: int, headers: Mapping[str, str], body: bytes, clause: str 
     if status >= 500 and status not in _CLAUSES:
         clause = "it failed"
     content_type = headers.get("content-type", "").partition(";")[0].strip()
+    if content_type == "text/html" and status < 400:
+        clause = "it is a web page and no MCP server; check its url"
     kind = f", {quoted(content_type.encode())}" if content_type else ""
     wait = _retry_after(headers.get("retry-after", ""))
     again = f"; try again in {wait:,.0f} s" if wait else ""

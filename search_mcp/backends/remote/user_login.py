@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import urlsplit
 
 import anyio
 
@@ -77,6 +78,8 @@ class UserLogin:
         if cancel is None:
             call.reply(self.error(reason))
             return cancel_nothing
+        if call.asks is not None:
+            call.asks(True)  # the time in which the user logs in does not count
         self._arrived.set()
         return partial(self._cancel, cancel, call)
 
@@ -85,8 +88,16 @@ class UserLogin:
         if self._asked is not None and self._asked.call.reply == call.reply and self._attempt is not None:
             self._attempt.cancel()  # the next call asks
 
+    def take(self) -> list[HeldCall]:
+        """Remove and return the calls that wait."""
+        taken = self.waiting.take()
+        for held in taken:
+            if held.call.asks is not None:
+                held.call.asks(False)
+        return taken
+
     def refuse_waiting(self, reason: str = "") -> None:
-        for held in self.waiting.take():
+        for held in self.take():
             held.call.reply(self.error(reason))
 
     async def run(self) -> None:
@@ -137,8 +148,6 @@ class UserLogin:
     async def _ask_in(self, call: Call) -> None:
         """Ask the user in a call; if that fails, refuse all that wait."""
         question = _Question(self._config.name, call)
-        if call.asks is not None:
-            call.asks(True)  # the time in which the user logs in does not count
         try:
             with anyio.fail_after(LOGIN_SECONDS):
                 await log_in(self._settings, self._store, question.put, run=self._run_blocking)
@@ -158,8 +167,6 @@ class UserLogin:
             await anyio.sleep_forever()  # `run` goes on
         finally:
             question.withdraw()
-            if call.asks is not None:
-                call.asks(False)
 
 
 class _Question:
@@ -178,7 +185,10 @@ class _Question:
         Raises:
             AuthError: the user does not agree, or the client cannot ask.
         """
-        message = f"{self._server} needs a login. Open this address in your browser to log in."
+        host = urlsplit(url).netloc.rpartition("@")[2]
+        message = (
+            f"This server needs a login. Open its address at {host} in a browser on the computer where search-mcp runs."
+        )
         try:
             params = asking.to_open_url(self._server, message, url)
         except ValueError as exc:

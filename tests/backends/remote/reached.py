@@ -87,11 +87,17 @@ class Reached:
         pages = [each.page for each in self.news if isinstance(each, ListChanged) and each.kind is Kind.TOOLS]
         return [entry.key for entry in pages[-1].entries] if pages and pages[-1] is not None else []
 
-    def begin(self, tool: str, arguments: Any = None, report: Callable[[Fields], None] | None = None) -> "InProgress":
+    def begin(
+        self,
+        tool: str,
+        arguments: Any = None,
+        report: Callable[[Fields], None] | None = None,
+        asks: Callable[[bool], None] | None = None,
+    ) -> "InProgress":
         """Begin a call of a tool."""
         going = InProgress()
         params = {"name": encode(tool), "arguments": encode(arguments or {})}
-        call = Call(Action.CALL_TOOL, tool, params, None, self.person, going.reply, report)
+        call = Call(Action.CALL_TOOL, tool, params, None, self.person, going.reply, report, asks=asks)
         going.cancel = self.supervisor.submit(call, tool)
         return going
 

@@ -488,8 +488,8 @@ async def nonsense(request: Received) -> None:
     ("fault", "words", "may_have_run"),
     [
         (broken, "its event stream ended before the response", True),
-        (dropped, "the connection broke", True),
-        (page, "it gave no MCP answer (HTTP status 200, text/html): Sign in", True),
+        (dropped, "it closed the connection before the end of its answer", True),
+        (page, "it is a web page and no MCP server; check its url (HTTP status 200, text/html): Sign in", True),
         (gateway, "it failed (HTTP status 502, text/html): Bad Gateway", True),
         (accepted, "it gave no MCP answer (HTTP status 202)", True),
         (nonsense, "it gave no MCP answer (HTTP status 200, application/json): {nonsense", True),

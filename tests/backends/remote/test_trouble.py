@@ -22,19 +22,29 @@ def caused(cause: Exception) -> httpx2.ConnectError:
 @pytest.mark.parametrize(
     ("exc", "reason", "fate"),
     [
-        (httpx2.ConnectTimeout(""), "no connection to mcp.example within 10 s", Fate.REFUSED),
+        (httpx2.ConnectTimeout(""), "no connection to mcp.example:8443 within 10 s", Fate.REFUSED),
         (
             caused(socket.gaierror(-2, "Name or service not known")),
             "the name mcp.example cannot be resolved: Name or service not known",
             Fate.REFUSED,
         ),
         (caused(ssl.SSLError(1, "wrong version number")), "no TLS connection to mcp.example: ", Fate.REFUSED),
-        (httpx2.ConnectError("All connection attempts failed"), "no connection to mcp.example: All", Fate.REFUSED),
+        (httpx2.ConnectError("All connection attempts failed"), "no connection to mcp.example:8443: All", Fate.REFUSED),
+        (
+            caused(ExceptionGroup("several", [ConnectionRefusedError(111, "Connect call failed")])),
+            "no connection to mcp.example:8443: Connection refused",
+            Fate.REFUSED,
+        ),
         (httpx2.ProxyError("407 Needed"), "the proxy needs a password: 407 Needed", Fate.REFUSED),
         (httpx2.ProxyError("502 Bad"), "the proxy refused the connection: 502 Bad", Fate.REFUSED),
         (httpx2.LocalProtocolError("bad header"), "the request cannot be sent: bad header", Fate.REFUSED),
         (httpx2.DecodingError("bad data"), "its answer cannot be decompressed: bad data", Fate.LOST),
         (httpx2.ReadError(""), "the connection broke: ReadError", Fate.LOST),
+        (
+            httpx2.RemoteProtocolError("Server disconnected without sending a response."),
+            "it closed the connection before the end of its answer",
+            Fate.LOST,
+        ),
         (httpx2.RemoteProtocolError("early end"), "the connection broke: early end", Fate.LOST),
     ],
 )

@@ -88,7 +88,7 @@ async def test_a_login_made_elsewhere_is_noticed(there: Reached, protected: Auth
     assert await there.text("say", {"text": "hello"}) == "hello"
 
 
-async def test_the_client_is_asked_to_open_the_address_of_the_login(there: Reached) -> None:
+async def test_the_client_is_asked_to_open_the_address_of_the_login(there: Reached, protected: Authorization) -> None:
     await there.state(State.NEEDS_LOGIN)
     browser = Browser()
     agree(there, browser)
@@ -98,7 +98,9 @@ async def test_the_client_is_asked_to_open_the_address_of_the_login(there: Reach
     (question,) = there.person.questions
     assert (question.ask, payload.string(question.params["mode"])) == (Ask.ELICIT, "url")
     message = payload.string(question.params["message"])
-    assert message == "[there] there needs a login. Open this address in your browser to log in."
+    host = protected.url.removeprefix("http://")
+    where = f"Open its address at {host} in a browser on the computer where search-mcp runs."
+    assert message == f"[there] This server needs a login. {where}"
     (complete,) = [each for each in there.news if isinstance(each, ElicitationComplete)]
     assert complete.params["elicitationId"] == question.params["elicitationId"]
 
@@ -165,13 +167,35 @@ async def test_the_next_call_asks_if_the_one_that_asked_is_cancelled(there: Reac
     await browser.close()
 
 
+async def test_the_time_in_which_the_user_logs_in_does_not_count_for_any_waiting_call(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    browser, asking = Browser(), list[bool]()
+    agree(there, browser)
+    calls = [there.begin("say", {"text": "hello"}, asks=asking.append) for _ in range(3)]
+    for call in calls:
+        assert isinstance(await call.outcome(), Result)
+    await browser.close()
+    assert asking == [True, True, True, False, False, False]
+
+
+async def test_a_call_that_waits_for_a_login_is_handed_over_if_the_entry_is_edited(there: Reached) -> None:
+    await there.state(State.NEEDS_LOGIN)
+    there.person.capabilities["elicitation"] = encode({"url": {}})
+    there.person.answers = lambda _question: {"action": "accept"}  # but nobody opens the address
+    call = there.begin("say", {"text": "hello"})
+    _, _, held = there.supervisor.hand_over()
+    (handed,) = held.take()
+    assert (handed.call.reply, handed.call.waited_for_login) == (call.reply, False)
+    assert call.outcomes == []
+
+
 async def test_a_tool_that_needs_a_login_at_a_server_that_lists_without(protected: Authorization) -> None:
     protected.open_methods = {"initialize", "notifications/initialized", "tools/list"}
     async with reached(remote(protected)) as there:
         await there.ready()
         assert (await there.error("say", {"text": "hello"}))[0] == NEEDED
         status = there.supervisor.status
-        assert (status.state, status.reason) == (State.READY, "run search-mcp auth login there")
+        assert (status.state, status.reason) == (State.READY, "a call needed a login; run search-mcp auth login there")
         await log_in_elsewhere(protected)
         assert await there.text("say", {"text": "hello"}) == "hello"
         await there.until(lambda: there.supervisor.status.reason is None)
