@@ -1,6 +1,7 @@
 """`add`: one more server in the configuration file, from a command, a URL or pasted JSON."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -121,6 +122,8 @@ def _typed(
         return _remote(name, command, headers, transport)
     if headers or transport:
         raise Misuse("--header and --transport are for remote servers only", "give a URL instead of a command")
+    if re.fullmatch(r"[\w-]+(\.[\w-]+)+(:\d+)?/\S*", command[0]) and not Path(command[0]).exists():
+        raise Misuse(f"{command[0]} is no program", f"for a remote server, write https://{command[0]}")
     entry: dict[str, object] = {"command": command[0]}
     if command[1:]:
         entry["args"] = list(command[1:])

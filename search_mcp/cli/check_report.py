@@ -65,7 +65,7 @@ def _row(ready: Finding) -> Sequence[str]:
 
 
 def _hints(findings: Sequence[Finding], *, is_detailed: bool) -> Iterator[str]:
-    failed = [each for each in findings if each.status.state is State.FAILED]
+    failed = [each for each in findings if each.status.state is State.FAILED and each.config.remote is None]
     if failed and not is_detailed:
         yield "`search-mcp check NAME` shows the whole error output of a server."
     slow = [f"{each.name} ({duration(each.slow_seconds)})" for each in findings if each.slow_seconds is not None]

@@ -13,7 +13,7 @@ import anyio
 
 from search_mcp.auth import interactive
 from search_mcp.auth.callback import pasted
-from search_mcp.auth.errors import AddressRefused, AuthError, Refused, Unavailable
+from search_mcp.auth.errors import AddressRefused, AuthError, NotNeeded, Refused, Unavailable
 from search_mcp.auth.interactive import Ended
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings, login_settings
@@ -67,7 +67,8 @@ async def _log_in(server: ServerConfig, screen: Terminal, *, by_hand: bool) -> L
             raise Problem(what, f"check that you may read {store.folder}") from exc
     raise Problem(
         f"no login to {server.name}: the browser did not return within {_limit()}",
-        f"`{_command(server, by_hand=by_hand)}` starts again",
+        f"`{_command(server, by_hand=by_hand)}` starts again; if the browser showed an error, "
+        f"`{server.command_for('auth', 'logout')}` first forgets the registration",
     )
 
 
@@ -105,7 +106,7 @@ async def _ask(server: ServerConfig, screen: Terminal, url: str) -> str:
     _show_address(url, screen)
     screen.note(
         "After the login, the browser is sent to an address that begins with http://127.0.0.1 or http://localhost. It "
-        f"may not be able to open it. Copy that whole address and paste it here, within {_limit()}."
+        f"may show an error there. Copy that whole address and paste it here, within {_limit()}."
     )
     while True:
         answer = await _answer(screen)
@@ -166,6 +167,8 @@ def _remedy(exc: AuthError, command: str) -> str:
             return "check its address and the network, and try again"
         case AddressRefused():
             return "ask the provider of the server"
+        case NotNeeded():
+            return ""
         case _:
             return "" if '"oauth"' in str(exc) else f"`{command}` starts again"
 

@@ -150,10 +150,12 @@ class Session:
     def _of_command(self, status: Status) -> Status:
         if status.state in (State.READY, State.DISABLED, State.HELD, State.NEEDS_LOGIN):
             return status
+        if status.lacked_login:
+            return replace(status, state=State.NEEDS_LOGIN)
         if status.state is State.STOPPED and self.has_listed(status.server):
             return replace(status, state=State.REMEMBERED)
         if status.reason is not None:
-            return replace(status, state=State.NEEDS_LOGIN if status.lacked_login else State.FAILED)
+            return replace(status, state=State.FAILED)
         return replace(status, state=State.STARTING if self._runs else State.UNKNOWN)
 
     def needed_for(self, tool: str) -> list[Status]:

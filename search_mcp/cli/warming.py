@@ -19,7 +19,9 @@ from search_mcp.config import location
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.names import Kind, State
 
-NO_SERVERS = "There are no servers yet: run `search-mcp import`, or `search-mcp add NAME -- COMMAND`."
+NO_SERVERS = (
+    "There are no servers yet: run `search-mcp import`, `search-mcp add NAME -- COMMAND`, or `search-mcp add NAME URL`."
+)
 
 
 def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> None:

@@ -72,7 +72,10 @@ def _merge_twin(own: Document, server: Server, translation: Translation, twin: s
     present = own.members((ROOT, twin))
     is_off = entries.is_disabled(present) or _has_address_as_command(present)
     if not is_off or entries.is_disabled(translation.entry):
-        return own, Merged(server, "present", twin)
+        theirs = translation.entry.get("tools")
+        is_lost = theirs is not None and theirs != present.get("tools")
+        notes = (f'its "tools" are not taken over: {json.dumps(theirs)}',) if is_lost else ()
+        return own, Merged(server, "present", twin, notes)
     present_as = f", called {twin}," if twin != server.name else ""
     note = f"it was in the config file{present_as} but disabled; it is now enabled"
     return switch_on(own, twin), Merged(server, "enabled", twin, (note,))

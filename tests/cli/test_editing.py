@@ -286,6 +286,7 @@ MISUSES = [
     (["enable", "zzz"], ["there is no server 'zzz'", "the servers are files, git"]),
     (["add", "files", "--", "other"], ["the config file already has a server files", "remove it first"]),
     (["add", "new"], ["needs a name and a command", "search-mcp add NAME -- COMMAND ARGS"]),
+    (["add", "new", "mcp.example.com/mcp"], ["mcp.example.com/mcp is no program", "write https://mcp.example.com/mcp"]),
     (["add", "https://x"], ["needs a name and a command or a URL", "search-mcp add NAME URL"]),
     (["add", "new", "https://x", "y"], ["takes no arguments", "--header NAME:VALUE"]),
     (["add", "new", "https://x", "--env", "A=b"], ["--env and --cwd are for programs only", "--header NAME:VALUE"]),

@@ -126,6 +126,14 @@ def test_notes() -> None:
     assert b.notes == ("it uses a WebSocket, which search-mcp does not support; use its https address",)
 
 
+def test_filters_of_a_server_that_is_there_already_are_named() -> None:
+    own = document.read(b'{"mcpServers": {"a": {"url": "https://x/mcp"}}}', "jsonc", "f")
+    entry = {"command": "npx", "args": ["mcp-remote", "https://x/mcp", "--ignore-tool", "get-*"]}
+    _, [twin] = merge(own, [found.typed("b", entry)])
+    assert (twin.result, twin.name) == ("present", "a")
+    assert twin.notes == ('its "tools" are not taken over: {"deny": ["get-*"]}',)
+
+
 def test_a_chosen_name() -> None:
     own = document.read(
         b'{"mcpServers": {"a": {"command": "y"}, "b": {"command": "y", "enabled": false}}}', "jsonc", "f"
