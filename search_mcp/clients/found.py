@@ -105,10 +105,12 @@ def servers(file: Document, client: Client, project: str | None = None) -> Itera
     Raises:
         ConfigError: a value that should hold servers is not an object.
     """
-    inputs = _inputs(file)
-    for path in _roots(file, client):
+    inputs, roots = _inputs(file), [*_roots(file, client)]
+    for path in roots:
         folder = path[1] if path[0] == _PROJECTS else project
         for name, raw in file.members(path).items():
+            if (*path, name) in roots:
+                continue
             placed = raw if folder is None else _in_project(raw, folder)
             translation = entries.translate(placed, client, inputs, os.sep) if isinstance(placed, dict) else None
             yield Server(client, file.source, name, (*path, name), raw, translation)
@@ -149,6 +151,9 @@ def pasted(text: str, name: str | None) -> list[Server]:
 
 def _roots(file: Document, client: Client) -> Iterator[tuple[str, ...]]:
     yield (client.root,)
+    nested = file.members((client.root,)).get("servers")
+    if client.shape == "opencode" and isinstance(nested, dict) and not {"type", "command", "url"} & nested.keys():
+        yield (client.root, "servers")  # of its second version
     if client.name == "claude-code":
         for project, settings in file.members((_PROJECTS,)).items():
             if isinstance(settings, dict) and settings.get(client.root):

@@ -104,6 +104,21 @@ def test_the_servers_of_claude_codes_projects(tmp_path: Path) -> None:
     assert [server.path[:-1] for server in servers[:2]] == [("mcpServers",), ("projects", str(tmp_path), "mcpServers")]
 
 
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        (
+            {"mcp": {"servers": {"a": {"type": "local", "command": ["x"]}}, "timeout": 5}},
+            [("mcp", "timeout"), ("mcp", "servers", "a")],
+        ),
+        ({"mcp": {"servers": {"type": "local", "command": ["x"]}}}, [("mcp", "servers")]),
+    ],
+)
+def test_both_versions_of_opencodes_file(value: object, paths: list[tuple[str, ...]]) -> None:
+    servers = found.servers(document.read(json.dumps(value).encode(), "json", "f"), BY_NAME["opencode"])
+    assert [server.path for server in servers] == paths
+
+
 PROJECTS = [
     (".mcp.json", "claude-code", "."),
     ("project/.mcp.json", "claude-code", "project"),
