@@ -113,6 +113,19 @@ def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         yield
 
 
+UNMEASURED = ("conformance/", "distribution/", "interaction/", "real/", "soak/", "test_readme.py")
+"""Tests whose processes are not measured for coverage: they take twice as long with it, and run what others run."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def coverage_of_processes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep coverage out of the processes that some tests start."""
+    with pytest.MonkeyPatch.context() as patch:
+        if _file(request.node.nodeid).startswith(UNMEASURED):
+            patch.delenv("COVERAGE_PROCESS_START", raising=False)
+        yield
+
+
 @pytest.fixture(scope="session")
 def fork_server(folders_of_our_own: None) -> Iterator[ForkServer | None]:
     """Fork server for commands of search-mcp; None on platforms without it."""

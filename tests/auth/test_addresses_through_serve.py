@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 import trustme
 from anyio.streams.text import TextReceiveStream
 from backends.remote.scripted import Received, Scripted, scripted
@@ -113,6 +114,7 @@ async def client(folder: Path, server: dict[str, Any], proxy: int) -> AsyncItera
         process.terminate()
 
 
+@pytest.mark.figures  # many addresses, one after the other; `test_addresses` and `test_fetching` check each at once
 async def test_nothing_hidden_is_contacted(tmp_path: Path) -> None:
     authority, connections, proxy = trustme.CA(), list[int](), Proxy()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))

@@ -103,6 +103,7 @@ def test_five_processes_with_a_void_token_redeem_the_refresh_token_once_a_round(
     assert login.tokens.refresh_token == server.refresh
 
 
+@pytest.mark.figures  # every renewal is a process; `test_five_serves` has the same through `serve`
 def test_five_processes_whose_token_has_expired(store: LoginStore, server: Authorization) -> None:
     """Each token is valid for so short a time that every call needs a new one."""
     server.lifetime = 0.001

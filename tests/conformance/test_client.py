@@ -57,6 +57,13 @@ SCENARIOS = [
     *((revision, each) for revision, names in OTHERS.items() for each in names),
     *((revision, f"auth/{each}") for revision, names in LOGINS.items() for each in names),
 ]
+ALWAYS = {
+    *((MODERN, f"auth/{each}") for each in ("authorization-server-migration", "basic-cimd", "iss-wrong-issuer")),
+    *((MODERN, f"auth/{each}") for each in ("scope-step-up", "token-endpoint-auth-basic")),
+    *((LEGACY, f"auth/{each}") for each in ("metadata-var2", "scope-step-up")),
+    ("", "auth/2025-03-26-oauth-endpoint-fallback"),
+}
+"""Logins that are played in every run; the others take minutes, and are played with `-m figures`."""
 MISSING = {
     "auth/client-credentials-jwt": "needs a library for signatures",
     "auth/dpop": "an extension that search-mcp does not have",
@@ -115,7 +122,13 @@ def play(
     assert "TIMED OUT" not in said, said
 
 
-@pytest.mark.parametrize(("revision", "scenario"), SCENARIOS)
+@pytest.mark.parametrize(
+    ("revision", "scenario"),
+    [
+        each if each in ALWAYS or not each[1].startswith("auth/") else pytest.param(*each, marks=pytest.mark.figures)
+        for each in SCENARIOS
+    ],
+)
 def test_a_scenario(
     revision: str, scenario: str, tmp_path: Path, node: object, drivers: ForkServer | None, serve: list[str]
 ) -> None:
