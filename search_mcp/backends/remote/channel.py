@@ -114,7 +114,7 @@ class HttpChannel:
             self._exchanges[envelope.request_id] = scope
             self._unsent.add(envelope.request_id)
         self._waiting_bytes += len(data)
-        self._tasks.start(self._deliver, envelope, data.rstrip(b"\n"), scope)
+        self._tasks.start(self._deliver, envelope, data.rstrip(b"\n"), scope, scope=scope)
 
     def _is_cancelled_here(self, request_id: int, envelope: Envelope) -> bool:
         """Cancel an exchange; return whether the server is told by that alone."""
@@ -133,22 +133,21 @@ class HttpChannel:
         """Send one message, and hand over what the server answers."""
         size = len(body) + 1
         try:
-            with scope:
-                if scope.cancel_called:
-                    return  # what follows may send the request before the cancellation is noticed
-                if not envelope.confirms:
-                    await self._confirmed.wait()
-                if envelope.request_id is None:
-                    await self._post(envelope, body)
-                    if envelope.cancels is not None:
-                        self._cancellations.pop(envelope.cancels, None)
-                elif envelope.stays_open:
+            if scope.cancel_called:
+                return  # what follows may send the request before the cancellation is noticed
+            if not envelope.confirms:
+                await self._confirmed.wait()
+            if envelope.request_id is None:
+                await self._post(envelope, body)
+                if envelope.cancels is not None:
+                    self._cancellations.pop(envelope.cancels, None)
+            elif envelope.stays_open:
+                self._unsent.discard(envelope.request_id)
+                await self._post(envelope, body)
+            else:
+                async with self._slots:
                     self._unsent.discard(envelope.request_id)
                     await self._post(envelope, body)
-                else:
-                    async with self._slots:
-                        self._unsent.discard(envelope.request_id)
-                        await self._post(envelope, body)
         finally:
             self._waiting_bytes -= size
             if envelope.request_id is not None:

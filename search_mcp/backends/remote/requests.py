@@ -88,8 +88,9 @@ class Requests:
         try:
             yield response
         finally:
-            with anyio.CancelScope(shield=True):
-                await response.aclose()
+            if not response.is_closed:  # it was not read to its end
+                with anyio.CancelScope(shield=True):
+                    await response.aclose()
 
     async def _authorized(
         self, method: str, url: httpx2.URL, headers: Mapping[str, str], body: bytes | None

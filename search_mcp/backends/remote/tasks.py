@@ -23,10 +23,12 @@ class Tasks:
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
 
-    def start(self, work: Callable[..., Awaitable[None]], *args: object) -> None:
-        """Start a task."""
+    def start(
+        self, work: Callable[..., Awaitable[None]], *args: object, scope: anyio.CancelScope | None = None
+    ) -> None:
+        """Start a task, in a scope of its own; one that was cancelled before is begun, too."""
         if self._group is not None and not self._is_closed:
-            self._group.start_soon(self._guarded, anyio.CancelScope(), work, args)
+            self._group.start_soon(self._guarded, scope or anyio.CancelScope(), work, args)
 
     async def _guarded(
         self, scope: anyio.CancelScope, work: Callable[..., Awaitable[None]], args: tuple[object, ...]
