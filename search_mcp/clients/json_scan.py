@@ -6,7 +6,7 @@ The standard decoder finds where values end. Comments and trailing commas are ac
 import json
 from dataclasses import dataclass
 
-from search_mcp.config import jsonc
+from search_mcp.config import json_comments
 
 SPACE = " \t\r\n"
 USUAL_INDENT = "  "
@@ -43,8 +43,8 @@ class Scan:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.bare = jsonc.without_comments(text)
-        self._plain = jsonc.blank(text)
+        self.bare = json_comments.without_comments(text)
+        self._plain = json_comments.blank(text)
         self._decoder = json.JSONDecoder()
 
     def root(self) -> Object:
@@ -98,7 +98,7 @@ class Scan:
 
     def is_swallowed(self, position: int) -> bool:
         """Return whether text inserted at a position would become part of a `//` comment."""
-        return jsonc.without_comments(self.text[:position] + "x")[-1] != "x"
+        return json_comments.without_comments(self.text[:position] + "x")[-1] != "x"
 
 
 def skip(text: str, position: int) -> int:

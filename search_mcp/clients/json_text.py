@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from search_mcp.clients.json_scan import SPACE, USUAL_INDENT, Member, Object, Scan, skip
-from search_mcp.config import jsonc
+from search_mcp.config import json_comments, jsonc
 
 _LONGEST_LIST = 100
 """Width in columns up to which a list is written on one line."""
@@ -26,7 +26,7 @@ def parse(text: str, source: str) -> object:
 
 def put(text: str, path: Sequence[str], value: object) -> str:
     """Set the member at a path of a valid document; missing objects on the path are created."""
-    if not jsonc.blank(text).strip():
+    if not json_comments.blank(text).strip():
         line_end = _line_end(text)
         start = text + line_end if text.strip() and not text.endswith("\n") else text
         return start + _written(_nested(path, value), "", USUAL_INDENT, line_end) + line_end
@@ -131,7 +131,7 @@ def _remove(scan: Scan, found: Object, member: Member, start: int, end: int) -> 
 
 def _reaches(text: str, path: Sequence[str]) -> bool:
     """Return whether every member of a path exists and is an object."""
-    if not jsonc.blank(text).strip():
+    if not json_comments.blank(text).strip():
         return False
     scan = Scan(text)
     found = scan.root()

@@ -12,18 +12,14 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from search_mcp.config.json_comments import STRING, blank
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.structs import Struct
 
 KeyPath = tuple[str | int, ...]
 """Object keys and array indexes from the root down to a value."""
 
-# A string without an end quote ends with its line, so that the parser reports that line.
-_STRING = r'"(?:[^"\\\n]|\\[^\n])*"?'
-_COMMENTS = rf"{_STRING}|(?P<comment>//[^\n]*|/\*(?s:.*?)\*/)|(?P<unclosed>/\*)"
-# Only a comma behind a value is removed: `[,]` and `[1,,]` stay invalid.
-_COMMAS = rf"{_STRING}|[\[{{,]\s*,|(?P<trailing>,)(?=\s*[}}\]])"
-_STRUCTURE = rf"(?P<string>{_STRING})(?P<colon>\s*:)?|[{{}}\[\],]"
+_STRUCTURE = rf"(?P<string>{STRING})(?P<colon>\s*:)?|[{{}}\[\],]"
 
 _REMEDIES = {  # by the beginning of the message of Python's parser
     "Invalid \\escape": r'write "\\" or "/" where a Windows path has a backslash',
@@ -105,30 +101,6 @@ def decode(data: bytes, source: str) -> str:
     except UnicodeDecodeError as exc:
         line = data.count(b"\n", 0, exc.start) + 1
         raise ConfigError(source, "the file is not UTF-8", "save it as UTF-8", line=line) from exc
-
-
-def blank(text: str) -> str:
-    """Replace comments and trailing commas by spaces, so that every line and column stays in place.
-
-    Raises:
-        json.JSONDecodeError: a comment is never closed.
-    """
-    return re.sub(_COMMAS, lambda match: " " if match["trailing"] else match[0], without_comments(text))
-
-
-def without_comments(text: str) -> str:
-    """Replace comments by spaces, as `blank` does; trailing commas stay.
-
-    Raises:
-        json.JSONDecodeError: a comment is never closed.
-    """
-
-    def blanked(match: re.Match[str]) -> str:
-        if match["unclosed"]:
-            raise json.JSONDecodeError("Comment is never closed", text, match.start())
-        return re.sub(r"[^\r\n]", " ", match[0]) if match["comment"] else match[0]
-
-    return re.sub(_COMMENTS, blanked, text)
 
 
 def _remedy(message: str) -> str:

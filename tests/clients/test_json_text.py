@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from search_mcp.clients import json_text
-from search_mcp.config import jsonc
+from search_mcp.config import json_comments
 
 PUT = [
     # case, before, path, value, after
@@ -93,7 +93,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     value = draw(OBJECTS)
     text = draw(GAPS)
     for token in json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).iterencode(value):
-        closes = token[0] in "]}" and jsonc.blank(text).rstrip()[-1:] not in ("[", "{") and draw(st.booleans())
+        closes = token[0] in "]}" and json_comments.blank(text).rstrip()[-1:] not in ("[", "{") and draw(st.booleans())
         text += draw(GAPS) + ("," + draw(GAPS) if closes else "") + token
     return text + draw(GAPS), value
 

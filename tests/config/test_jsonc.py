@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from search_mcp.config import jsonc
+from search_mcp.config import json_comments, jsonc
 from search_mcp.model.errors import ConfigError
 
 JSON = st.recursive(
@@ -135,7 +135,7 @@ def test_an_error_stands_at_the_innermost_key_there_is(path: jsonc.KeyPath, mess
 @given(JSON, st.sampled_from([None, 2]), st.booleans())
 def test_plain_json_is_not_changed(value: object, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
-    assert jsonc.blank(text) == text
+    assert json_comments.blank(text) == text
 
 
 @given(JSON, st.data())
@@ -145,7 +145,7 @@ def test_comments_between_tokens_change_no_value_and_no_place(value: object, dat
         closes = token[0] in "]}" and text.rstrip()[-1:] not in ("[", "{") and data.draw(st.booleans())
         text += data.draw(GAPS) + ("," + data.draw(GAPS) if closes else "") + token
     text += data.draw(GAPS)
-    plain = jsonc.blank(text)
+    plain = json_comments.blank(text)
     assert json.loads(plain) == value
     assert len(plain) == len(text)
     assert all(new in (old, " ") for old, new in zip(text, plain, strict=True))
