@@ -6,8 +6,9 @@ In this order: a named file, a trusted file in the current folder, the user's ow
 import os
 import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import platformdirs
 
@@ -51,6 +52,9 @@ def candidates(
 
 MAX_CONFIG_BYTES = 16 << 20
 
+CurrentFolder: TypeAlias = Callable[[], Path | None]
+"""Returns the current folder of a client, which may be another process; `None` if there is none."""
+
 
 def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
     """Find and read the configuration for a command, and mark the servers that it must not start.
@@ -63,13 +67,21 @@ def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Pa
     return config, path
 
 
-def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
-    """Find the configuration file to use.
+def current_folder() -> Path | None:
+    """Return the current folder of this process; `None` if it was deleted or cannot be read."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def locate(explicit: str | None, variables: Mapping[str, str], current: CurrentFolder = current_folder) -> Path:
+    """Find the configuration file to use; `current` returns the current folder of the client.
 
     Raises:
         ConfigError: there is none.
     """
-    looked_in = places(explicit, variables)
+    looked_in = places(explicit, variables, current)
     path = next(filter(_is_there, looked_in), None)
     if path is None:
         folder = next((place for place in looked_in if place.is_dir()), None)
@@ -80,7 +92,7 @@ def locate(explicit: str | None, variables: Mapping[str, str]) -> Path:
         remedy = "run `search-mcp import`, or `search-mcp add NAME -- COMMAND`, or `search-mcp add NAME URL`"
         if looked_in[-1] != own_place():
             remedy = "correct the path, or create the file: `search-mcp add NAME --config PATH -- COMMAND`"
-        if (other := unused(explicit, variables, looked_in[-1])) is not None:
+        if (other := unused(explicit, variables, looked_in[-1], current)) is not None:
             trusts = "" if is_borrowed(other) else ", or you trust it (search-mcp config trust)"
             remedy = f"{printable(other)} is used only if --config names it{trusts}"
         raise ConfigError(looked, problem, remedy)
@@ -94,7 +106,9 @@ def _is_there(place: Path) -> bool:
         return True
 
 
-def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ...]:
+def places(
+    explicit: str | None, variables: Mapping[str, str], current: CurrentFolder = current_folder
+) -> tuple[Path, ...]:
     """Return the paths where the configuration may be, best first; the last is the user's own file.
 
     A file found in the current folder counts only in the checkout that search-mcp runs from, or if the user trusted
@@ -103,21 +117,13 @@ def places(explicit: str | None, variables: Mapping[str, str]) -> tuple[Path, ..
     Raises:
         ConfigError: it is named in a way that leaves open which file is meant.
     """
-    folder = _current_folder()
+    folder = current()
     found = candidates(explicit, variables, folder, own_place().parent)
     if len(found) == 1 or folder is None:
         return found
     path = found[0]
     is_used = not is_borrowed(path) and (_is_own_checkout(folder) or _is_trusted(path))
     return found if is_used else found[-1:]
-
-
-def _current_folder() -> Path | None:
-    """Return the current folder; `None` if it was deleted or cannot be read."""
-    try:
-        return Path.cwd()
-    except OSError:
-        return None
 
 
 def is_borrowed(path: Path) -> bool:
@@ -140,12 +146,14 @@ def approvals() -> Approvals:
     return Approvals(approvals_folder())
 
 
-def origin(path: Path, explicit: str | None, variables: Mapping[str, str]) -> Origin:
+def origin(
+    path: Path, explicit: str | None, variables: Mapping[str, str], current: CurrentFolder = current_folder
+) -> Origin:
     """Return how the configuration file in use was found."""
     if _itself(path) == _itself(own_place()):
         return Origin.OWN
     is_named = bool(explicit or variables.get(FILE_VARIABLE))
-    folder = _current_folder()
+    folder = current()
     return Origin.NAMED if is_named or (folder is not None and _is_own_checkout(folder)) else Origin.FOUND
 
 
@@ -154,9 +162,11 @@ def _itself(path: Path) -> str:
     return os.path.join(real_path(path.parent), path.name)  # noqa: PTH118  # compared with other paths made here
 
 
-def untrusted(explicit: str | None, variables: Mapping[str, str], used: Path) -> str | None:
+def untrusted(
+    explicit: str | None, variables: Mapping[str, str], used: Path, current: CurrentFolder = current_folder
+) -> str | None:
     """Return a notice that a configuration in the current folder is not used; `None` if the user declined notices."""
-    path = unused(explicit, variables, used)
+    path = unused(explicit, variables, used, current)
     if path is None or (record := approvals().read(path)).folder == "refused":
         return None
     if is_borrowed(path):
@@ -171,14 +181,16 @@ def _is_trusted(path: Path) -> bool:
     return _is_there(path) and approvals().read(path).folder == "trusted"
 
 
-def unused(explicit: str | None, variables: Mapping[str, str], used: Path) -> Path | None:
+def unused(
+    explicit: str | None, variables: Mapping[str, str], used: Path, current: CurrentFolder = current_folder
+) -> Path | None:
     """Return the configuration in the current folder, if there is one and another file is used.
 
     A copy of the example that search-mcp ships counts only in the checkout that search-mcp runs from.
     """
     if explicit or variables.get(FILE_VARIABLE):
         return None
-    folder = _current_folder()
+    folder = current()
     if folder is None:
         return None
     path = folder / "config" / FILE_NAME

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
@@ -67,13 +68,22 @@ class LogSettings:
         return str(import_module("search_mcp.model.visible").visible(text))  # for few lines, not at the start
 
 
-async def follow_edits(follow: Gate, engine: Engine, current: Config, log_to: LogSettings) -> None:
-    """Apply edits of the configuration and what the user accepts; a broken edit is reported once."""
+async def follow_edits(
+    follow: Gate,
+    engine: Engine,
+    current: Config,
+    log_to: LogSettings,
+    variables: Mapping[str, str] = os.environ,
+) -> None:
+    """Apply edits of the configuration and what the user accepts; a broken edit is reported once.
+
+    `variables` are those that the configuration may refer to.
+    """
     complaint = ""
 
     async def look() -> None:
         nonlocal complaint, current
-        config = await anyio.to_thread.run_sync(_read_again, follow, abandon_on_cancel=True)
+        config = await anyio.to_thread.run_sync(_read_again, follow, variables, abandon_on_cancel=True)
         if isinstance(config, Config) and config == current:
             pass  # the file was written without a change
         elif isinstance(config, Config):
@@ -125,12 +135,12 @@ def _changed_start_settings(before: Settings, after: Settings) -> list[str]:
     return [camel(name) for name in _START_SETTINGS if getattr(before, name) != getattr(after, name)]
 
 
-def _read_again(follow: Gate) -> Config | ConfigError:
+def _read_again(follow: Gate, variables: Mapping[str, str]) -> Config | ConfigError:
     """Read the configuration again; called in a thread, because a file may be large or its disk slow."""
     try:
         if follow.origin is Origin.FOUND and is_borrowed(follow.path):
             problem = "it is now a link to another folder's file"
             raise ConfigError(printable(follow.path), problem, "put the file itself there")
-        return follow.after_edit(read(follow.path, os.environ))
+        return follow.after_edit(read(follow.path, variables))
     except ConfigError as exc:
         return exc

@@ -44,7 +44,10 @@ class ProcessTransport:
         environment = self._environment()
         log_file = folder / file_name(config.name) if folder is not None else None
         program = self._resolved(environment)
-        return Command(program, config.args, environment, config.cwd, log_file, config.secrets)
+        return Command(program, config.args, environment, self._folder(), log_file, config.secrets)
+
+    def _folder(self) -> str | None:
+        return self._dependencies.folder if self._config.cwd is None else self._config.cwd
 
     def _environment(self) -> Mapping[str, str]:
         config, given = self._config, self._dependencies
@@ -52,7 +55,7 @@ class ProcessTransport:
 
     def _resolved(self, environment: Mapping[str, str]) -> str:
         def find(command: str) -> str | None:
-            return find_program(sys.platform, command, environment, self._config.cwd, is_program)
+            return find_program(sys.platform, command, environment, self._folder(), is_program)
 
         command = self._config.command
         found = find(command)
