@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 class Front:
     """A dual-era server towards one client."""
 
-    def __init__(self, gateway: Gateway, write: Callable[[bytes], None], max_message_bytes: int) -> None:
-        self.peer = Peer("client", write, self, max_message_bytes)
+    def __init__(
+        self, gateway: Gateway, write: Callable[[bytes], None], max_message_bytes: int, first_id: int = 1
+    ) -> None:
+        self.peer = Peer("client", write, self, max_message_bytes, first_id=first_id)
         self._gateway = gateway
         self._legacy = FrontLegacy(self.peer, gateway)
         self._modern: FrontModern | None = None  # loaded with the first modern request

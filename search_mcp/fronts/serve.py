@@ -10,8 +10,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 
@@ -133,20 +135,35 @@ async def serve(
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         signals.enter_context(last_resort())  # from here on, messages of servers are handled
-        async with engine.running(), anyio.create_task_group() as tasks:
-            tasks.start_soon(follow_edits, follow, engine, config, log_to)
-            await client.ended.wait()
-            log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")
-            if not received:
-                front.peer.half_close()
-                front.end_subscriptions()
-                with anyio.move_on_after(LAST_ANSWERS_SECONDS):
-                    await _first_of(front.peer.answered, client.gone.wait, client.signalled.wait)
-                front.peer.refuse_all(ProtocolError(SERVER_ERROR, "search-mcp ended before this was answered"))
-            front.close()
-            await _close(writer, client, LAST_BYTES_SECONDS if not received else HURRIED_BYTES_SECONDS)
-            tasks.cancel_scope.cancel()
+        await attend(engine, client, front, writer, received, partial(follow_edits, follow, engine, config, log_to))
     return 128 + received[0] if received else 0
+
+
+async def attend(
+    engine: Engine,
+    client: Client,
+    front: Front,
+    writer: stdio.Writer,
+    received: Sequence[int],
+    follow: Callable[[], Coroutine[Any, Any, None]],
+) -> None:
+    """Run the backends until the client is gone or a signal was received; answer what can still be answered.
+
+    `follow` applies edits of the configuration; `received` are the signals so far.
+    """
+    async with engine.running(), anyio.create_task_group() as tasks:
+        tasks.start_soon(follow)
+        await client.ended.wait()
+        log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")
+        if not received:
+            front.peer.half_close()
+            front.end_subscriptions()
+            with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+                await _first_of(front.peer.answered, client.gone.wait, client.signalled.wait)
+            front.peer.refuse_all(ProtocolError(SERVER_ERROR, "search-mcp ended before this was answered"))
+        front.close()
+        await _close(writer, client, LAST_BYTES_SECONDS if not received else HURRIED_BYTES_SECONDS)
+        tasks.cancel_scope.cancel()
 
 
 async def _close(writer: stdio.Writer, client: Client, seconds: float) -> None:

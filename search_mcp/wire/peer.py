@@ -60,7 +60,7 @@ class Peer:
     """A JSON-RPC endpoint.
 
     `write` takes whole lines and does not block. `limit` is in bytes of one received line. Without a `header`, every
-    received line is a message.
+    received line is a message. `first_id` is the id of the first request that is sent.
     """
 
     def __init__(
@@ -70,13 +70,14 @@ class Peer:
         receiver: Receiver,
         limit: int,
         header: bytes | None = framing.CONTENT_LENGTH,
+        first_id: int = 1,
     ) -> None:
         self._name = name
         self._send_bytes = write
         self._receiver = receiver
         self._limit = limit
         self._lines = framing.LineDecoder(limit, header)
-        self._inflight = Inflight()
+        self._inflight = Inflight(_next_id=first_id)
         self._paused = False
         self._unread: deque[Line] = deque()  # lines that arrived while paused
         self._is_traced = log.isEnabledFor(logging.DEBUG)  # cached for a chunk: the check is as slow as decoding
