@@ -1,28 +1,17 @@
 """The command line. `serve` is handled here, so that it loads only what it needs; `cli` has all other commands."""
 
-import argparse
 import gc
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
 
-from search_mcp import __version__
+from search_mcp.collector import NEW_OBJECTS, THRESHOLDS
 
 OPTIONS_FOR_PEOPLE = ("--help", "--version", "--install-completion", "--show-completion")
 HELP_OPTIONS = {"-h", "--help"}
 COMPLETION_VARIABLE = "_SEARCH_MCP_COMPLETE"
 """Set by a shell to complete a command line instead of running it."""
-
-NEW_OBJECTS = 10_000
-"""New objects before the garbage collector looks for cycles: 64 calls in flight exceed Python's 700, and have none."""
-COLLECTOR_THRESHOLDS = (NEW_OBJECTS, 1, 50)
-"""Thresholds of the three generations while `serve` runs.
-
-With Python's 10 for the second, one collection reads 100,000 new objects: 25 to 100 ms while thousands of tools are
-indexed. With 1 it reads 20,000. The third keeps full collections as rare as they were: one in a million new objects.
-"""
 
 WAITING = (
     "search-mcp is waiting for an MCP client on stdin (Ctrl-C stops it); "
@@ -70,35 +59,26 @@ def _run(arguments: Sequence[str] | None) -> int:
         gc.set_threshold(NEW_OBJECTS)  # a command ends before there is much garbage
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
+    arguments = arguments[1:] if arguments[:1] == ["serve"] else arguments
+    return serve_alone(arguments)
+
+
+def serve_alone(arguments: Sequence[str]) -> int:
+    """Run `serve`; `arguments` are its options."""
     gc.disable()  # loaded modules stay, and collecting garbage among them takes a tenth of the start
     try:
         profiles = import_module("search_mcp.catalog.profiles").BY_NAME
-        options = _serve_parser(profiles).parse_args(arguments[1:] if arguments[:1] == ["serve"] else arguments)
+        options = import_module("search_mcp.serve_options").parser(profiles).parse_args(arguments)
         if os.isatty(0):
             sys.stderr.write(WAITING)
         server = import_module("search_mcp.fronts.serve")
         gc.freeze()
     finally:
         gc.enable()
-    gc.set_threshold(*COLLECTOR_THRESHOLDS)
+    gc.set_threshold(*THRESHOLDS)
     profile = profiles[options.client] if options.client else None
-    code = server.run(options.config, profile, options.log_level)
-    return code  # noqa: RET504  # it has a type here
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Print the error in one sentence, like all commands."""
-        self.exit(2, f"error: {message}; options go after the command, see search-mcp --help\n")
-
-
-def _serve_parser(clients: Iterable[str]) -> argparse.ArgumentParser:
-    parser = _Parser("search-mcp serve", add_help=False)  # `cli` writes the help text
-    parser.add_argument("--config", metavar="PATH")
-    parser.add_argument("--client", choices=sorted(clients))
-    parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"])
-    parser.add_argument("--version", action="version", version=f"search-mcp {__version__}")
-    return parser
+    code: int = server.run(options.config, profile, options.log_level)
+    return code
 
 
 if __name__ == "__main__":

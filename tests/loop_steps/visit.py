@@ -16,13 +16,13 @@ from typing import Any
 import anyio
 
 from loop_steps.loop import MeasuredLoop
-from search_mcp.__main__ import COLLECTOR_THRESHOLDS
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.process.child import LONG_READ_BYTES
 from search_mcp.backends.process.launching import Command
 from search_mcp.background import FileQueue
+from search_mcp.collector import THRESHOLDS
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
 from search_mcp.gateway.engine import Engine
@@ -205,7 +205,7 @@ class Visit:
         gc.collect()
         gc.freeze()  # what earlier tests left is not collected within a step
         self._thresholds = gc.get_threshold()
-        gc.set_threshold(*COLLECTOR_THRESHOLDS)  # as `serve` runs
+        gc.set_threshold(*THRESHOLDS)  # as `serve` runs
         self._loop_runs("start", self._start)
         self.loop.let_pass(0)
         self._task = self.loop.create_task(self._live())
