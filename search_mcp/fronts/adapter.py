@@ -1,0 +1,380 @@
+"""`search-mcp serve` as an adapter: it joins the engine process of the user, and moves bytes in both directions.
+
+Memory is bounded in both directions: each side is read only while the other one takes what was read. If the engine is
+lost, open requests are answered with an error, and the next message joins or starts another engine. Standard library
+only: an adapter has a fraction of the memory of an engine.
+"""
+
+import contextlib
+import os
+import select
+import socket
+import stat
+import sys
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+from search_mcp.fronts import joining
+from search_mcp.fronts.client_lines import Lines, Piece
+from search_mcp.fronts.conversation import Conversation
+from search_mcp.fronts.hello import Json
+from search_mcp.fronts.joining import AloneError, Joined, NoEngineError, join
+from search_mcp.fronts.meeting import is_supported, meeting
+
+CHUNK = 1 << 16
+"""Bytes read at once."""
+UNREAD_BYTES = 1 << 20
+"""Bytes that may wait for one side before the other is not read."""
+SERVES_ALONE = "search-mcp: no shared engine ({}); this client has its own\n"
+"""The message on stderr if this process serves alone."""
+ENGINE_LOST = "The search-mcp engine that ran this was lost; it may have run"
+LINE_LOST = "The search-mcp engine was lost while it was sent this; it has not run"
+NO_ENGINE = "The search-mcp engine was lost, and no other could be started: {}"
+LAST_BYTES_SECONDS = 1.0
+"""Time for a client to read the last bytes, as without an adapter."""
+LAST_ANSWERS_SECONDS = 8.0
+"""Time for an engine to end the connection after the client's last message; it allows itself six."""
+MOST_OPENINGS = 3
+"""Engines that may be lost while one client opens; more means that its opening ends them."""
+_LIVES_APART = 1_000_000_000
+"""Ids that one connection to an engine may use before they could meet those of the next one."""
+
+
+class Options(NamedTuple):
+    """The options of `serve`, as they were given."""
+
+    config: str | None
+    client: str | None
+    log_level: str | None
+
+    def words(self) -> list[str]:
+        """Return them as arguments."""
+        given = {"--config": self.config, "--client": self.client, "--log-level": self.log_level}
+        return [word for name, value in given.items() if value is not None for word in (name, value)]
+
+
+def run(options: Options, file: str, greeting: str = "") -> int | None:
+    """Serve the client through an engine; `None` if this process has to.
+
+    `file` is its configuration, `greeting` a text for stderr once there is an engine.
+    """
+    if not is_supported(sys.platform):
+        say(SERVES_ALONE.format("not supported on this system yet"))
+        return None
+    try:
+        place = meeting(file, os.environ)
+        first = introduction(options)
+        joined = join(place, first, joining.PATIENCE_SECONDS)
+    except AloneError:
+        return None
+    except (NoEngineError, OSError) as exc:
+        say(SERVES_ALONE.format(exc))
+        return None
+    say(greeting + "".join(f"{notice}\n" for notice in joined.answer.get("notices", ())))
+
+    def again(life: int) -> Joined:
+        try:
+            return join(place, {**first, "first_id": 1 + life * _LIVES_APART}, joining.PATIENCE_SECONDS)
+        except (NoEngineError, OSError) as exc:
+            say(SERVES_ALONE.format(exc))
+            return joining.own(options.words())
+
+    return Adapter(joined, again, 0, 1).run()
+
+
+def say(text: str) -> None:
+    """Write to stderr, which the client may have closed."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def introduction(options: Options) -> Json:
+    """Return the first line for an engine.
+
+    It has the whole environment: an edit of the configuration may refer to any variable, and `inheritEnv` may pass on
+    all of them.
+    """
+    return {
+        "wants": "serve",
+        "config": options.config,
+        "client": options.client,
+        "log_level": options.log_level,
+        "folder": os.getcwd(),  # noqa: PTH109
+        "variables": dict(os.environ),
+        "parent": parent_name(),
+    }
+
+
+def parent_name() -> str:
+    """Return the name of the program that started us, for the log and the status; empty if it is unknown."""
+    try:
+        with open(f"/proc/{os.getppid()}/comm", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+class Outlet:
+    """Pieces that wait to be written to a descriptor."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[memoryview] = deque()
+        self.size = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+    def put(self, data: bytes) -> None:
+        if data:
+            self._pieces.append(memoryview(data))
+            self.size += len(data)
+
+    def write(self, write: Callable[[memoryview], int]) -> None:
+        """Write what can be written now."""
+        while self._pieces:
+            piece = self._pieces[0]
+            try:
+                written = write(piece)
+            except BlockingIOError:
+                return
+            self.size -= written
+            if written < len(piece):
+                self._pieces[0] = piece[written:]
+                return
+            self._pieces.popleft()
+
+    def clear(self) -> None:
+        self._pieces.clear()
+        self.size = 0
+
+
+class Adapter:
+    """The connection between one client and the engine."""
+
+    def __init__(self, joined: Joined, again: Callable[[int], Joined], stdin: int, stdout: int) -> None:
+        self._again, self._stdin, self._stdout = again, stdin, stdout
+        self._conversation = Conversation()
+        self._from_client, self._from_engine = Lines(), Lines()
+        self._to_client, self._to_engine = Outlet(), Outlet()
+        self._unsent: deque[Piece] = deque()  # of the client, for which there is no engine yet, or no room
+        self._is_broken_line = False  # the rest of a line whose beginning went to a lost engine
+        self._refusal = LINE_LOST
+        self._engine: socket.socket | None = None
+        self._outgoing: socket.socket  # to the engine; mostly the same
+        self._wanted: dict[int, int] = {}  # events to wait for, by descriptor
+        self._poller: select.poll
+        self._is_shut = False  # the engine was told that the client sends no more
+        self._is_client_done = False
+        self._is_client_gone = False
+        self._lives = 0
+        for descriptor in (stdin, stdout):
+            if is_pollable(descriptor):
+                os.set_blocking(descriptor, False)
+        self._attach(joined)
+
+    def run(self) -> int:
+        """Move bytes until the client has gone."""
+        while not self._is_over():
+            # The engine first: a message that came after its end is for the next one.
+            found = self._poll()
+            for descriptor, events in sorted(found, reverse=True):
+                self._handle(descriptor, events)
+            if not found:  # a client that has ended its messages, and reads no more, or an engine that is suspended
+                break
+            self._send()
+            self._write_out()
+        if self._engine is not None:
+            self._engine.close()
+        return 0
+
+    def _is_over(self) -> bool:
+        if self._is_client_gone:
+            return True
+        return self._is_client_done and self._engine is None and not self._to_client and not self._unsent
+
+    def _poll(self) -> list[tuple[int, int]]:
+        wanted = {self._stdout: select.POLLOUT if self._to_client else 0}
+        if not self._is_client_done and not self._unsent and not self._to_engine:
+            wanted[self._stdin] = select.POLLIN
+        if self._engine is not None:
+            wanted[self._engine.fileno()] = select.POLLIN if self._to_client.size < UNREAD_BYTES else 0
+            if self._to_engine or self._unsent:
+                outgoing = self._outgoing.fileno()
+                wanted[outgoing] = wanted.get(outgoing, 0) | select.POLLOUT
+        if wanted != self._wanted:
+            self._wanted, self._poller = wanted, select.poll()
+            for descriptor, events in wanted.items():
+                self._poller.register(descriptor, events)
+        if not self._is_client_done:
+            return self._poller.poll()
+        return self._poller.poll(1000 * (LAST_BYTES_SECONDS if self._engine is None else LAST_ANSWERS_SECONDS))
+
+    def _handle(self, descriptor: int, events: int) -> None:
+        if descriptor == self._stdin:
+            self._read_client()
+        elif descriptor == self._stdout:
+            if events & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+                self._is_client_gone = True
+        elif (
+            self._engine is not None
+            and descriptor == self._engine.fileno()
+            and events & (select.POLLIN | select.POLLHUP | select.POLLERR)
+        ):
+            self._read_engine(self._engine)
+
+    # From the client
+
+    def _read_client(self) -> None:
+        try:
+            chunk = os.read(self._stdin, CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        pieces = self._from_client.feed(chunk) if chunk else self._from_client.flush()
+        for piece in pieces:
+            self._unsent.append(piece)
+        if not chunk:
+            self._is_client_done = True
+
+    def _send(self) -> None:
+        """Pass on the pieces of the client, each once everything before it was written."""
+        while self._unsent:
+            if self._is_broken_line:
+                self._drop_rest_of_line(self._unsent.popleft())
+                continue
+            if self._engine is None and not self._join_again():
+                continue
+            if self._engine is None or not self._flush(self._engine) or not self._send_piece(self._engine):
+                break
+        if self._engine is not None and self._flush(self._engine) and self._is_client_done and not self._is_shut:
+            self._is_shut = True
+            with contextlib.suppress(OSError):  # the engine is gone, which its other side will tell
+                self._outgoing.shutdown(socket.SHUT_WR)
+
+    def _flush(self, engine: socket.socket) -> bool:
+        """Write what is left of the piece before; return whether nothing is left."""
+        try:
+            self._to_engine.write(self._outgoing.send)
+        except OSError:
+            self._read_rest(engine)
+        return not self._to_engine
+
+    def _send_piece(self, engine: socket.socket) -> bool:
+        """Write one piece, or its beginning. A piece of which nothing was written goes to the next engine."""
+        if self._engine is None:
+            return True
+        piece = self._unsent[0]
+        try:
+            written = self._outgoing.send(piece.data)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._read_rest(engine)
+            return True
+        self._unsent.popleft()
+        if piece.ends:
+            self._conversation.from_client(piece)
+        self._is_inside_line = not piece.ends
+        self._to_engine.put(piece.data[written:])
+        return True
+
+    def _drop_rest_of_line(self, piece: Piece) -> None:
+        if piece.ends:
+            self._is_broken_line = False
+            self._to_client.put(self._conversation.refuse(piece.messages, self._refusal))
+
+    def _join_again(self) -> bool:
+        """Join another engine; without one, refuse the next message of the client."""
+        try:
+            joined = self._again(self._lives)
+        except (NoEngineError, OSError) as exc:
+            self._refusal = NO_ENGINE.format(exc)
+            self._is_broken_line = True
+            return False
+        self._attach(joined)
+        self._to_engine.put(self._conversation.opening())
+        return True
+
+    # From the engine
+
+    def _attach(self, joined: Joined) -> None:
+        self._engine, self._outgoing = joined.connection, joined.outgoing
+        self._engine.setblocking(False)
+        self._outgoing.setblocking(False)
+        self._from_engine = Lines()
+        self._is_shut = self._is_inside_line = False
+        self._lives += 1
+        self._take(joined.early)
+
+    def _read_engine(self, engine: socket.socket) -> None:
+        try:
+            chunk = engine.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._take(chunk)
+        else:
+            self._lose(engine)
+
+    def _read_rest(self, engine: socket.socket) -> None:
+        """Read what an engine wrote before it was lost."""
+        with contextlib.suppress(OSError):
+            while chunk := engine.recv(CHUNK):
+                self._take(chunk)
+        self._lose(engine)
+
+    def _take(self, chunk: bytes) -> None:
+        for piece in self._from_engine.feed(chunk):
+            if not piece.ends or self._conversation.from_engine(piece):
+                self._to_client.put(piece.data)
+
+    def _lose(self, engine: socket.socket) -> None:
+        """Answer what the lost engine has not answered."""
+        engine.close()
+        self._outgoing.close()
+        self._engine = None
+        self._to_engine.clear()
+        if self._from_client.is_framed:
+            self._unsent.clear()
+            self._is_client_done = True  # nothing is known of its messages: it has to start search-mcp again
+            return
+        if self._from_engine.is_inside_line:
+            self._to_client.put(b"\n")
+        self._is_broken_line, self._refusal = self._is_inside_line, LINE_LOST
+        self._to_client.put(self._conversation.lose(ENGINE_LOST))
+        if self._conversation.is_opening:
+            self._open_again()
+
+    def _open_again(self) -> None:
+        """Open another engine at once, because the client waits for the answer to `initialize` before it goes on."""
+        reason = "it was lost again and again"
+        if self._lives <= MOST_OPENINGS:
+            try:
+                self._attach(self._again(self._lives))
+            except (NoEngineError, OSError) as exc:
+                reason = str(exc)
+            else:
+                self._to_engine.put(self._conversation.opening())
+                return
+        self._to_client.put(self._conversation.refuse_opening(NO_ENGINE.format(reason)))
+
+    # To the client
+
+    def _write_out(self) -> None:
+        if not self._to_client:
+            return
+        try:
+            self._to_client.write(lambda data: os.write(self._stdout, data[:CHUNK]))
+        except OSError:
+            self._is_client_gone = True
+
+
+def is_pollable(descriptor: int) -> bool:
+    """Return whether a descriptor is a pipe or a socket; a file or a terminal stays as it is for those who share it."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

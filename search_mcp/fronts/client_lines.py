@@ -1,0 +1,196 @@
+"""The lines of a conversation, as an adapter passes them on: whole if they are short, else in pieces.
+
+A short line is passed on only when it is complete, so that a lost connection breaks no short line. Of a long line only
+the outermost members are kept, to find its id. Standard library only, because adapters load nothing else.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+HELD_BYTES = 1 << 20
+"""Bytes of an incomplete line that are held back; longer lines are passed on in pieces."""
+PARSED_BYTES = 1 << 16
+"""Bytes of a line that is parsed; of longer lines only the outermost members are."""
+OUTLINE_BYTES = 1 << 12
+"""Bytes of the outermost members; a line that has more is not understood."""
+FRAMED = b"content-length:"
+
+Json = dict[str, Any]
+
+_OUTSIDE = re.compile(rb'["{}\[\]]')
+_INSIDE = re.compile(rb'["\\]')
+_ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]*"),"(?:result|error)":')
+"""The beginning of a response of the engine, which writes its members in this order."""
+
+
+class Piece(NamedTuple):
+    """A part of a stream."""
+
+    data: bytes
+    messages: tuple[Json, ...]
+    """The messages of the line that ends here, if they could be read; long members are missing."""
+    is_batch: bool
+    begins: bool
+    """Whether a line begins with it."""
+    ends: bool
+
+
+class Outline:
+    """Keeps the outermost members of a JSON object, or of the objects in an array; what is in them becomes `null`."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._depth = 0
+        self._keeps = 1  # the innermost depth that is kept
+        self._is_string = False
+        self._is_escaped = False
+        self._is_known = False  # whether the first bracket was seen
+
+    def feed(self, data: bytes) -> None:
+        """Read on."""
+        position, size = 0, len(data)
+        while position < size:
+            position = self._in_string(data, position) if self._is_string else self._outside(data, position)
+
+    def _in_string(self, data: bytes, position: int) -> int:
+        if self._is_escaped:
+            self._is_escaped = False
+            self._keep(data[position : position + 1])
+            return position + 1
+        found = _INSIDE.search(data, position)
+        end = found.end() if found else len(data)
+        self._keep(data[position:end])
+        if found:
+            self._is_escaped = found[0] == b"\\"
+            self._is_string = self._is_escaped
+        return end
+
+    def _outside(self, data: bytes, position: int) -> int:
+        found = _OUTSIDE.search(data, position)
+        if found is None:
+            self._keep(data[position:])
+            return len(data)
+        self._keep(data[position : found.start()])
+        bracket = found[0]
+        if bracket == b'"':
+            self._keep(bracket)
+            self._is_string = True
+        elif bracket in b"{[":
+            if not self._is_known:
+                self._is_known, self._keeps = True, 2 if bracket == b"[" else 1
+            self._depth += 1
+            self._keep(bracket)
+        else:
+            self._keep(bracket)
+            self._depth -= 1
+            if self._depth == self._keeps:
+                self._keep(b"null")
+        return found.end()
+
+    def _keep(self, data: bytes) -> None:
+        if self._depth <= self._keeps and len(self._kept) <= OUTLINE_BYTES:
+            self._kept += data[: OUTLINE_BYTES + 1]
+
+    def text(self) -> bytes:
+        """Return the outline; of an incomplete line that of its beginning."""
+        return bytes(self._kept)
+
+
+class _Answer:
+    """The outline of a response of the engine: its id, which is known from its beginning."""
+
+    def __init__(self, identifier: bytes) -> None:
+        self._text = b'{"id":%b}' % identifier
+
+    def feed(self, data: bytes) -> None:
+        """Ignore the rest."""
+
+    def text(self) -> bytes:
+        return self._text
+
+
+class Lines:
+    """Splits a stream into pieces."""
+
+    def __init__(self) -> None:
+        self.is_framed = False
+        """Whether the messages come behind `Content-Length` headers; then all of them are passed on unread."""
+        self._held = bytearray()
+        self._outline: Outline | _Answer | None = None  # of a line that is passed on in pieces
+        self._is_first = True
+
+    @property
+    def is_inside_line(self) -> bool:
+        """Whether a part of a line was passed on, and its end was not."""
+        return self._outline is not None
+
+    def drop(self) -> None:
+        """Forget the incomplete line."""
+        self._held.clear()
+        self._outline = None
+
+    def feed(self, chunk: bytes) -> Iterator[Piece]:
+        """Yield the pieces that can be passed on."""
+        if self._is_first and chunk.strip():
+            self._is_first = False
+            self.is_framed = chunk.lstrip()[: len(FRAMED)].lower() == FRAMED
+        if self.is_framed:
+            yield Piece(chunk, (), False, True, True)
+            return
+        start = 0
+        while (end := chunk.find(b"\n", start) + 1) > 0:
+            yield self._end(chunk[start:end])
+            start = end
+        if start < len(chunk):
+            yield from self._hold(chunk[start:])
+
+    def flush(self) -> Iterator[Piece]:
+        """Yield the last line of a stream that ended without a line ending."""
+        if self._held or self._outline is not None:
+            yield self._end(b"")
+
+    def _hold(self, data: bytes) -> Iterator[Piece]:
+        if self._outline is not None:
+            self._outline.feed(data)
+            yield Piece(data, (), False, False, False)
+            return
+        self._held += data
+        if len(self._held) > HELD_BYTES:
+            held = bytes(self._held)
+            self._held.clear()
+            found = _ANSWER.match(held)
+            self._outline = _Answer(found[1]) if found else Outline()
+            self._outline.feed(held)
+            yield Piece(held, (), False, True, False)
+
+    def _end(self, data: bytes) -> Piece:
+        if self._outline is not None:
+            outline, self._outline = self._outline, None
+            outline.feed(data)
+            return Piece(data, *_messages(outline.text()), False, True)
+        if self._held:
+            data = bytes(self._held) + data
+            self._held.clear()
+        return Piece(data, *_read(data), True, True)
+
+
+def _read(line: bytes) -> tuple[tuple[Json, ...], bool]:
+    if found := _ANSWER.match(line):
+        return _messages(b'{"id":%b}' % found[1])
+    if len(line) <= PARSED_BYTES:
+        return _messages(line)
+    outline = Outline()
+    outline.feed(line)
+    return _messages(outline.text())
+
+
+def _messages(text: bytes) -> tuple[tuple[Json, ...], bool]:
+    """Return the objects of a line, and whether they are a batch; none for text that is not JSON."""
+    try:
+        value = json.loads(text) if text.strip() else None
+    except (ValueError, RecursionError):
+        return (), False
+    found = value if isinstance(value, list) else [value]
+    return tuple(each for each in found if isinstance(each, dict)), isinstance(value, list)

@@ -1,0 +1,39 @@
+"""The first line that an adapter or a command sends to an engine process, and the line that it answers.
+
+Both are JSON objects on one line. After the answer to `serve`, the connection carries the messages of MCP and nothing
+else. The other requests get one answer. Standard library only, because adapters load nothing else.
+"""
+
+import json
+from typing import Any
+
+PROTOCOL = 1
+"""The version of these lines. The engines of all versions answer `status` and `stop`."""
+MAX_BYTES = 16 << 20
+"""The longest first line; it holds an environment, which may have several megabytes."""
+
+Json = dict[str, Any]
+
+
+class UnreadableHelloError(ValueError):
+    """The other side does not speak this protocol."""
+
+
+def encode(message: Json) -> bytes:
+    """Encode one line. Lone surrogates, which stand for bytes that are not UTF-8, survive as escapes."""
+    return json.dumps({"search-mcp": PROTOCOL, **message}).encode() + b"\n"
+
+
+def decode(line: bytes) -> Json:
+    """Decode one line, of any version.
+
+    Raises:
+        UnreadableHelloError: it is not such a line.
+    """
+    try:
+        message = json.loads(line)
+    except ValueError as exc:
+        raise UnreadableHelloError("not JSON") from exc
+    if not isinstance(message, dict) or not isinstance(message.get("search-mcp"), int):
+        raise UnreadableHelloError("another protocol")
+    return message

@@ -1,0 +1,243 @@
+"""Joining the engine process of a user: the connection to the running one, or the election of the one who starts it.
+
+One process at a time holds the lock: the adapter that starts an engine, then this engine until it ends. So there is one
+engine at most, and the lock is released by the system whichever way its holder ends. Standard library only.
+"""
+
+import contextlib
+import errno
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from search_mcp.fronts import hello
+from search_mcp.fronts.hello import Json
+from search_mcp.fronts.meeting import Meeting, is_same_user
+
+PATIENCE_SECONDS = 2.0
+"""Time for finding or starting an engine; without one in this time, this process serves alone."""
+LOOK_SECONDS = 0.02
+"""Poll interval while another process starts the engine, in seconds."""
+ANSWER_BYTES = 1 << 20
+"""The longest first line of an engine."""
+READY = b"search-mcp: the engine is ready\n"
+"""Written by an engine to its stdout once it can be joined."""
+_PROGRAM = """
+import sys
+sys.path.append(sys.argv.pop(1))  # last, so that it hides no other module
+from search_mcp.fronts.engine_process import main
+main()
+"""
+"""Starts an engine also if the package was found in the current folder, which is another one for the engine."""
+_OWN_PROGRAM = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from search_mcp.__main__ import serve_alone
+sys.exit(serve_alone(sys.argv[1:]))
+"""
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120
+_NOBODY = (errno.ENOENT, errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.EAGAIN)
+_CREATE_BREAKAWAY_FROM_JOB, _CREATE_NO_WINDOW = 0x01000000, 0x08000000  # of `subprocess`, on Windows only
+
+
+class NoEngineError(Exception):
+    """There is no engine to join; the text is the reason."""
+
+
+class AloneError(NoEngineError):
+    """The engine asks this process to serve alone, for a reason that this process will report itself."""
+
+
+class Joined:
+    """A connection to an engine, after the first lines."""
+
+    def __init__(
+        self, connection: socket.socket, answer: Json, early: bytes, outgoing: socket.socket | None = None
+    ) -> None:
+        self.connection = connection
+        self.outgoing = outgoing or connection
+        """The socket to write to."""
+        self.answer = answer
+        self.early = early
+        """Bytes that came behind the answer."""
+
+
+def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Joined:
+    """Connect to the engine, or start it and connect.
+
+    Raises:
+        NoEngineError: there is none in time.
+    """
+    deadline = time.monotonic() + patience_seconds
+    try:
+        while True:
+            joined = _greet(place, first, deadline) or _start_and_greet(place, first, deadline)
+            if joined is not None:
+                return joined
+            if time.monotonic() > deadline:
+                raise NoEngineError(f"no engine was ready within {patience_seconds:g} s")
+            time.sleep(LOOK_SECONDS)
+    except OSError as exc:
+        raise NoEngineError(str(exc)) from exc
+
+
+def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Json | None:
+    """Send a command to the engine behind a socket; return its answer, or `None` if there is no engine.
+
+    Raises:
+        NoEngineError: it does not answer.
+    """
+    deadline = time.monotonic() + patience_seconds
+    try:
+        joined = _greet_at(path, first, deadline)
+        if joined is None:
+            return None
+        with joined.connection:
+            _wait_for_end(joined.connection, deadline)
+    except OSError as exc:
+        raise NoEngineError(str(exc)) from exc
+    return joined.answer
+
+
+def _wait_for_end(connection: socket.socket, deadline: float) -> None:
+    """Wait until the engine closes the connection: after its answer, or, if it was told to stop, at its end.
+
+    Raises:
+        TimeoutError: it does not.
+    """
+    while True:
+        connection.settimeout(_left(deadline))
+        if not connection.recv(1 << 16):
+            return
+
+
+def _greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
+    return _greet_at(place.socket, first, deadline)
+
+
+def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
+    """Connect and exchange the first lines; return `None` if there is no engine, or one that is just ending."""
+    with contextlib.ExitStack() as kept:
+        connection = kept.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        try:
+            connection.settimeout(_left(deadline))
+            connection.connect(path)
+            if not is_same_user(connection):
+                raise NoEngineError("its socket belongs to another user")
+            connection.sendall(hello.encode(first))
+            line, early = _line(connection, deadline)
+            answer = hello.decode(line) if line else None
+        except TimeoutError as exc:
+            raise NoEngineError("the engine does not answer; it may be suspended") from exc
+        except hello.UnreadableHelloError as exc:
+            raise NoEngineError(f"the engine's answer cannot be read: {exc}") from exc
+        except OSError as exc:
+            if exc.errno in _NOBODY:
+                return None
+            raise
+        if answer is None:
+            return None
+        if "alone" in answer:
+            raise AloneError(str(answer["alone"]))
+        kept.pop_all()
+        return Joined(connection, answer, early)
+
+
+def _left(deadline: float) -> float:
+    return max(0.001, deadline - time.monotonic())
+
+
+def _line(connection: socket.socket, deadline: float) -> tuple[bytes, bytes]:
+    """Read one line; return it and what follows. Empty if the connection ends."""
+    read = b""
+    while b"\n" not in read and len(read) < ANSWER_BYTES:
+        connection.settimeout(_left(deadline))
+        chunk = connection.recv(1 << 16)
+        if not chunk:
+            return b"", b""
+        read += chunk
+    line, _, early = read.partition(b"\n")
+    return line, early
+
+
+def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
+    """Start the engine if no other process is starting it, or is it; return `None` if one is."""
+    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        if not _is_locked(lock):
+            return None
+        joined = _greet(place, first, deadline)  # by now, an engine may be there that releases the lock with its end
+        if joined is not None:
+            return joined
+        _start(place, lock, deadline)
+    finally:
+        os.close(lock)  # the engine has a copy, and keeps the lock
+    return _greet(place, first, deadline)
+
+
+def _is_locked(lock: int) -> bool:
+    fcntl = import_module("fcntl")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _start(place: Meeting, lock: int, deadline: float) -> None:
+    """Start an engine that has our lock, and wait until it is ready.
+
+    Raises:
+        NoEngineError: it has failed, or is not ready in time.
+    """
+    subprocess, select = import_module("subprocess"), import_module("select")
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-c", _PROGRAM, _PACKAGE, place.socket, str(lock)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd="/",
+        pass_fds=(lock,),
+        **detachment(sys.platform),
+    )
+    said = b""
+    with process.stdout:
+        while READY not in said:
+            if not select.select([process.stdout], [], [], _left(deadline))[0]:
+                process.returncode = 0  # it outlives us, so `Popen` must not warn that it is not waited for
+                raise NoEngineError("it takes long to start the engine")  # the next client finds it
+            chunk = os.read(process.stdout.fileno(), 1 << 16)
+            if not chunk:
+                break
+            said += chunk
+    process.wait()  # the engine is a child of this process, which has ended
+    if READY not in said:
+        *_, last = [b"unknown reason", *said.strip().splitlines()]
+        raise NoEngineError(f"the engine could not be started: {last.decode('utf-8', 'replace')}")
+
+
+def own(arguments: Sequence[str]) -> Joined:
+    """Start a process that serves this client alone, as a child that ends with us.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    command = [sys.executable, "-c", _OWN_PROGRAM, _PACKAGE, *arguments]
+    incoming, stdout = socket.socketpair()
+    stdin, outgoing = socket.socketpair()
+    with stdin, stdout:
+        process = import_module("subprocess").Popen(command, stdin=stdin, stdout=stdout)
+    process.returncode = 0  # its end is noticed at the sockets, so `Popen` must not warn that it is not waited for
+    return Joined(incoming, {}, b"", outgoing)
+
+
+def detachment(platform: str) -> dict[str, Any]:
+    """Return the options that make a process independent of ours."""
+    if platform == "win32":
+        # Not DETACHED_PROCESS, which cancels CREATE_NO_WINDOW: an empty console would appear.
+        return {"creationflags": _CREATE_BREAKAWAY_FROM_JOB | _CREATE_NO_WINDOW}
+    return {"start_new_session": True}

@@ -1,0 +1,238 @@
+"""An adapter between pipes of a client and sockets that play the engine."""
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from search_mcp.fronts import adapter
+from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
+from search_mcp.fronts.joining import Joined, NoEngineError
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
+SECONDS = 30.0
+
+Json = dict[str, Any]
+
+
+class Engine:
+    """The engine's end of a connection."""
+
+    def __init__(self) -> None:
+        theirs, self._ours = socket.socketpair()
+        self._ours.settimeout(SECONDS)
+        self.joined = Joined(theirs, {}, b"")
+        self._lines = self._ours.makefile("rb")
+
+    def hears(self) -> Json:
+        message: Json = json.loads(self._lines.readline())
+        return message
+
+    def is_told_the_end(self) -> bool:
+        return self._lines.readline() == b""
+
+    def says(self, message: Json) -> None:
+        self.writes(json.dumps({"jsonrpc": "2.0", **message}, separators=(",", ":")).encode() + b"\n")
+
+    def writes(self, data: bytes) -> None:
+        self._ours.sendall(data)
+
+    def dies(self) -> None:
+        self._lines.close()
+        self._ours.close()
+
+
+class Bench:
+    """An adapter in a thread, with the client's ends of its pipes."""
+
+    def __init__(self, *engines: Engine) -> None:
+        stdin, self.stdin = os.pipe()
+        self.stdout, stdout = os.pipe()
+        self._descriptors = [stdin, stdout]
+        first, *self._next = engines
+        self.joins = 0
+        self.code: int | None = None
+        self._adapter = Adapter(first.joined, self._again, stdin, stdout)
+        self._thread = threading.Thread(target=self._run)
+        self._lines = os.fdopen(self.stdout, "rb", closefd=False)
+
+    def _again(self, life: int) -> Joined:
+        self.joins += 1
+        if not self._next:
+            raise NoEngineError("there is none")
+        return self._next.pop(0).joined
+
+    def _run(self) -> None:
+        try:
+            self.code = self._adapter.run()
+        finally:
+            for each in self._descriptors:
+                os.close(each)
+
+    def starts(self) -> None:
+        self._thread.start()
+
+    def says(self, message: Json) -> None:
+        self.writes(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def writes(self, data: bytes) -> None:
+        os.write(self.stdin, data)
+
+    def hears(self) -> Json:
+        message: Json = json.loads(self.line())
+        return message
+
+    def line(self) -> bytes:
+        return self._lines.readline()
+
+    def ends(self) -> None:
+        """End the client's messages."""
+        if self.stdin >= 0:
+            os.close(self.stdin)
+            self.stdin = -1
+
+    def is_over(self) -> bool:
+        self._thread.join(SECONDS)
+        return not self._thread.is_alive()
+
+    def close(self) -> None:
+        self.ends()
+        self._lines.close()
+        os.close(self.stdout)
+        if self._thread.ident is not None:
+            assert self.is_over()
+
+
+@pytest.fixture
+def engines() -> Iterator[list[Engine]]:
+    made = [Engine() for _ in range(6)]
+    yield made
+    for each in made:
+        each.dies()
+        each.joined.connection.close()
+
+
+@pytest.fixture
+def bench(engines: list[Engine]) -> Iterator[Bench]:
+    made = Bench(*engines)
+    made.starts()
+    yield made
+    made.close()
+
+
+def test_messages_pass_in_both_directions_until_the_client_ends(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "ping"})
+    assert engines[0].hears()["id"] == 1
+    engines[0].says({"id": 1, "result": {}})
+    assert bench.hears()["id"] == 1
+    bench.ends()
+    assert engines[0].is_told_the_end()
+    engines[0].says({"method": "the last word"})
+    engines[0].dies()
+    assert bench.hears()["method"] == "the last word"
+    assert bench.line() == b""
+    assert bench.is_over()
+    assert bench.code == 0
+
+
+def test_a_line_that_a_lost_engine_has_broken_off_is_not_passed_on(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "tools/call"})
+    engines[0].hears()
+    engines[0].writes(b'{"jsonrpc":"2.0","id":1,"result":{"half')
+    engines[0].dies()
+    assert bench.hears()["error"]["message"] == ENGINE_LOST
+
+
+def test_a_long_line_that_is_broken_off_is_ended(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "tools/call"})
+    engines[0].hears()
+    begun = b'{"jsonrpc":"2.0","id":1,"result":{"long":"' + b"x" * 1_500_000
+    writer = threading.Thread(target=engines[0].writes, args=(begun,))
+    writer.start()
+    broken = bench._lines.read(len(begun))
+    assert broken == begun
+    writer.join(SECONDS)
+    engines[0].dies()
+    assert bench.line() == b"\n"
+    assert bench.hears()["id"] == 1
+
+
+def test_a_message_for_an_engine_that_is_gone_goes_to_the_next_one(bench: Bench, engines: list[Engine]) -> None:
+    engines[0].dies()
+    bench.says({"id": 1, "method": "tools/call"})
+    assert engines[1].hears()["id"] == 1
+    engines[1].says({"id": 1, "result": {}})
+    assert bench.hears() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    assert bench.joins == 1
+
+
+def test_an_opening_that_ends_every_engine_is_refused(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "initialize", "params": {}})
+    for engine in engines[: adapter.MOST_OPENINGS + 1]:
+        assert engine.hears()["method"] == "initialize"
+        engine.dies()
+    refused = bench.hears()
+    assert "again and again" in refused["error"]["message"]
+    assert refused["error"]["data"] == {"mayHaveRun": False}
+    bench.says({"id": 2, "method": "ping"})
+    assert engines[adapter.MOST_OPENINGS + 1].hears()["id"] == 2
+
+
+def test_messages_are_refused_while_there_is_no_engine(engines: list[Engine]) -> None:
+    bench = Bench(engines[0])
+    bench.starts()
+    engines[0].dies()
+    for identifier in (1, 2):
+        bench.says({"id": identifier, "method": "tools/call"})
+        error = bench.hears()["error"]
+        assert "there is none" in error["message"]
+        assert error["data"] == {"mayHaveRun": False}
+    assert bench.joins >= 1
+    bench.close()
+
+
+def test_a_client_that_ends_and_does_not_read_is_not_waited_for(
+    engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "LAST_BYTES_SECONDS", 0.05)
+    bench = Bench(engines[0])
+    bench.starts()
+    bench.ends()
+    assert engines[0].is_told_the_end()
+    engines[0].writes(b"x" * 100_000 + b"\n")  # more than a pipe takes
+    engines[0].dies()
+    assert bench.is_over()
+    bench.close()
+
+
+def test_an_engine_that_does_not_answer_the_end_is_not_waited_for(
+    engines: list[Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapter, "LAST_ANSWERS_SECONDS", 0.05)
+    bench = Bench(engines[0])
+    bench.starts()
+    bench.ends()
+    assert bench.is_over()
+    bench.close()
+
+
+def test_a_client_that_closes_stdout_ends_the_adapter(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "ping"})
+    engines[0].hears()
+    reading = os.dup2(os.open(os.devnull, os.O_RDONLY), bench.stdout)
+    assert reading == bench.stdout
+    assert bench.is_over()
+    assert engines[0].is_told_the_end()
+
+
+def test_a_client_with_header_framing_starts_again_after_a_loss(bench: Bench, engines: list[Engine]) -> None:
+    bench.writes(b'Content-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    assert engines[0]._lines.readline().startswith(b"Content-Length")
+    engines[0].dies()
+    assert bench.line() == b""
+    assert bench.is_over()

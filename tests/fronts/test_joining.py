@@ -1,0 +1,156 @@
+"""Joining an engine: what a connection may meet at the socket of one, and who may start one."""
+
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from search_mcp.fronts import hello, joining
+from search_mcp.fronts.joining import AloneError, NoEngineError, ask, detachment, join
+from search_mcp.fronts.meeting import Meeting
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
+SECONDS = 30.0
+fcntl: Any = pytest.importorskip("fcntl")
+FIRST = {"wants": "serve"}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Meeting:
+    monkeypatch.chdir(tmp_path)  # a relative path is short enough for a socket
+    monkeypatch.setattr(joining, "_PROGRAM", "import sys; sys.exit('it is broken')")
+    return Meeting(".", "one")
+
+
+Behave = Callable[[socket.socket, bytes], None]
+
+
+@contextmanager
+def engine(path: str, *behave: Behave) -> Iterator[list[bytes]]:
+    """Listen like an engine; each connection has its own behaviour, and the first lines are collected."""
+    heard: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        listening.settimeout(SECONDS)
+
+        def run() -> None:
+            for each in behave:
+                connection, _ = listening.accept()
+                with connection, connection.makefile("rb") as lines:
+                    heard.append(lines.readline())
+                    each(connection, heard[-1])
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        yield heard
+        thread.join(SECONDS)
+        assert not thread.is_alive()
+
+
+def says(line: bytes) -> Behave:
+    return lambda connection, _first: connection.sendall(line)
+
+
+def ends(_connection: socket.socket, _first: bytes) -> None:
+    """End without an answer, as an engine does that is just ending."""
+
+
+def stays_silent(connection: socket.socket, _first: bytes) -> None:
+    connection.settimeout(SECONDS)
+    assert connection.recv(1) == b""
+
+
+def test_the_first_lines_are_exchanged_and_what_follows_is_kept(place: Meeting) -> None:
+    with engine(place.socket, says(hello.encode({"pid": 7}) + b"more")) as heard:
+        joined = join(place, FIRST, SECONDS)
+    joined.connection.close()
+    assert hello.decode(heard[0]) == {"search-mcp": hello.PROTOCOL, **FIRST}
+    assert joined.answer["pid"] == 7
+    assert b"more".startswith(joined.early)
+
+
+def test_an_engine_that_is_ending_is_tried_again(place: Meeting) -> None:
+    held = os.open(place.lock, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)  # it has the lock until its end
+    with engine(place.socket, ends, ends, says(hello.encode({"pid": 7}))):
+        joined = join(place, FIRST, SECONDS)
+    joined.connection.close()
+    os.close(held)
+
+
+@pytest.mark.parametrize("answer", [b"no JSON\n", b"{}\n", b'{"search-mcp": "1"}\n', b"[]\n"])
+def test_an_answer_of_something_else_is_not_understood(place: Meeting, answer: bytes) -> None:
+    with engine(place.socket, says(answer)), pytest.raises(NoEngineError, match="cannot be read"):
+        join(place, FIRST, SECONDS)
+
+
+def test_a_suspended_engine_is_not_waited_for(place: Meeting) -> None:
+    with engine(place.socket, stays_silent), pytest.raises(NoEngineError, match="suspended"):
+        join(place, FIRST, 0.05)
+
+
+def test_an_engine_may_ask_a_process_to_serve_alone(place: Meeting) -> None:
+    alone = says(hello.encode({"alone": "its configuration is wrong"}))
+    with engine(place.socket, alone), pytest.raises(AloneError, match="its configuration is wrong"):
+        join(place, FIRST, SECONDS)
+
+
+def test_a_socket_of_another_user_is_not_used(place: Meeting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "is_same_user", lambda _connection: False)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place.socket)
+        listening.listen()
+        with pytest.raises(NoEngineError, match="another user"):
+            join(place, FIRST, SECONDS)
+
+
+def test_another_process_that_starts_an_engine_is_waited_for(place: Meeting) -> None:
+    held = os.open(place.lock, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    with pytest.raises(NoEngineError, match=r"within 0\.05 s"):
+        join(place, FIRST, 0.05)
+    os.close(held)
+
+
+def test_an_engine_that_cannot_start_is_reported_with_its_last_words(place: Meeting) -> None:
+    with pytest.raises(NoEngineError, match="could not be started: it is broken"):
+        join(place, FIRST, SECONDS)
+    assert joining._is_locked(os.open(place.lock, os.O_RDWR))  # it is free again
+
+
+def test_an_engine_that_starts_slowly_is_left_to_the_next_client(
+    place: Meeting, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "ends")
+    monkeypatch.setattr(joining, "_PROGRAM", f"open({str(tmp_path / 'ends')!r}).read()")
+    with pytest.raises(NoEngineError, match="takes long"):
+        join(place, FIRST, 0.3)
+    with pytest.raises(NoEngineError, match=r"within 0\.05 s"):  # it has the lock
+        join(place, FIRST, 0.05)
+    (tmp_path / "ends").write_text("")
+
+
+def test_a_command_finds_no_engine_at_a_socket_that_was_left_behind(place: Meeting) -> None:
+    assert ask(place.socket, FIRST, SECONDS) is None
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place.socket)
+    assert ask(place.socket, FIRST, SECONDS) is None
+
+
+@pytest.mark.parametrize(
+    ("platform", "options"),
+    [
+        ("linux", {"start_new_session": True}),
+        ("darwin", {"start_new_session": True}),
+        ("win32", {"creationflags": 0x01000000 | 0x08000000}),  # with an invisible console, and out of the job
+    ],
+)
+def test_an_engine_is_independent_of_the_process_that_starts_it(platform: str, options: dict[str, object]) -> None:
+    assert detachment(platform) == options
