@@ -132,7 +132,7 @@ class Subject:
         path = home / "mcp-servers.json"
         entries = {each.name: each.entry for each in servers}
         path.write_text(json.dumps({"mcpServers": entries, "settings": {"listing": self.listings[0]}}), "utf-8")
-        pipe = Pipe(self.command(path, home), {**_environment(home), **(variables or {})}, home)
+        pipe = Pipe(self.command(path, home), {**environment_below(home), **(variables or {})}, home)
         return Session(self, {each.name: pipe for each in servers})
 
 
@@ -144,7 +144,7 @@ class Direct(Subject):
 
     def start(self, servers: Sequence[Backend], home: Path, _variables: Mapping[str, str] | None = None) -> "Session":
         home.mkdir(parents=True, exist_ok=True)
-        pipes = {each.name: Pipe(each.command, _environment(home), home) for each in servers}
+        pipes = {each.name: Pipe(each.command, environment_below(home), home) for each in servers}
         return Session(self, pipes)
 
 
@@ -283,7 +283,7 @@ def _is_alive(process: psutil.Process) -> bool:
         return False
 
 
-def _environment(home: Path) -> dict[str, str]:
+def environment_below(home: Path) -> dict[str, str]:
     """Return an environment with every per-user folder below `home` and with bytecode caching enabled."""
     folders = {
         name: home / name.lower() for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")

@@ -22,29 +22,32 @@ WAITING = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
-    _fill_gaps()
+    is_complete = _fill_gaps()
     try:
-        return _run(arguments)
+        return _run(arguments, is_complete)
     except KeyboardInterrupt:  # while modules were loaded; later it is handled elsewhere
         return 130
 
 
-def _fill_gaps() -> None:
-    """Open the null device for each standard stream that was closed.
+def _fill_gaps() -> bool:
+    """Open the null device for each standard stream that was closed; return whether none was.
 
     Otherwise the next file that is opened gets the free descriptor: output of libraries would go to a pipe, and our log
     to the client.
     """
+    is_complete = True
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
+            is_complete = False
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # for as long as we live
+    return is_complete
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str] | None, is_complete: bool) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     serves = (
         not arguments
@@ -60,11 +63,25 @@ def _run(arguments: Sequence[str] | None) -> int:
         code: int = import_module("search_mcp.cli").main(arguments)
         return code
     arguments = arguments[1:] if arguments[:1] == ["serve"] else arguments
-    return serve_alone(arguments)
+    shared = _serve_shared(arguments) if is_complete else None
+    return serve_alone(arguments) if shared is None else shared
+
+
+def _serve_shared(arguments: Sequence[str]) -> int | None:
+    """Serve through the shared engine if the configuration asks for it; `None` if this process has to serve."""
+    setting = import_module("search_mcp.fronts.engine_setting")
+    file = setting.shared_file(arguments, os.environ)
+    if file is None:
+        return None
+    adapter = import_module("search_mcp.fronts.adapter")
+    options = setting.plain_options(arguments)
+    given = adapter.Options(options.get("--config"), options.get("--client"), options.get("--log-level"))
+    code: int | None = adapter.run(given, file, WAITING if os.isatty(0) else "")
+    return code
 
 
 def serve_alone(arguments: Sequence[str]) -> int:
-    """Run `serve`; `arguments` are its options."""
+    """Run `serve` with an engine of its own; `arguments` are its options."""
     gc.disable()  # loaded modules stay, and collecting garbage among them takes a tenth of the start
     try:
         profiles = import_module("search_mcp.catalog.profiles").BY_NAME

@@ -68,6 +68,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     first_list_seconds: Literal["auto"] | _Seconds = "auto"
     call_tool: Literal["all", "read-only", "off"] = "all"
     confirm_commands: bool | None = None
+    engine: Literal["own", "shared"] = "own"
 
 
 class OAuth(Struct, frozen=True, kw_only=True):

@@ -127,7 +127,7 @@ def _is_made(folder: Path) -> bool:
     return True
 
 
-_START_SETTINGS = ("max_message_bytes", "confirm_commands")
+_START_SETTINGS = ("max_message_bytes", "confirm_commands", "engine")
 
 
 def _changed_start_settings(before: Settings, after: Settings) -> list[str]:

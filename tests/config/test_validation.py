@@ -84,6 +84,8 @@ WRONG_SETTINGS = [
     ("callTool", "none", '"all", "read-only" or "off"', "one of them"),
     ("callTool", "raed-only", '"all", "read-only" or "off"', '"read-only"'),
     ("callTool", "readOnly", '"all", "read-only" or "off"', '"read-only"'),
+    ("engine", "shred", '"own" or "shared"', '"shared"'),
+    ("engine", True, '"own" or "shared"', '"own"'),
 ]
 
 

@@ -190,7 +190,7 @@ class Run:
         with contextlib.suppress(BrokenPipeError):  # it has exited already
             self.process.stdin.close()
 
-    def answer(self, identifier: int | None) -> Json:
+    def answer(self, identifier: int | str | None) -> Json:
         """Return the answer to a request, waiting for it if necessary; other messages go to `others`."""
         for message in self.others:
             if _answers(message, identifier):
@@ -278,5 +278,5 @@ class Run:
                     self._heard.notify_all()
 
 
-def _answers(message: Json, identifier: int | None) -> bool:
+def _answers(message: Json, identifier: int | str | None) -> bool:
     return "method" not in message and message.get("id") == identifier

@@ -1,0 +1,126 @@
+"""Clients that share an engine process: each is a run of `search-mcp serve` in the same home."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from real.processes import VARIABLE, living, wait_until_gone
+
+from processes.conftest import write
+from processes.run import SECONDS, Json, Run
+from search_mcp.fronts import hello, joining
+from search_mcp.fronts.joining import ask
+
+DELAYS = """
+import os, sys
+from search_mcp.fronts import joining
+
+joining.PATIENCE_SECONDS = float(os.environ.get("PATIENCE", 100))
+if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
+    if "BROKEN" in os.environ:
+        sys.exit("it is broken")
+    if "IDLE" in os.environ:
+        from search_mcp.fronts import engine_process
+
+        engine_process.IDLE_SECONDS = float(os.environ["IDLE"])
+"""
+"""Makes adapters wait for an engine as long as a busy machine may take to start it."""
+
+
+class SharedRun(Run):
+    """One client; the engine may outlive it."""
+
+    def ended(self) -> int:
+        """Wait for the exit of the adapter; return the exit code."""
+        while self._line() is not None:
+            pass
+        return self.process.wait(SECONDS)
+
+
+class Home:
+    """A home with a configuration for a shared engine; leaving the `with` stops the engine and fails if one is left."""
+
+    def __init__(self, folder: Path, servers: dict[str, Json], **settings: Any) -> None:
+        self.folder = folder
+        self.runtime = Path(tempfile.mkdtemp(prefix="search-mcp-"))  # short, as the path of a socket has to be
+        self.mark = uuid4().hex
+        (folder / "delays").mkdir()
+        (folder / "delays" / "sitecustomize.py").write_text(DELAYS)
+        self.environment = {
+            "XDG_RUNTIME_DIR": str(self.runtime),
+            VARIABLE: self.mark,
+            "PYTHONPATH": str(folder / "delays"),
+        }
+        self.config = folder / "servers.json"
+        settings = {"firstListSeconds": 60, "engine": "shared", **settings}
+        write(self.client(), servers, **settings)
+
+    def client(self, environment: dict[str, str] | None = None, options: Sequence[str] = ()) -> SharedRun:
+        """Return a client, which starts when its context is entered."""
+        run = SharedRun(self.folder, self.config, {**self.environment, **(environment or {})}, options)
+        run.mark = self.mark
+        return run
+
+    @property
+    def meeting_folder(self) -> Path:
+        return self.runtime / "search-mcp"
+
+    def sockets(self) -> list[Path]:
+        return sorted(self.meeting_folder.glob("*.sock"))
+
+    def engines(self) -> list[Json]:
+        """Return the status of every engine."""
+        asked = [ask(str(path), {"wants": "status"}, SECONDS) for path in self.sockets()]
+        return [each for each in asked if each is not None]
+
+    def engine(self) -> Json:
+        """Return the status of the only engine."""
+        (found,) = self.engines()
+        return found
+
+    def kills_engine(self) -> None:
+        """Kill the engine, and wait for the end of everything that it started."""
+        pid = self.engine()["pid"]
+        handle = os.pidfd_open(pid)
+        os.kill(pid, signal.SIGKILL)
+        select.select([handle], [], [], SECONDS)
+        os.close(handle)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
+        log = self.folder / "state" / "search-mcp" / "log" / "engine" / "engine.log"
+        if log.exists():
+            print(log.read_text(errors="replace")[-20_000:], file=sys.stderr)
+        try:
+            for path in self.sockets():
+                with contextlib.suppress(joining.NoEngineError):
+                    ask(str(path), {"wants": "stop"}, SECONDS)
+            left = wait_until_gone(self.mark) if kind is None else set()
+            assert not left, f"processes left: {left}"
+        finally:
+            for pid in living(self.mark):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            shutil.rmtree(self.runtime)
+
+
+def connection(home: Home, first: Json) -> socket.socket:
+    """Connect to the engine by hand, and send a first line."""
+    (path,) = home.sockets()
+    made = socket.socket(socket.AF_UNIX)
+    made.settimeout(SECONDS)
+    made.connect(str(path))
+    made.sendall(hello.encode(first))
+    return made

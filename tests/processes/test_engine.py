@@ -1,0 +1,271 @@
+"""A shared engine: clients that join it, its faults, and what a client notices of them."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from real.processes import wait_until_gone
+
+from processes.run import SECONDS, server
+from processes.shared import Home
+from search_mcp.fronts.adapter import ENGINE_LOST, LINE_LOST
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on POSIX; pidfds are of Linux")
+
+ECHO = {"one": server("well_behaved")}
+TOLD = {"told": server("does_as_told")}
+
+
+def test_two_clients_share_an_engine_that_serves_each_in_its_folder(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as first, home.client({"EXTRA": "2"}) as second:
+        first.opens()
+        second.opens()
+        assert first.calls("one.echo", words="a") == "a"
+        assert second.calls("one.echo", words="b") == "b"
+        assert first.calls("one.folder") == str(tmp_path)
+        assert len(home.engine()["clients"]) == 2
+
+
+def test_fifty_clients_at_once_elect_one_engine(tmp_path: Path) -> None:
+    with Home(tmp_path, {}) as home, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(home.client()) for _ in range(50)]
+        asked = [each.sends("ping") for each in clients]
+        for client, identifier in zip(clients, asked, strict=True):
+            assert client.answer(identifier)["result"] == {}
+        assert len(home.engine()["clients"]) == 50
+        assert [path.suffix for path in sorted(home.meeting_folder.iterdir())] == [".lock", ".sock"]
+
+
+def test_an_engine_that_is_killed_costs_an_error_for_each_open_call_and_nothing_else(tmp_path: Path) -> None:
+    with Home(tmp_path, TOLD) as home, home.client() as client:
+        client.opens()
+        assert client.calls("told.echo", words="up") == "up"
+        hanging = client.sends("tools/call", name="told.echo", arguments={"words": "hang"})
+        assert client.calls("told.echo", words="up") == "up"
+        home.kills_engine()
+        error = client.answer(hanging)["error"]
+        assert error == {"code": -32000, "message": ENGINE_LOST, "data": {"mayHaveRun": True}}
+        assert client.calls("told.echo", words="again") == "again"
+        assert client.others == []
+
+
+def test_the_next_message_after_the_end_of_an_idle_engine_works(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        home.kills_engine()
+        assert client.calls("one.echo", words="again") == "again"
+        home.kills_engine()
+        assert client.calls("one.echo", words="and again") == "and again"
+
+
+def test_an_engine_that_is_stopped_is_replaced_for_the_next_message(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        before = home.engine()["pid"]
+        os.kill(before, signal.SIGTERM)
+        client.waits_until(lambda: not home.sockets())
+        assert client.calls("one.echo", words="again") == "again"
+        assert home.engine()["pid"] != before
+
+
+def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client() as client:
+            client.opens()
+            home.kills_engine()
+        (left,) = home.sockets()
+        with socket.socket(socket.AF_UNIX) as nobody, pytest.raises(ConnectionRefusedError):
+            nobody.connect(str(left))
+        with home.client() as client:
+            client.opens()
+            assert client.calls("one.echo", words="up") == "up"
+            assert home.sockets() == [left]
+
+
+@pytest.mark.parametrize("fault", ["others may use it", "another user's", "a link", "a file"])
+def test_a_folder_that_is_not_safe_is_not_used(tmp_path: Path, fault: str) -> None:
+    with Home(tmp_path, ECHO) as home:
+        folder = home.meeting_folder
+        if fault == "a file":
+            folder.touch(0o700)
+        elif fault == "a link":
+            (tmp_path / "elsewhere").mkdir(mode=0o700)
+            folder.symlink_to(tmp_path / "elsewhere")
+        else:
+            folder.mkdir(mode=0o700)
+        if fault == "others may use it":
+            folder.chmod(0o770)
+        if fault == "another user's":
+            if os.getuid() != 0:
+                pytest.skip("only root can make a folder of another user")
+            os.chown(folder, 12345, -1)
+        with home.client() as client:
+            client.opens()
+            assert client.calls("one.echo", words="alone") == "alone"
+        assert client.stderr.count(b"no shared engine") == 1
+        if folder.is_dir():
+            assert list(folder.iterdir()) == []
+
+
+def test_a_client_is_served_alone_while_the_engine_is_suspended(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as first:
+        first.opens()
+        pid = home.engine()["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with home.client({"PATIENCE": "0.5"}) as second:
+                second.opens()
+                assert second.calls("one.echo", words="alone") == "alone"
+            assert second.stderr.count(b"no shared engine") == 1
+            asked = first.sends("tools/call", name="one.echo", arguments={"words": "late"})
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert first.answer(asked)["result"]["content"][0]["text"] == "late"
+
+
+def test_ten_megabytes_go_through_in_both_directions(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        text = "x" * 10_000_000
+        assert client.calls("one.echo", words=text) == text
+        before = client.peak()
+        assert len(client.calls("one.big", size=10_000_000)) == 10_000_000
+        assert client.peak() < before + (4 << 20)
+
+
+def test_a_client_that_does_not_read_takes_no_memory_and_delays_no_other(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as slow, home.client() as other:
+        slow.opens()
+        other.opens()
+        slow.stops_reading()
+        asked = [slow.sends("tools/call", name="one.big", arguments={"size": 1_600_000}) for _ in range(20)]
+        assert other.calls("one.echo", words="up") == "up"
+        slow.reads_on()
+        for identifier in asked:
+            assert len(slow.answer(identifier)["result"]["content"][0]["text"]) == 1_600_000
+        assert slow.peak() < 48 << 20
+
+
+def test_an_adapter_that_is_killed_in_the_middle_of_a_line_ends_its_session_only(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as other:
+        other.opens()
+        with home.client() as client:
+            client.opens()
+            assert len(home.engine()["clients"]) == 2
+            client._put(
+                b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"arguments":{"words":"' + b"x" * 2_000_000
+            )
+            client.process.kill()
+            assert client.process.wait(SECONDS) == -signal.SIGKILL
+            other.waits_until(lambda: len(home.engine()["clients"]) == 1)
+        assert other.calls("one.echo", words="up") == "up"
+
+
+def test_an_engine_ends_when_its_last_client_has_been_gone_for_a_while(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client({"IDLE": "0.1"}) as client:
+            client.opens()
+            assert client.calls("one.echo", words="up") == "up"
+        client.waits_until(lambda: not home.sockets())
+        assert not wait_until_gone(home.mark)
+
+
+def test_a_client_that_comes_while_the_engine_ends_gets_another_one(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        for _ in range(8):
+            with home.client({"IDLE": "0.05"}) as client:
+                client.opens()
+                assert client.calls("one.echo", words="up") == "up"
+
+
+def test_an_own_engine_goes_on_where_no_shared_one_can_be_started(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        assert client.calls("one.echo", words="up") == "up"
+        home.kills_engine()
+        shutil.rmtree(home.meeting_folder)
+        home.meeting_folder.touch()
+        assert client.calls("one.echo", words="alone") == "alone"
+        assert client.stderr.count(b"no shared engine") == 1
+        client.close_stdin()
+        assert client.ended() == 0
+        assert client.others == []
+        home.meeting_folder.unlink()
+
+
+def test_a_long_message_that_an_engine_is_lost_in_is_answered_and_the_next_one_works(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        client.log.sent(b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"name":"one.echo"}}')
+        client._put(b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"one.echo","arguments":{"words":"')
+        client._put(b"x" * 3_000_000)
+        home.kills_engine()
+        client._put(b'"}},"id":"long"}\n')
+        error = client.answer("long")["error"]
+        assert error == {"code": -32000, "message": LINE_LOST, "data": {"mayHaveRun": False}}
+        assert client.calls("one.echo", words="up") == "up"
+
+
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "a client", "version": "1"},
+}
+
+
+def test_a_modern_client_that_listens_is_told_to_listen_again(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        for _ in range(2):
+            listening = client.sends("subscriptions/listen", notifications={"toolsListChanged": True}, _meta=MODERN)
+            while client.next().get("method") != "notifications/subscriptions/acknowledged":
+                pass
+            home.kills_engine()
+            assert client.answer(listening)["result"]["resultType"] == "complete"
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [({"XDG_RUNTIME_DIR": "/nowhere"}, b"No such file"), ({"BROKEN": "1"}, b"it is broken")],
+    ids=["no runtime folder", "an engine that does not start"],
+)
+def test_a_client_is_served_alone_where_no_engine_can_be_started(
+    tmp_path: Path, fault: dict[str, str], reason: bytes
+) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client(fault) as client:
+            client.opens()
+            assert client.calls("one.echo", words="alone") == "alone"
+        assert client.stderr.count(b"no shared engine") == 1
+        assert reason in client.stderr
+
+
+def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, contextlib.ExitStack() as stack:
+        assert home.client().types("engine", "status").stdout == "No shared engine is running.\n"
+        client = stack.enter_context(home.client())
+        client.opens()
+        assert client.calls("one.echo", words="up") == "up"
+        (engine,) = json.loads(client.types("engine", "status", "--json").stdout)["engines"]
+        (shown,) = engine["clients"]
+        assert shown["servers"] == [{"name": "one", "state": "ready"}]
+        assert shown["config"] == str(home.config)
+        assert "1 ready" in client.types("engine", "status").stdout
+        assert f"Stopped the engine with pid {engine['pid']}" in client.types("engine", "stop").stdout
+        assert home.sockets() == []
+        assert client.calls("one.echo", words="again") == "again"
+
+
+def test_a_configuration_that_cannot_be_read_is_reported_as_without_an_engine(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        home.config.write_text('{"mcpServers": {"one": {"command": 7}}, "settings": {"engine": "shared"}}')
+        with home.client() as client:
+            refused = client.answer(client.sends("ping"))
+            assert "search-mcp cannot start" in refused["error"]["message"]
+            client.close_stdin()
+            assert client.ended() == 2
