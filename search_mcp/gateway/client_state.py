@@ -25,14 +25,16 @@ class ClientState:
         presentation: Presentation,
         lists: AwaitedLists,
         load_own_tools: "Callable[[], OwnTools]",
-        others: Callable[[], "Iterable[ClientState]"],
+        others: Callable[[str], "Iterable[ClientState]"],
+        is_alone: Callable[[str], bool],
     ) -> None:
+        """`others` gives the other clients of a server; `is_alone` returns whether it never had another client."""
         self.presentation, self.lists, self._load_own_tools = presentation, lists, load_own_tools
         self.tasks, self.elicitations = TaskMap(), IdMap()
         self.subscriptions = Subscriptions()
         self.log_level: str | None = None
         """The level set for the whole connection, if one was set."""
-        self._others = others
+        self._others, self.is_alone = others, is_alone
 
     @cached_property
     def own_tools(self) -> "OwnTools":
@@ -43,20 +45,15 @@ class ClientState:
         """Choose the profile and the limits of a list that this viewer is shown."""
         return self.presentation.audience(viewer)
 
-    @property
-    def is_alone(self) -> bool:
-        """Return whether no other client is connected."""
-        return not any(True for _ in self._others())
-
     def is_subscribed_elsewhere(self, server: str, uri: str) -> bool:
         """Return whether another client is subscribed to a resource."""
-        return any(other.subscriptions.has(server, uri) for other in self._others())
+        return any(other.subscriptions.has(server, uri) for other in self._others(server))
 
     def is_task_of_another(self, server: str, task: str) -> bool:
         """Return whether another client has a task and this one has not; `task` is the server's own id."""
         if self.tasks.known(server, task) is not None:
             return False
-        return any(other.tasks.known(server, task) is not None for other in self._others())
+        return any(other.tasks.known(server, task) is not None for other in self._others(server))
 
     def names_task_of_another(self, server: str, message: Fields) -> bool:
         """Return whether a server's message is about a task that another client has."""

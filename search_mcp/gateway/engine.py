@@ -122,9 +122,13 @@ class Engine:
         self._sessions[session] = None
         return session
 
-    def others(self, session: Session) -> Iterator[Session]:
-        """Give every open session but one."""
+    def others(self, session: Session, server: str) -> Iterator[Session]:
+        """Give every other open session that uses a server."""
         yield from (each for each in self._sessions if each is not session)
+
+    def is_alone(self, session: Session, server: str) -> bool:
+        """Return whether a session is the only one that uses a server."""
+        return not any(True for _ in self.others(session, server))
 
     def leave(self, session: Session) -> None:
         """Forget a session that ended."""

@@ -50,8 +50,12 @@ class SharedEngine(Protocol):
 
     @property
     def servers(self) -> Servers: ...
-    def others(self, session: "Session") -> "Iterable[Session]":
-        """Give every other open session."""
+    def others(self, session: "Session", server: str) -> "Iterable[Session]":
+        """Give every other open session that uses a server."""
+        ...
+
+    def is_alone(self, session: "Session", server: str) -> bool:
+        """Return whether a session is the only one that uses a server."""
         ...
 
     def recall(self, opening: Opening) -> None:
@@ -93,7 +97,8 @@ class Session:
             Presentation(self._servers.spellings, self._servers.settings, profile),
             AwaitedLists(self._servers.may_come, self._servers.has_entries, later),
             self._load_own_tools,
-            lambda: (other.state for other in engine.others(self)),
+            lambda server: (other.state for other in engine.others(self, server)),
+            partial(engine.is_alone, self),
         )
         # Functions that wait until a server lists a resource, each with the URI, by a key for its cancellation.
         self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
@@ -280,6 +285,7 @@ class Session:
         self.tell_front(news if params is news.params else structs.replace(news, params=params))
 
     def _is_for_client(self, news: ResourceUpdated | LogMessage | ElicitationComplete | TaskChanged) -> bool:
+        is_alone = self.state.is_alone(news.server)
         match news:
             case ResourceUpdated(server, uri):
                 is_for_client = self._is_update_wanted(server, uri)
@@ -287,13 +293,13 @@ class Session:
                 given = elicitation_id(params)
                 is_for_client = given is not None and self.state.elicitations.known(server, given) is not None
             case LogMessage():
-                is_for_client = self.state.is_alone or self._is_log_wanted(news)
+                is_for_client = is_alone or self._is_log_wanted(news)
             case TaskChanged(server, params):
-                is_for_client = self.state.is_alone or self.state.tasks.knows_named(server, params)
-        if self.state.is_alone and not is_for_client:
+                is_for_client = is_alone or self.state.tasks.knows_named(server, params)
+        if is_alone and not is_for_client:
             why = "it is about a resource of another server, or an unknown elicitation"
             log.debug("! %s: %s is not passed on: %s", news.server, type(news).__name__, why)
-        is_of_another = not self.state.is_alone and self.state.names_task_of_another(news.server, news.params)
+        is_of_another = not is_alone and self.state.names_task_of_another(news.server, news.params)
         return is_for_client and not is_of_another
 
     def _is_update_wanted(self, server: str, uri: str) -> bool:
@@ -307,7 +313,7 @@ class Session:
         # Templates are not matched: a server may send any URI as often as it likes, and list thousands of them.
         owner = self._servers.catalog.owner(uri)
         owner = owner or self._servers.only_server(lambda able: Kind.RESOURCES in able.kinds)
-        if owner == server and self.state.is_alone:
+        if owner == server and self.state.is_alone(server):
             return True
         return owner in (None, server) and self.state.subscriptions.cover(server, uri)
 
