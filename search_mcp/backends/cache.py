@@ -56,6 +56,15 @@ class Failure(Struct, frozen=True):
     """Whether it only lacks a login, which may be made at any time."""
 
 
+class SharingRecord(Struct, frozen=True):
+    """What earlier connections showed about sharing a server between clients."""
+
+    private_because: str = ""
+    """The reason why clients must not share it; empty if none was seen."""
+    has_session: bool = True
+    """Whether it keeps state of its connection."""
+
+
 class _WrittenPage(Struct, frozen=True):
     """A list as written to its file, without its freshness, which is over when the file is read."""
 
@@ -188,6 +197,19 @@ class CatalogCache:
         with contextlib.suppress(OSError):  # mostly there is none
             self._failure_path(key).unlink()
 
+    # Sharing
+
+    def load_sharing(self, key: Key) -> SharingRecord:
+        """Read what was seen of this program; the default if nothing was."""
+        try:
+            return payload.typed(self._sharing_path(key).read_bytes(), SharingRecord)
+        except (OSError, ValueError):
+            return SharingRecord()
+
+    def store_sharing(self, key: Key, record: SharingRecord) -> None:
+        """Record what was seen of this program."""
+        self._write(self._sharing_path(key), payload.encode_bytes(record))
+
     def _write(self, path: Path, data: bytes) -> None:
         try:
             write_whole(path, data)
@@ -206,3 +228,6 @@ class CatalogCache:
 
     def _failure_path(self, key: Key) -> Path:
         return self._folder / f"{key.program}.failed"
+
+    def _sharing_path(self, key: Key) -> Path:
+        return self._folder / f"{key.program}.sharing"

@@ -3,6 +3,7 @@
 A supervisor and a connection know these protocols only: no process, address or signal number.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from search_mcp.wire.errors import SearchMcpError
@@ -68,6 +69,10 @@ class Channel(Protocol):
         """Return the end of the server's stderr, secrets included; empty if there is none."""
         ...
 
+    def has_session(self) -> bool:
+        """Return whether the server keeps state of this connection: every process does."""
+        ...
+
     def describe(self) -> str:
         """Return what identifies the channel in a log line, such as a process number."""
         ...
@@ -95,6 +100,14 @@ class Transport(Protocol):
 
     def program(self) -> str:
         """Return what stands for the server in the cache: the file that is run, or the address.
+
+        Raises:
+            CannotOpenChannelError: the file does not exist.
+        """
+        ...
+
+    def start(self) -> Sequence[object]:
+        """Return everything that the server is given at its start, as values for JSON; they hold secrets.
 
         Raises:
             CannotOpenChannelError: the file does not exist.

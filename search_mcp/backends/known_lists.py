@@ -21,6 +21,7 @@ from search_mcp.backends.cache import (
     Failure,
     Key,
     Record,
+    SharingRecord,
     failure,
     fingerprint,
 )
@@ -78,6 +79,8 @@ class KnownLists:
         self._missing = set(Kind)  # the lists that were neither read nor cached
         self.failure: Failure | None = None
         """The failure of its last start, in this process or an earlier one."""
+        self.sharing = SharingRecord()
+        """What this process or an earlier one saw about sharing it between clients."""
         self._key: Key | None = None
         self._label = ""  # the kind of client that it lists for
         self._said: ServerCapabilities | None = None  # capabilities as the server declared them
@@ -153,6 +156,7 @@ class KnownLists:
             return
         self._key = key
         self.failure = cache.load_failure(key, self._config)
+        self.sharing = cache.load_sharing(key)
         age_seconds = cache.age_seconds(key, self._dependencies.wall_clock())
         record = cache.load(key)
         is_own = record is not None
@@ -202,6 +206,14 @@ class KnownLists:
         self.failure = failure(self._config, reason, self._dependencies.wall_clock(), needs_login=needs_login)
         if self._dependencies.cache is not None and self._key is not None:
             self._dependencies.file_queue(partial(self._dependencies.cache.store_failure, self._key, self.failure))
+
+    def record_sharing(self, record: SharingRecord) -> None:
+        """Record for later processes, too, what was seen about sharing it."""
+        if record == self.sharing:
+            return
+        self.sharing = record
+        if self._dependencies.cache is not None and self._key is not None:
+            self._dependencies.file_queue(partial(self._dependencies.cache.store_sharing, self._key, record))
 
     # From this process
 

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import anyio
 
 from search_mcp.backends import lifecycle
+from search_mcp.backends.cache import SharingRecord
 from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.connection import Connection
 from search_mcp.backends.dependencies import Dependencies
-from search_mcp.backends.held_calls import MOST_HELD, HeldCalls
+from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
 from search_mcp.backends.lifecycle import Event
@@ -117,6 +118,20 @@ class Supervisor:
         return self._connection.dialect if self._connection is not None else None
 
     @property
+    def is_ready(self) -> bool:
+        return self._state is State.READY
+
+    @property
+    def era(self) -> Era | None:
+        """The era that it was last opened in, in this process or an earlier one; `None` while unknown."""
+        return self._known.era
+
+    @property
+    def sharing(self) -> SharingRecord:
+        """What this process or an earlier one saw about sharing it between clients."""
+        return self._known.sharing
+
+    @property
     def status(self) -> Status:
         retry_after = max(0.0, self._retry_at - self._dependencies.clock()) if self._retry_at is not None else None
         failure = self._known.failure if self._state is State.STOPPED else None
@@ -168,6 +183,20 @@ class Supervisor:
                 each.cancel = held.hold(again, each.target) or cancel_nothing
         return self._log_level, self._subscriptions, held
 
+    def hand_over_of(self, is_leaving: Callable[[Call], bool]) -> "tuple[_Subscriptions, list[HeldCall]]":
+        """Give up the subscriptions and waiting calls of some clients."""
+        leaving = {key: call for key, call in self._subscriptions.items() if is_leaving(call)}
+        for key in leaving:
+            del self._subscriptions[key]
+        return leaving, self._held.take(lambda held: is_leaving(held.call))
+
+    def take_over(self, subscriptions: "_Subscriptions", held: "list[HeldCall]") -> None:
+        """Serve subscriptions and waiting calls that another supervisor gave up."""
+        for (_, target), call in subscriptions.items():
+            self._pass_on(call, target)
+        for each in held:
+            each.cancel = self._pass_on(each.call, each.target)
+
     def retire(self) -> None:
         """Record that it is stopped because its entry was edited."""
         self._ending = "the configuration changed"
@@ -184,6 +213,21 @@ class Supervisor:
             # A change of a pinned server is found by reading its lists, so it is started every time.
             self._is_lazy = self._known.is_complete and is_unused and not self._config.pin_tools
         if not self._is_lazy or not self._known.is_complete:
+            self._wanted.set()
+
+    def note_session(self) -> None:
+        """Record whether the server keeps state of the connection that it has now, for later processes, too."""
+        if self._connection is not None:
+            has_session = self._connection.channel.has_session()
+            self._known.record_sharing(replace(self._known.sharing, has_session=has_session))
+
+    def note_private(self, reason: str) -> None:
+        """Record why clients must not share the server, for later processes, too."""
+        self._known.record_sharing(replace(self._known.sharing, private_because=reason))
+
+    def welcome(self) -> None:
+        """Try once more for a client that joins, if it was given up."""
+        if self._state is State.FAILED:
             self._wanted.set()
 
     def recall(self, opening: Opening) -> None:

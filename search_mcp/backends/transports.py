@@ -1,5 +1,6 @@
 """The choice of the transport that reaches a server."""
 
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from search_mcp.backends.channel import Channel, Listener, Transport
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.transport import ProcessTransport
+from search_mcp.config import identity
 from search_mcp.config.schema import Remote, ServerConfig
 
 
@@ -28,6 +30,10 @@ class _LoadedWhenOpened:
     def program(self) -> str:
         """Return the address."""
         return self._remote.url
+
+    def start(self) -> Sequence[object]:
+        """Return the address, the headers and the login."""
+        return identity.reached_by(self._remote)
 
     async def open(self, listener: Listener) -> Channel:
         run_blocking = self._dependencies.run_blocking

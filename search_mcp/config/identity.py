@@ -8,6 +8,7 @@
     last_use          was it called lately?                 command, args, cwd; address
     definitions       are its definitions accepted?         name, command, args, cwd; name, address
     program           is its command accepted?              all that decides what runs or is reached, as written
+    reached_by        do clients reach the same server?     all that a remote server is sent by the entry
     texts             are its texts accepted?               description, rename, describe
 
 Values in env may be secrets, so no file's name depends on them. A renamed server lists the same tools and is used as
@@ -17,7 +18,7 @@ texts of the file. The cache adds the executable's date and size and the kind of
 salted. Pure.
 """
 
-from search_mcp.config.schema import Entry, OAuth, ServerConfig, Strings, keys
+from search_mcp.config.schema import Entry, OAuth, Remote, ServerConfig, Strings, keys
 from search_mcp.wire import payload
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "remote", "problem", "protocol", "inherit_env")
@@ -34,6 +35,12 @@ def cached(config: ServerConfig) -> list[object]:
     if (remote := config.remote) is not None:
         return [remote.public_url, sorted(name.lower() for name in remote.headers), config.protocol]
     return [config.command, config.args, config.cwd, sorted(config.env), config.protocol]
+
+
+def reached_by(remote: Remote) -> list[object]:
+    """Return everything that a remote server is sent by its entry; it holds secrets."""
+    login = None if remote.oauth is None else [getattr(remote.oauth, name) for name in remote.oauth.__struct_fields__]
+    return [remote.url, remote.transport, sorted(remote.headers.items()), remote.ca_file, login]
 
 
 def last_failure(config: ServerConfig) -> dict[str, object]:

@@ -139,6 +139,8 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     """The reason why it cannot be started, and the remedy, in one sentence."""
     description: str | None = None
     tags: tuple[str, ...] = ()
+    share: bool | None = None
+    """Whether several clients may use the same process; `None` leaves it to what is known of the server."""
     prefix: str | None = None
     """As the file has it; see `effective_prefix`."""
     allow: tuple[str, ...] = ()

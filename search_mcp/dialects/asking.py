@@ -296,6 +296,11 @@ def asked_in_error(error: ErrorObject) -> InputRequired | None:
     return InputRequired(requests, payload.encode(CONSENT)) if requests else None
 
 
+def without_roots(capabilities: Fields) -> Fields:
+    """Return a client's capabilities without its roots."""
+    return payload.without(capabilities, names.ASK_CAPABILITY[Ask.ROOTS])
+
+
 def can_open_urls(capabilities: Fields) -> bool:
     """Return whether a client declared URL elicitation."""
     return "url" in payload.object_or_empty(capabilities.get(names.ELICITATION))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
 from search_mcp.model.calls import Call, Caller
-from search_mcp.model.names import Era, Kind, State
+from search_mcp.model.names import Ask, Era, Kind, State
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.payload import object_or_empty
 from search_mcp.wire.structs import UNSET, Fields, Raw, Struct, UnsetType, field
@@ -191,3 +191,6 @@ class Opening(Struct, frozen=True):
     info: Raw | None
     caller: Caller | None = None
     """Answers questions of backends outside any call; `None` if there is no such client."""
+    admit_question: Callable[[Ask, Call | None], None] = lambda _ask, _call: None
+    """Called before a legacy server's question is asked, with the call it belongs to, or `None` if it belongs to no
+    single call; raises a `WireError` to refuse it."""

@@ -73,6 +73,9 @@ class FakeChannel:
     def has_ended(self) -> bool:
         return self._code is not None
 
+    def has_session(self) -> bool:
+        return True
+
     def describe(self) -> str:
         return f"pid={self.pid}"
 
@@ -137,6 +140,8 @@ class Back:
         self.inbox: list[Said] = []
         self.listening: dict[int | str, Json] = {}  # open subscriptions/listen: id -> filter
         self._questions = 0
+        self._speaking: FakeChannel | None = None  # with several processes, the one that heard something last
+        self._hearers: dict[int, FakeChannel] = {}  # by message
         self._open: list[Served] = []
         self._habits: dict[str, Habit] = {
             "initialize": Back.initializes,
@@ -159,6 +164,8 @@ class Back:
     @property
     def life(self) -> FakeChannel:
         assert self.lives, f"{self.name} was not started"
+        if self.pair.is_pooled and self._speaking is not None and not self._speaking.has_ended():
+            return self._speaking
         return self.lives[-1]
 
     # What it is
@@ -179,7 +186,13 @@ class Back:
             def act(back: "Back", said: Said) -> None:
                 life = back.life
                 wait = max(0.0, life.started + seconds - back.pair.loop.time())
-                back.pair.loop.call_later(wait, lambda: None if life.has_ended() else habit(back, said))
+
+                def answer() -> None:
+                    if not life.has_ended():
+                        back.speaks_as(life)
+                        habit(back, said)
+
+                back.pair.loop.call_later(wait, answer)
 
             return act
 
@@ -209,17 +222,27 @@ class Back:
 
     async def spawn(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> FakeChannel:
         self.lives.append(FakeChannel(self, on_stdout, on_end))
-        return self.life
+        return self.lives[-1]
 
     def hear(self, life: FakeChannel, said: Said) -> None:
         self.pair.transcript.say(self.name, "<", said.line)
         with self.pair.judging():
             life.log.heard(said)
         self.heard.append(said)
+        self._speaking = life
+        self._hearers[id(said)] = life
         if said.method == "notifications/cancelled" and said.params["requestId"] in self.listening:
             del self.listening[said.params["requestId"]]
             return
         self._habits.get(said.method or "", leaves_to_the_test)(self, said)
+
+    def life_of(self, said: Said) -> FakeChannel:
+        """Return the process that heard a message."""
+        return self._hearers[id(said)]
+
+    def speaks_as(self, life: FakeChannel) -> None:
+        """From now on answer as this process, of several."""
+        self._speaking = life
 
     def methods(self) -> list[str]:
         """The methods of all it heard so far."""

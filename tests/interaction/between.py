@@ -119,6 +119,9 @@ class Child:
     def how_it_ended(self) -> str:
         return "it exited with code 0"
 
+    def has_session(self) -> bool:
+        return True
+
     def describe(self) -> str:
         return "in memory"
 

@@ -121,6 +121,9 @@ class _Process:
     def how_it_ended(self) -> str:
         return "it exited with code 1" if self._ended else "it closed its input or output"
 
+    def has_session(self) -> bool:
+        return True
+
     def describe(self) -> str:
         return "pid=1"
 

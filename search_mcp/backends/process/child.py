@@ -209,6 +209,9 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def stderr_tail(self) -> str:
         return self._stderr_log.tail()
 
+    def has_session(self) -> bool:
+        return True
+
     def describe(self) -> str:
         return f"pid={self.pid}"
 

@@ -1,7 +1,7 @@
 """The way to a server that is a child process: its program, environment and log file."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from search_mcp.backends.channel import CannotOpenChannelError, Channel, Listener
 from search_mcp.backends.dependencies import Dependencies
@@ -27,6 +27,15 @@ class ProcessTransport:
         """
         return self._resolved(self._environment())
 
+    def start(self) -> Sequence[object]:
+        """Return the program, its arguments, its whole environment and its folder.
+
+        Raises:
+            CannotOpenChannelError: it does not exist.
+        """
+        environment = self._environment()
+        return [self._resolved(environment), self._config.args, sorted(environment.items()), self._folder]
+
     async def open(self, listener: Listener) -> Channel:
         """Start the process.
 
@@ -44,18 +53,19 @@ class ProcessTransport:
         environment = self._environment()
         log_file = folder / file_name(config.name) if folder is not None else None
         program = self._resolved(environment)
-        return Command(program, config.args, environment, self._folder(), log_file, config.secrets)
-
-    def _folder(self) -> str | None:
-        return self._dependencies.folder if self._config.cwd is None else self._config.cwd
+        return Command(program, config.args, environment, self._folder, log_file, config.secrets)
 
     def _environment(self) -> Mapping[str, str]:
         config, given = self._config, self._dependencies
         return child_environment(sys.platform, given.variables, config.env, config.inherit_env, given.home)
 
+    @property
+    def _folder(self) -> str | None:
+        return self._config.cwd or self._dependencies.folder
+
     def _resolved(self, environment: Mapping[str, str]) -> str:
         def find(command: str) -> str | None:
-            return find_program(sys.platform, command, environment, self._folder(), is_program)
+            return find_program(sys.platform, command, environment, self._folder, is_program)
 
         command = self._config.command
         found = find(command)

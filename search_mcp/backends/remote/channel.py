@@ -437,6 +437,10 @@ class HttpChannel:
     def stderr_tail(self) -> str:
         return ""
 
+    def has_session(self) -> bool:
+        """Return whether the server gave the connection a session, or keeps a stream for it."""
+        return self._requests.session is not None or self._posts is not None or self._address.transport == "sse"
+
     def describe(self) -> str:
         return self._address.public_url
 

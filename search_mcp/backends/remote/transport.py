@@ -1,5 +1,6 @@
 """The transport of remote servers."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from search_mcp.auth.access import Access
@@ -10,6 +11,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.remote.channel import HttpChannel
 from search_mcp.backends.remote.client import new_client
 from search_mcp.backends.remote.requests import Login, NoLogin
+from search_mcp.config import identity
 from search_mcp.config.schema import Remote
 from search_mcp.folders import logins_folder
 
@@ -26,6 +28,10 @@ class RemoteTransport:
     def program(self) -> str:
         """Return the address."""
         return self._remote.url
+
+    def start(self) -> Sequence[object]:
+        """Return the address, the headers and the login."""
+        return identity.reached_by(self._remote)
 
     async def open(self, listener: Listener) -> Channel:
         """Prepare a connection; the first message makes it.

@@ -28,7 +28,7 @@ from search_mcp.model.servers import (
     ServerCapabilities,
 )
 from search_mcp.wire import payload
-from search_mcp.wire.errors import WireError, invalid_params, invalid_request, method_not_found
+from search_mcp.wire.errors import ProtocolError, WireError, invalid_params, invalid_request, method_not_found
 from search_mcp.wire.inflight import Cancel, Reason, Request, cancel_nothing
 from search_mcp.wire.peer import Peer
 from search_mcp.wire.structs import EMPTY, ErrorObject, Fields, Raw, RequestId, Struct, UnsetType, replace
@@ -112,6 +112,7 @@ class BackLegacy:
         self._server, self._peer, self._tell, self._stale = server, peer, tell, stale
         self.unanswered = unanswered
         self._caller: Caller | None = opening.caller
+        self._admit_question = opening.admit_question
         self._calls: dict[Call, None] = {}  # in flight, oldest first
         # By task that a client made of a question of this backend: the client.
         self._tasks: BoundedDict[str, Caller] = BoundedDict(REMEMBERED_TASKS)
@@ -235,7 +236,7 @@ class BackLegacy:
         if asks_of_task and maker is None:
             raise invalid_params("Invalid params: no such task was made for this server")
         params = self._admitted(ask, params)
-        call = None if asks_of_task else self._likely_call()
+        call = None if asks_of_task else self._asking_call(ask)
         caller = maker if asks_of_task else call.caller if call is not None else self._caller
         if caller is None:
             raise method_not_found(f"{request.method} (there is no client to ask outside a call)")
@@ -261,6 +262,20 @@ class BackLegacy:
         task = task_made(answer.fields())
         if task is not None:
             self._tasks[task] = caller
+
+    def _asking_call(self, ask: Ask) -> Call | None:
+        """Return the call that a question belongs to; `None` if it belongs to none.
+
+        Raises:
+            WireError: the question must not be asked.
+        """
+        try:
+            call = self._likely_call()
+        except ProtocolError:
+            self._admit_question(ask, None)
+            raise
+        self._admit_question(ask, call)
+        return call
 
     def _likely_call(self) -> Call | None:
         """Return the call that a question of this backend most likely belongs to.
