@@ -22,7 +22,6 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawner
-from search_mcp.backends.supervisor import Supervisor
 from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
@@ -30,6 +29,7 @@ from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
 from search_mcp.gateway.problems import ProblemLog, log_contested
+from search_mcp.gateway.running import BackendSource, EngineBackend, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged
@@ -40,51 +40,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class _Running:
-    """A backend and the task that runs it."""
-
-    def __init__(self, backend: Supervisor) -> None:
-        self.backend = backend
-        self._scope: anyio.CancelScope | None = None
-        self._is_stopped = False
-        self._predecessor: _Running | None = None
-        self.done = asyncio.Event()
-
-    async def run(self, predecessor: "_Running | None") -> None:
-        self._predecessor = predecessor
-        if predecessor is not None:
-            await predecessor.done.wait()
-            self._predecessor = None
-        with anyio.CancelScope() as self._scope:
-            if self._is_stopped:  # before its task began: run it, so that it answers the calls that wait
-                self._scope.cancel()
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self.backend.compare_recalled)
-                await self.backend.run()
-        self.done.set()
-
-    def terminate(self) -> None:
-        """Ask the server to end now, and the one that this backend waits for."""
-        if self._predecessor is not None:
-            self._predecessor.terminate()
-        self.backend.terminate()
-
-    def kill(self) -> None:
-        """End the same servers by force."""
-        if self._predecessor is not None:
-            self._predecessor.kill()
-        self.backend.kill()
-
-    def stop(self) -> None:
-        self._is_stopped = True
-        if self._scope is not None:
-            self._scope.cancel()
-
-
 class Engine:
     """All backends of one configuration, for any number of clients."""
 
-    def __init__(self, config: Config, dependencies: Dependencies | None = None) -> None:
+    def __init__(
+        self, config: Config, dependencies: Dependencies | None = None, source: BackendSource | None = None
+    ) -> None:
+        """`source` makes the backends; without it, they belong to this engine alone."""
         self.file_queue = FileQueue()
         self._dependencies = dependencies or Dependencies(
             spawn=Spawner(file_queue=self.file_queue),
@@ -95,20 +57,21 @@ class Engine:
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
         )
+        self._source = source or OwnBackends(later, self._dependencies)
         self.servers = Servers(self._dependencies.clock)
         self._problems = ProblemLog(self.servers, later)
         self._sessions: dict[Session, None] = {}
         self._opening: Opening | None = None
         self._opener: Session | None = None
         self._log_level: str | None = None
-        self._running: dict[str, _Running] = {}
-        self._retiring: dict[str, _Running] = {}  # stopped by an edit, and possibly not ended yet
+        self._running: dict[str, Running] = {}
+        self._retiring: dict[str, Running] = {}  # stopped by an edit, and possibly not ended yet
         self._tasks: TaskGroup | None = None
         self._paused = False
         self._put_in_place(config)
 
     @property
-    def backends(self) -> list[Supervisor]:
+    def backends(self) -> list[EngineBackend]:
         """The backends there are, in the order of the configuration."""
         return [running.backend for running in self._running.values()]
 
@@ -125,9 +88,14 @@ class Engine:
     def others(self, session: Session, server: str) -> Iterator[Session]:
         """Give every other open session that uses a server."""
         yield from (each for each in self._sessions if each is not session)
+        if (running := self._running.get(server)) is not None:
+            yield from self._source.other_sessions(running.backend)
 
     def is_alone(self, session: Session, server: str) -> bool:
-        """Return whether a session is the only one that uses a server."""
+        """Return whether a session is the only one that uses a server, and no other engine's client did before."""
+        running = self._running.get(server)
+        if running is not None and self._source.was_shared(running.backend):
+            return False
         return not any(True for _ in self.others(session, server))
 
     def leave(self, session: Session) -> None:
@@ -219,11 +187,11 @@ class Engine:
                 predecessor = before.get(name) or self._retiring.pop(name, None)
                 self._tasks.start_soon(running.run, predecessor)
                 if predecessor is not None:
-                    running.backend.succeed(predecessor.backend)
+                    self._source.succeed(running.backend, predecessor.backend)
                 if self._opening is not None:
                     running.backend.open(self._opening)
 
-    def _put_in_place(self, config: Config) -> dict[str, _Running]:
+    def _put_in_place(self, config: Config) -> dict[str, Running]:
         """Make backends for new entries and for those started differently; return the backends to be stopped."""
         before, self._running = self._running, {}
         for server in config.servers:
@@ -234,12 +202,12 @@ class Engine:
                 running.backend.adopt(server)
                 self._running[server.name] = before.pop(server.name)
             else:
-                backend = Supervisor(server, self.tell, later, self._dependencies)
+                backend = self._source.make(server, self.tell, lambda: self._sessions)
                 if self._log_level is not None:
                     backend.set_log_level(self._log_level)
                 if self._paused:
                     backend.pause_reading()
-                self._running[server.name] = _Running(backend)
+                self._running[server.name] = Running(backend)
         self.servers.configure(config.servers, config.settings, {each.name: each for each in self.backends})
         for session in self._sessions:
             session.configure()

@@ -12,6 +12,7 @@
 Every message must be expected: a message that is unread at the end fails the test.
 """
 
+import asyncio
 import contextlib
 import logging
 import sys
@@ -37,10 +38,14 @@ from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.pool import Pool, PooledBackends
 from search_mcp.gateway.session import Session
+from search_mcp.wire.structs import replace
 
 Answer = TypeVar("Answer")
+
+CONFIGURATION_FOLDER = "/home/test/config"
 
 
 class Pair:
@@ -55,7 +60,15 @@ class Pair:
         self.front = Front(self, front)
         self.others: list[Front] = []
         """Clients that share search-mcp with `front`."""
+        self.is_pooled = False
+        """Whether each client has an engine of its own, and the engines share servers."""
+        self.pool: Pool | None = None
+        self.commands: list[Command] = []
+        """Commands of all processes that were started."""
         self._sessions: dict[Front, tuple[Face, Session]] = {}
+        self._engines: dict[
+            Front, tuple[Engine, anyio.Event, asyncio.Task[None]]
+        ] = {}  # of the clients that joined a pool
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
         self.engine: Engine | None = None
@@ -127,11 +140,16 @@ class Pair:
         self.loop.call_soon(face.peer.feed, data)
         self.settle()
 
-    def joined_by(self, revision: str, profile: Profile | None = None) -> Front:
-        """Connect another client to the running search-mcp, after the first client has sent a message."""
+    def joined_by(self, revision: str, profile: Profile | None = None, **world: Any) -> Front:
+        """Connect another client to the running search-mcp, after the first client has sent a message.
+
+        `world` replaces dependencies of its engine; this needs a pool.
+        """
         engine = self.engine
         assert engine is not None
         front = Front(self, revision, f"front {len(self.others) + 2}")
+        if self.pool is not None:
+            engine = self._join_pool(front, world)
         session = engine.open_session(profile)
         face = Face(session, front.hear, 1 << 20)
         session.tell_front = face.tell
@@ -149,6 +167,12 @@ class Pair:
 
         self.loop.call_soon(end)
         self.settle()
+        if front in self._engines:
+            _, ended, task = self._engines.pop(front)
+            ended.set()
+            self.settle()
+            assert task.done(), "the engine of a client that left does not end"
+            task.result()
 
     def settle(self) -> None:
         """Run until nothing is left to do at this time, and raise the first fault."""
@@ -188,7 +212,8 @@ class Pair:
     def edit(self) -> None:
         """Write the configuration with the current `backs`."""
         assert self.engine is not None
-        self.loop.call_soon(self.engine.reconfigure, self._config())
+        for engine in (self.engine, *(engine for engine, _, _ in self._engines.values())):
+            self.loop.call_soon(engine.reconfigure, self._config())
         self.settle()
 
     def terminates(self) -> None:
@@ -237,11 +262,13 @@ class Pair:
         )
 
     def _start(self) -> Face:
-        world = self._dependencies()
+        self._world = world = self._dependencies()
         faces: list[Face] = []
 
         def start() -> None:  # inside a running loop, as in production
-            self.engine = Engine(self._config(), world)
+            self.pool = Pool(later) if self.is_pooled else None
+            source = PooledBackends(self.pool, world, CONFIGURATION_FOLDER) if self.pool is not None else None
+            self.engine = Engine(self._config(), world, source)
             session = self.engine.open_session(self.profile)
             face = Face(session, self.front.hear, 1 << 20)
             session.tell_front = face.tell
@@ -257,17 +284,43 @@ class Pair:
     async def _live(self, face: Face) -> None:
         """Run the session as `server.serve` does."""
         assert self.engine is not None
-        async with self.engine.running():
+        async with self.pool.running() if self.pool is not None else anyio.create_task_group(), self.engine.running():
             await self._ended.wait()
+            for _, ended, task in self._engines.values():
+                ended.set()
+                await task
             face.peer.half_close()
             face.end_subscriptions()
             with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                 await face.peer.answered()
             face.close()
 
+    def _join_pool(self, front: Front, world: dict[str, Any]) -> Engine:
+        assert self.pool is not None
+        engines: list[Engine] = []
+
+        def start() -> None:
+            assert self.pool is not None
+            dependencies = replace(self._world, **world)
+            source = PooledBackends(self.pool, dependencies, CONFIGURATION_FOLDER)
+            engines.append(Engine(self._config(), dependencies, source))
+
+        self.loop.call_soon(start)
+        self.settle()
+        ended = anyio.Event()
+
+        async def live() -> None:
+            async with engines[0].running():
+                await ended.wait()
+
+        self._engines[front] = engines[0], ended, self.loop.create_task(live())
+        self.settle()
+        return engines[0]
+
     async def _spawn(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> FakeChannel:
+        self.commands.append(command)
         return await self.backs[command.args[0]].spawn(on_stdout, on_end)
 
     def _end(self) -> None:

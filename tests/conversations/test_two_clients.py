@@ -1,6 +1,6 @@
 """Two clients of one search-mcp: no state of one reaches the other."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 
 import pytest
@@ -46,16 +46,37 @@ class Two:
         self.pair.left_by(self.second)
 
 
-@pytest.fixture(params=product(ERAS, ERAS, ERAS), ids=lambda each: f"{each[0]},{each[1]}+{each[2]}")
+Params = tuple[str, str, str, bool]
+
+
+def _both_ways(eras: Iterable[tuple[str, str, str]]) -> list[Params]:
+    """Let the clients share an engine, and let each have its own on a pool, where only clients of one era share."""
+    return [(*each, is_pooled) for each in eras for is_pooled in (False, True) if not is_pooled or each[0] == each[1]]
+
+
+def _id(params: Params) -> str:
+    first, second, back, is_pooled = params
+    return f"{first},{second}+{back}{' pooled' if is_pooled else ''}"
+
+
+@pytest.fixture(params=_both_ways(product(ERAS, ERAS, ERAS)), ids=_id)
 def two(request: pytest.FixtureRequest) -> Iterator[Two]:
-    first, second, back = (ERAS[each] for each in request.param)
+    *eras, is_pooled = request.param
+    first, second, back = (ERAS[each] for each in eras)
     with Pair(first, back) as pair:
+        pair.is_pooled = is_pooled
+        if is_pooled:
+            pair.alpha.config = {"share": True}
         yield Two(pair, second)
         pair.nothing_is_left()
 
 
 def _in(*eras: tuple[str, str, str]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("two", eras, indirect=True, ids=lambda each: f"{each[0]},{each[1]}+{each[2]}")
+    return pytest.mark.parametrize("two", _both_ways(eras), indirect=True, ids=_id)
+
+
+def _on_one_engine(*eras: tuple[str, str, str]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("two", [(*each, False) for each in eras], indirect=True, ids=_id)
 
 
 legacy_backend = _in(*product(ERAS, ERAS, ["legacy"]))
@@ -228,7 +249,7 @@ def test_a_question_that_may_belong_to_either_client_is_refused(two: Two) -> Non
         call.gets(text("hello"))
 
 
-@all_legacy
+@_on_one_engine(("legacy", "legacy", "legacy"))
 def test_a_question_outside_of_any_call_goes_to_the_client_that_opened(two: Two) -> None:
     first, _ = two.open(sampling={})
     two.alpha.says(id="q", **sample("Hm?"))
@@ -359,7 +380,7 @@ def test_the_end_of_an_elicitation_reaches_the_client_that_was_asked(two: Two) -
     call.gets(text("x"))
 
 
-@_in(("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy"))
+@_on_one_engine(("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy"))
 def test_only_the_roots_of_the_client_that_opened_are_news_to_a_server(two: Two) -> None:
     first, second = two.open(roots={"listChanged": True})
     if not second.is_modern:

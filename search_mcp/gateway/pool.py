@@ -1,0 +1,480 @@
+"""The servers of all engines in a process: each engine has a lease of each of its servers, and leases may share one.
+
+Decides which leases get the same server: at the opening, by what is known of it, and again when it has answered. A
+server that turns out to keep state stays with one of its clients, and each other client gets its own before any of its
+calls was sent. News go to every lease, whose sessions choose; a question goes to the client of its call alone.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+
+from search_mcp.backends import sharing
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.sharing import NOT_ASKED, Verdict
+from search_mcp.backends.supervisor import Supervisor
+from search_mcp.config import identity
+from search_mcp.config.schema import ServerConfig
+from search_mcp.dialects import asking
+from search_mcp.dialects.params import most_verbose
+from search_mcp.gateway.running import EngineBackend, Running
+from search_mcp.model.calls import Call, Caller, CallLater, Question, Viewer
+from search_mcp.model.names import Ask, Kind, State
+from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, Status
+from search_mcp.wire.errors import invalid_request
+from search_mcp.wire.inflight import Cancel, cancel_nothing
+from search_mcp.wire.structs import Fields, Raw, replace
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from search_mcp.backends.pin_records import Open
+    from search_mcp.gateway.session import Session
+
+log = logging.getLogger(__name__)
+
+LINGER_SECONDS = 300.0
+"""Time that a shared server goes on running without a client: as long as a lazy one may be idle."""
+
+
+class Pool:
+    """All servers of a process, and the task group that runs them."""
+
+    def __init__(self, later: CallLater, linger_seconds: float = LINGER_SECONDS) -> None:
+        self.later, self.linger_seconds = later, linger_seconds
+        self._by_key: dict[bytes, PooledServer] = {}  # those that more clients may get
+        self._running: dict[PooledServer, None] = {}
+        self._tasks: TaskGroup | None = None
+        self._secret = os.urandom(sharing.KEY_BYTES)
+
+    @property
+    def servers(self) -> "list[PooledServer]":
+        """The servers whose tasks run, in the order of their start."""
+        return list(self._running)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Run the servers' tasks; at the end stop all servers at the same time."""
+        async with anyio.create_task_group() as tasks:
+            self._tasks = tasks
+            for server in self._running:
+                self._launch(server, tasks)
+            try:
+                yield
+            finally:
+                self._tasks = None
+                tasks.cancel_scope.cancel()
+
+    def terminate(self) -> None:
+        """Ask all servers to end now; none is started again."""
+        for server in self._running:
+            server.running.terminate()
+
+    def kill(self) -> None:
+        """End all servers by force."""
+        for server in self._running:
+            server.running.kill()
+
+    # From the leases
+
+    def place(self, lease: "Lease", opening: Opening) -> None:
+        """Give a lease a running server for such a client: one that others use, or its own, which is started."""
+        own = lease.server
+        wanted = own.opening_for(opening)
+        own.supervisor.recall(wanted)
+        own.judge()
+        if own.sharing.verdict is not Verdict.PRIVATE:
+            key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
+            if key is not None and (found := self._by_key.get(key)) is not None:
+                lease.move(found)
+                return
+            if key is not None:
+                self._by_key[key], own.key = own, key
+        own.supervisor.open(wanted)
+        self.start(own)
+
+    def start(self, server: "PooledServer") -> None:
+        """Start the task of a server."""
+        self._running[server] = None
+        if self._tasks is not None:
+            self._launch(server, self._tasks)
+
+    def _launch(self, server: "PooledServer", tasks: "TaskGroup") -> None:
+        server.is_started = True
+        tasks.start_soon(server.run)
+
+    def close_to_others(self, server: "PooledServer") -> None:
+        """Give the server to no more clients."""
+        if server.key is not None and self._by_key.get(server.key) is server:
+            del self._by_key[server.key]
+        server.key = None
+
+    def forget(self, server: "PooledServer") -> None:
+        """Forget a server that ended."""
+        self.close_to_others(server)
+        self._running.pop(server, None)
+
+
+class PooledServer:
+    """One server and the leases of the clients that use it."""
+
+    def __init__(self, pool: Pool, config: ServerConfig, dependencies: Dependencies) -> None:
+        self.config, self._pool = config, pool
+        self.supervisor = Supervisor(config, self._publish, pool.later, dependencies)
+        self.running = Running(self.supervisor)
+        self.leases: dict[Lease, None] = {}
+        self.key: bytes | None = None
+        """The digest by which other clients find it; `None` if they get a server of their own."""
+        self.sharing = NOT_ASKED
+        self.was_shared = False
+        """Whether it has, or had, more than one client."""
+        self.predecessors: list[PooledServer] = []
+        """Servers of the entry before an edit, which end before this one starts."""
+        self._lists: dict[Kind, ListChanged] = {}  # as they were published last
+        self.is_started = False
+        """Whether its task was started."""
+        self._over = asyncio.Event()
+        self._had_lease = False
+        self._stop_timer: Callable[[], None] = lambda: None
+
+    def __repr__(self) -> str:
+        return f"<PooledServer {self.sharing.verdict.value} leases={len(self.leases)} {self.supervisor!r}>"
+
+    async def run(self) -> None:
+        """Run the server until its last client has left, after the servers that it replaces."""
+        try:
+            for each in self.predecessors:
+                if not each.leases:
+                    await each.ended()
+            self.predecessors.clear()
+            await self.running.run(None)
+        finally:
+            self._pool.forget(self)
+            self._over.set()
+
+    @property
+    def is_ending(self) -> bool:
+        """Return whether it is being stopped."""
+        return self.running.is_stopped
+
+    async def ended(self) -> None:
+        """Wait until the server has ended, if it was started."""
+        if self.is_started:
+            await self._over.wait()
+
+    def judge(self) -> None:
+        """Decide by what is known now whether clients may share it."""
+        self.sharing = sharing.judge(self.config, self.supervisor.era, self.supervisor.sharing)
+
+    # Leases
+
+    def begin_with(self, lease: "Lease") -> None:
+        """Add the first client."""
+        self._had_lease = True
+        self.leases[lease] = None
+
+    def admit(self, lease: "Lease") -> None:
+        """Add a client; tell it what the others know."""
+        self._stop_timer()
+        self.was_shared = self.was_shared or self._had_lease
+        self.begin_with(lease)
+        for news in self._lists.values():
+            lease.publish(news)
+        lease.publish(StateChanged(self.config.name, self.supervisor.status))
+        self.supervisor.welcome()
+        if lease.log_level is not None:
+            self.apply_log_level()
+
+    def dismiss(self, lease: "Lease") -> None:
+        """Remove a client; a server without clients ends, at once or after a while."""
+        del self.leases[lease]
+        if self.leases:
+            if lease.log_level is not None:
+                self.apply_log_level()
+        elif self.key is not None and self.sharing.verdict is Verdict.SHARED and self.supervisor.is_ready:
+            self._stop_timer = self._pool.later(self._pool.linger_seconds, self.end)
+        else:
+            self.end()
+
+    def end(self) -> None:
+        """Stop the server."""
+        self._stop_timer()
+        self._pool.close_to_others(self)
+        self.running.stop()
+
+    def apply_log_level(self) -> None:
+        """Set the server to the most verbose level that a client wants."""
+        levels = [level for each in self.leases if (level := each.log_level) is not None]
+        if levels:
+            self.supervisor.set_log_level(most_verbose(levels))
+
+    # Questions
+
+    def opening_for(self, opening: Opening) -> Opening:
+        """Return the opening of the server for a client like this; a shared one is given no client's roots."""
+        is_shared = self.config.share is True
+        return replace(
+            opening,
+            capabilities=asking.without_roots(opening.capabilities) if is_shared else opening.capabilities,
+            caller=_SoleClient(self) if opening.caller is not None else None,
+            admit_question=self._admit_question,
+        )
+
+    def sole_caller(self) -> Caller | None:
+        """Return the client that the server may ask outside of a call: the only one it has."""
+        callers = [each.opening.caller for each in self.leases if each.opening is not None]
+        return callers[0] if len(callers) == 1 else None
+
+    def _admit_question(self, ask: Ask, call: Call | None) -> None:
+        """Learn from a question whether clients may share the server.
+
+        Raises:
+            ProtocolError: the server is shared, and asks for the roots of one of its clients.
+        """
+        if self.sharing.verdict is Verdict.PRIVATE or (call is not None and ask is not Ask.ROOTS):
+            return
+        why = "it asks for roots" if ask is Ask.ROOTS else "it asks questions that belong to no call"
+        self.supervisor.note_private(why)
+        if self.config.share is not True:
+            self._pool.close_to_others(self)
+            self.judge()
+        if ask is Ask.ROOTS and (self.config.share is True or self.was_shared):
+            raise invalid_request("Invalid Request: several clients share this server, and it gets no roots of one")
+
+    # News
+
+    def _publish(self, news: News) -> None:
+        if isinstance(news, ListChanged):
+            self._lists[news.kind] = replace(news, is_announced=False)
+        elif isinstance(news, StateChanged):
+            self._on_state(news.status.state)
+        for lease in list(self.leases):
+            try:
+                lease.publish(news)
+            except Exception:  # a bug must cost its own client only
+                log.exception("! %s: bug while passing on its news", self.config.name)
+
+    def _on_state(self, state: State) -> None:
+        if state is State.READY:
+            self.supervisor.note_session()
+            self.judge()
+            if self.sharing.verdict is Verdict.PRIVATE:
+                self._separate()
+        elif state in (State.BACKING_OFF, State.FAILED, State.NEEDS_LOGIN) and not self.leases:
+            self.end()
+
+    def _separate(self) -> None:
+        """Keep one client, and give every other client a server of its own."""
+        self._pool.close_to_others(self)
+        for lease in list(self.leases)[1:]:
+            lease.separate()
+        self.was_shared = False
+
+
+class _SoleClient:
+    """The client that a server asks outside of any call: its only one; with several, the question is refused."""
+
+    info: Raw | None = None
+    log_level: str | None = None
+    viewer = Viewer(None, object_output_only=False)
+
+    def __init__(self, server: PooledServer) -> None:
+        self.capabilities: Fields = {}
+        self._server = server
+        self.session: object = server
+
+    def ask(self, question: Question, call: Call | None) -> Cancel:
+        caller = self._server.sole_caller()
+        if caller is not None:
+            return caller.ask(question, call)
+        question.answer(invalid_request("Invalid Request: several clients share this server, outside a call"))
+        return cancel_nothing
+
+
+class Lease:
+    """One engine's use of a server: the backend of an engine that shares its process with others."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        config: ServerConfig,
+        publish: Callable[[News], None],
+        sessions: "Callable[[], Iterable[Session]]",
+        dependencies: Dependencies,
+    ) -> None:
+        self.config, self.publish, self.sessions, self.dependencies = config, publish, sessions, dependencies
+        self.opening: Opening | None = None
+        """The opening of its client; `None` before it."""
+        self.log_level: str | None = None
+        self._pool = pool
+        self._predecessor: Lease | None = None
+        self._is_over = False
+        self.server = PooledServer(pool, config, dependencies)  # started with the opening, unless another one serves
+        self.server.begin_with(self)
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def status(self) -> Status:
+        return self.server.supervisor.status
+
+    # For the pool
+
+    def move(self, server: PooledServer) -> None:
+        """Use another server from now on."""
+        self.server.leases.pop(self, None)
+        self.server = server
+        server.admit(self)
+
+    def separate(self) -> None:
+        """Use a server of its own from now on; calls that wait go there, calls in progress go on."""
+        assert self.opening is not None
+        before, own = self.server, PooledServer(self._pool, self.config, self.dependencies)
+        own.sharing = before.sharing
+        self.move(own)
+        own.supervisor.open(own.opening_for(self.opening))
+        own.supervisor.take_over(*before.supervisor.hand_over_of(self._is_of_its_clients))
+        self._pool.start(own)
+
+    def _is_of_its_clients(self, call: Call) -> bool:
+        return any(call.caller.session is session for session in self.sessions())
+
+    def leave(self) -> PooledServer:
+        """End the use; return the server, which goes on if it has other clients."""
+        if not self._is_over:
+            self._is_over = True
+            self.server.dismiss(self)
+        return self.server
+
+    # For the engine
+
+    def is_started_like(self, config: ServerConfig) -> bool:
+        """Return whether an edited entry is served by the same process or connection, shared as before."""
+        return config.share is self.config.share and identity.is_started_alike(self.config, config)
+
+    def adopt(self, config: ServerConfig) -> None:
+        """Use an edited entry that needs no new start."""
+        self.config = self.server.config = config
+        self.server.supervisor.adopt(config)
+
+    def succeed(self, predecessor: "Lease") -> None:
+        """Take over its client's log level now, and the rest when it is opened."""
+        self.log_level, self._predecessor = predecessor.log_level, predecessor
+
+    def retire(self) -> None:
+        """End the use, because the entry was edited."""
+        server = self.leave()
+        if not server.leases:
+            server.supervisor.retire()
+            server.end()
+
+    def recall(self, opening: Opening) -> None:
+        """Publish what is cached of it for such a client, without starting it."""
+        self.server.supervisor.recall(self.server.opening_for(opening))
+
+    def open(self, opening: Opening) -> None:
+        """Get a server for this client: a running one, or its own, which starts unless it is lazy."""
+        self.opening = opening
+        before, self._predecessor = self._predecessor, None
+        if before is not None:
+            self.server.predecessors.append(before.server)
+        self._pool.place(self, opening)
+        if self.log_level is not None:
+            self.server.apply_log_level()
+        if before is not None:
+            self.server.supervisor.take_over(*before.server.supervisor.hand_over_of(self._is_of_its_clients))
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        return self.server.supervisor.submit(call, target)
+
+    def look_again(self, kind: Kind) -> None:
+        self.server.supervisor.look_again(kind)
+
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        return self.server.supervisor.due_change(kind)
+
+    def set_log_level(self, level: str) -> None:
+        """Set the level that this client wants; the server gets the most verbose one."""
+        self.log_level = level
+        self.server.apply_log_level()
+
+    def roots_changed(self) -> None:
+        """Announce that the client's roots changed, unless the server may have other clients."""
+        if not self.server.was_shared and self.config.share is not True:
+            self.server.supervisor.roots_changed()
+
+    def pause_reading(self) -> None:
+        if not self.server.was_shared:
+            self.server.supervisor.pause_reading()
+
+    def resume_reading(self) -> None:
+        self.server.supervisor.resume_reading()
+
+    def opened(self) -> "list[Open]":
+        return self.server.supervisor.opened()
+
+    async def look_at_trust(self) -> None:
+        await self.server.supervisor.look_at_trust()
+
+    async def compare_recalled(self) -> None:
+        """Do nothing: the task of the server compares."""
+
+    async def compare_recalled_now(self) -> None:
+        await self.server.supervisor.compare_recalled_now()
+
+    def terminate(self) -> None:
+        """Ask the server to end now, unless it has other clients."""
+        if len(self.server.leases) == 1:
+            self.server.running.terminate()
+
+    def kill(self) -> None:
+        """End the server by force, unless it has other clients."""
+        if len(self.server.leases) == 1:
+            self.server.running.kill()
+
+    async def run(self) -> None:
+        """Use the server until this is cancelled; wait for its end if it has no other client."""
+        try:
+            await anyio.sleep_forever()
+        finally:
+            server = self.leave()
+            if server.is_ending:
+                with anyio.CancelScope(shield=True):
+                    await server.ended()
+
+
+class PooledBackends:
+    """The source of an engine that shares servers: all its backends are leases."""
+
+    def __init__(self, pool: Pool, dependencies: Dependencies, configuration_folder: str | None = None) -> None:
+        """`dependencies` are those of the client; entries that are shared on demand run in `configuration_folder`."""
+        self._pool, self._dependencies = pool, dependencies
+        self._of_shared = replace(dependencies, folder=configuration_folder)
+
+    def make(
+        self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
+    ) -> EngineBackend:
+        dependencies = self._of_shared if config.share else self._dependencies
+        return Lease(self._pool, config, publish, sessions, dependencies)
+
+    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+        assert isinstance(backend, Lease)
+        assert isinstance(predecessor, Lease)
+        backend.succeed(predecessor)
+
+    def other_sessions(self, backend: EngineBackend) -> "Iterator[Session]":
+        assert isinstance(backend, Lease)
+        for lease in backend.server.leases:
+            if lease is not backend:
+                yield from lease.sessions()
+
+    def was_shared(self, backend: EngineBackend) -> bool:
+        assert isinstance(backend, Lease)
+        return backend.server.was_shared

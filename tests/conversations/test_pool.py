@@ -1,0 +1,313 @@
+"""Clients with engines of their own that share servers: which of them get the same one, and what each notices."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conversations.front import Asked, Front
+from conversations.pair import CONFIGURATION_FOLDER, Pair
+from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
+from search_mcp.gateway.pool import LINGER_SECONDS
+
+
+@pytest.fixture
+def pool(request: pytest.FixtureRequest) -> Iterator[Pair]:
+    era: str = request.param
+    with Pair(era, era) as pair:
+        pair.is_pooled = True
+        yield pair
+        pair.nothing_is_left()
+
+
+def _of(revision: str, era: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("pool", [revision], indirect=True, ids=[era])
+
+
+legacy = _of(NEWEST_LEGACY, "legacy")
+modern = _of(MODERN, "modern")
+both = pytest.mark.parametrize("pool", [NEWEST_LEGACY, MODERN], indirect=True, ids=["legacy", "modern"])
+
+
+def _joins(pair: Pair, capabilities: Json | None = None, **world: Any) -> Front:
+    """Let another client of the same era open."""
+    front = pair.joined_by(pair.front.revision, **world)
+    front.opens(**(capabilities or {}))
+    return front
+
+
+def _two(pair: Pair, capabilities: Json | None = None, **world: Any) -> tuple[Front, Front]:
+    pair.front.opens()
+    return pair.front, _joins(pair, capabilities, **world)
+
+
+def _each_calls(pair: Pair, *fronts: Front) -> list[int]:
+    """Let each client call; return the process that served it."""
+    pids = []
+    for front in fronts:
+        call = front.calls("alpha.echo")
+        served = pair.alpha.is_called("echo")
+        pids.append(pair.alpha.life.pid)
+        served.returns(text(front.name))
+        call.gets(text(front.name))
+    return pids
+
+
+def _running(pair: Pair) -> int:
+    return sum(not life.has_ended() for life in pair.alpha.lives)
+
+
+# Which clients share
+
+
+@modern
+def test_clients_share_a_modern_server(pool: Pair) -> None:
+    first, second = _two(pool)
+    assert _each_calls(pool, first, second) == [1000, 1000]
+    assert names(first.tools) == names(second.tools)
+    assert pool.alpha.methods().count("tools/list") == 1
+
+
+@legacy
+def test_each_client_has_a_legacy_server_of_its_own(pool: Pair) -> None:
+    first, second = _two(pool)
+    assert _each_calls(pool, first, second) == [1000, 1001]
+
+
+@legacy
+def test_clients_share_a_legacy_server_if_its_entry_says_so(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    assert _each_calls(pool, *_two(pool)) == [1000, 1000]
+
+
+@modern
+def test_clients_do_not_share_a_server_if_its_entry_forbids_it(pool: Pair) -> None:
+    pool.alpha.config = {"share": False}
+    assert _each_calls(pool, *_two(pool)) == [1000, 1001]
+
+
+@modern
+@pytest.mark.parametrize(
+    "world", [{"variables": {"LANG": "C"}}, {"folder": "/elsewhere"}, {"home": "/home/other"}], ids=str
+)
+def test_clients_do_not_share_a_server_that_is_started_differently(pool: Pair, world: Json) -> None:
+    assert _each_calls(pool, *_two(pool, **world)) == [1000, 1001]
+
+
+@modern
+def test_clients_share_a_server_that_is_not_given_the_difference(pool: Pair) -> None:
+    assert _each_calls(pool, *_two(pool, variables={"SECRET": "x"})) == [1000, 1000]
+
+
+@modern
+def test_clients_with_other_capabilities_do_not_share(pool: Pair) -> None:
+    assert _each_calls(pool, *_two(pool, {"elicitation": {}})) == [1000, 1001]
+
+
+@both
+def test_an_entry_that_is_shared_runs_in_the_folder_of_the_configuration(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    assert _each_calls(pool, *_two(pool, folder="/elsewhere")) == [1000, 1000]
+    assert [command.cwd for command in pool.commands] == [CONFIGURATION_FOLDER]
+
+
+@legacy
+def test_a_server_of_one_client_runs_in_the_folder_of_the_client(pool: Pair) -> None:
+    _two(pool, folder="/elsewhere")
+    assert [command.cwd for command in pool.commands] == [None, "/elsewhere"]
+
+
+@both
+def test_clients_that_open_during_the_first_start_wait_until_the_server_is_known(pool: Pair) -> None:
+    """Calls that waited with a legacy server go to the client's own, once."""
+    pool.alpha.starts_slowly(2)
+    fronts = [pool.front]
+    _begins(pool.front)
+    for _ in range(2):
+        fronts.append(pool.joined_by(pool.front.revision))
+        _begins(fronts[-1])
+    calls = {front.name: front.calls("alpha.echo", by=front.name) for front in fronts}
+    assert _running(pool) == 1
+    pool.after(5)
+    assert _running(pool) == (1 if pool.front.is_modern else 3)
+    _serves(pool, calls)
+
+
+def _serves(pair: Pair, calls: dict[str, Asked]) -> None:
+    """Answer one call of each client, by the process that was given it."""
+    for _ in calls:
+        served = pair.alpha.receives("tools/call")
+        pair.alpha.speaks_as(pair.alpha.life_of(served.said))
+        by = served.said.params["arguments"]["by"]
+        served.returns(text(by))
+        calls[by].gets(text(by))
+
+
+def _begins(front: Front) -> None:
+    if front.is_modern:
+        front.asks("server/discover").result()
+    else:
+        front.initializes()
+
+
+@legacy
+def test_a_call_that_is_cancelled_while_it_waits_is_sent_to_no_server(pool: Pair) -> None:
+    pool.alpha.starts_slowly(2)
+    _begins(pool.front)
+    second = pool.joined_by(pool.front.revision)
+    _begins(second)
+    call = second.calls("alpha.echo")
+    call.cancels()
+    later = second.calls("alpha.echo")
+    pool.after(3)
+    later.cancels()
+    pool.after(3)
+    assert _running(pool) == 2
+
+
+# What each notices
+
+
+@modern
+def test_a_client_that_joins_gets_the_lists_that_are_known(pool: Pair) -> None:
+    pool.alpha.config = {"startup": "eager"}
+    pool.front.opens()
+    pool.alpha.on("tools/list", lambda _back, _said: None)
+    second = _joins(pool)
+    assert "alpha.echo" in names(second.tools)
+
+
+@both
+def test_calls_of_all_clients_end_with_the_server_and_it_starts_once(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    fronts = _two(pool)
+    calls = [(front.calls("alpha.echo"), pool.alpha.is_called("echo")) for front in fronts]
+    pool.alpha.exits(1)
+    for call, served in calls:
+        assert call.fails(-32000).body["error"]["data"]["mayHaveRun"] is True
+        pool.alpha._open.remove(served)
+    pool.after(10)
+    assert len(pool.alpha.lives) == 2
+    assert len(set(_each_calls(pool, *fronts))) == 1
+
+
+@modern
+def test_an_edit_starts_a_shared_server_once_and_ends_the_one_before(pool: Pair) -> None:
+    fronts = _two(pool)
+    pool.alpha.config = {"env": {"A": "1"}}
+    pool.edit()
+    pool.after(1)
+    assert len(pool.alpha.lives) == 2
+    assert _running(pool) == 1
+    assert _each_calls(pool, *fronts) == [1001, 1001]
+
+
+@both
+def test_an_edit_of_share_takes_effect(pool: Pair) -> None:
+    pool.alpha.config = {"share": False}
+    fronts = _two(pool)
+    pool.alpha.config = {"share": True}
+    pool.edit()
+    pool.after(1)
+    assert _running(pool) == 1
+    assert len(set(_each_calls(pool, *fronts))) == 1
+
+
+@legacy
+def test_a_question_outside_of_any_call_goes_to_the_only_client(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.front.opens(elicitation={})
+    pool.alpha.says(id="q", **elicit("Who?"))
+    asked = pool.front.next()
+    pool.front.says(id=asked.id, result=accept(name="Ada"))
+    assert pool.alpha.next().body["result"] == accept(name="Ada")
+    _joins(pool, {"elicitation": {}})
+    pool.alpha.says(id="r", **elicit("Who?"))
+    refused = pool.alpha.next()
+    assert (refused.id, refused.body["error"]["code"]) == ("r", -32600)
+
+
+@legacy
+def test_a_shared_server_gets_no_roots(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.front.opens(roots={"listChanged": True})
+    opened = next(said for said in pool.alpha.heard if said.method == "initialize")
+    assert opened.params["capabilities"] == {}
+    pool.front.notifies("notifications/roots/list_changed")
+    _joins(pool, {"roots": {}})
+    call, served = pool.front.calls("alpha.echo"), pool.alpha.is_called("echo")
+    pool.alpha.says(id="r", **ROOTS)
+    refused = next(said for said in pool.alpha.inbox if said.id == "r")
+    assert refused.body["error"]["code"] == -32600
+    pool.alpha.inbox.clear()
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+@legacy
+def test_a_server_of_one_client_gets_its_roots(pool: Pair) -> None:
+    pool.front.opens(roots={"listChanged": True})
+    second = _joins(pool, {"roots": {"listChanged": True}})
+    call, served = second.calls("alpha.echo"), pool.alpha.is_called("echo")
+    pool.alpha.says(id="r", **ROOTS)
+    asked = second.next()
+    assert asked.method == "roots/list"
+    second.says(id=asked.id, result=roots("file:///x"))
+    assert pool.alpha.next().body["result"] == roots("file:///x")
+    second.notifies("notifications/roots/list_changed")
+    pool.alpha.hears("notifications/roots/list_changed")
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+# Ends
+
+
+@legacy
+def test_a_server_of_one_client_ends_with_it(pool: Pair) -> None:
+    first, second = _two(pool)
+    pool.left_by(second)
+    pool.others.remove(second)
+    assert [life.has_ended() for life in pool.alpha.lives] == [False, True]
+    assert _each_calls(pool, first) == [1000]
+
+
+@modern
+def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> None:
+    pool.with_server("beta", MODERN, share=False)
+    first, second = _two(pool, {"elicitation": {}})
+    assert _running(pool) == 2
+    pool.left_by(second)
+    assert _running(pool) == 2
+    pool.after(LINGER_SECONDS - 1)
+    third = _joins(pool, {"elicitation": {}})
+    assert _each_calls(pool, first, third) == [1000, 1001]
+    pool.left_by(third)
+    pool.after(LINGER_SECONDS + 1)
+    assert [life.has_ended() for life in pool.alpha.lives] == [False, True]
+
+
+@modern
+def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: Pair) -> None:
+    _, second = _two(pool, {"elicitation": {}})
+    pool.left_by(second)
+    pool.alpha.lives[1].exit(1, "")
+    pool.after(60)
+    assert len(pool.alpha.lives) == 2
+
+
+def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path) -> None:
+    """Its era was remembered as modern, so both clients waited for the same process."""
+    with Pair(MODERN, MODERN) as pair:
+        pair.is_pooled = True
+        pair.was_here_before(tmp_path)
+        pair.alpha.revision = NEWEST_LEGACY
+        pair.alpha.starts_slowly(1)
+        fronts = [pair.front]
+        pair.front.asks("tools/list").result()
+        fronts.append(pair.joined_by(MODERN))
+        calls = {front.name: front.calls("alpha.echo", by=front.name) for front in fronts}
+        pair.after(20)
+        assert _running(pair) == 2
+        _serves(pair, calls)
