@@ -23,6 +23,7 @@ from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import asking
 from search_mcp.dialects.params import most_verbose
 from search_mcp.gateway.running import EngineBackend, Running
+from search_mcp.gateway.turns import KeptNews, Turns
 from search_mcp.model.calls import Call, Caller, CallLater, Question, Viewer
 from search_mcp.model.names import Ask, Kind, State
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, Status
@@ -139,7 +140,7 @@ class PooledServer:
         self.is_started = False
         """Whether its task was started."""
         self._over = asyncio.Event()
-        self._had_lease = False
+        self._had_lease = self._is_paused = False
         self._stop_timer: Callable[[], None] = lambda: None
 
     def __repr__(self) -> str:
@@ -184,8 +185,9 @@ class PooledServer:
         self.was_shared = self.was_shared or self._had_lease
         self.begin_with(lease)
         for news in self._lists.values():
-            lease.publish(news)
-        lease.publish(StateChanged(self.config.name, self.supervisor.status))
+            lease.hear(news)
+        lease.hear(StateChanged(self.config.name, self.supervisor.status))
+        self.apply_pause()
         self.supervisor.welcome()
         if lease.log_level is not None:
             self.apply_log_level()
@@ -193,6 +195,7 @@ class PooledServer:
     def dismiss(self, lease: "Lease") -> None:
         """Remove a client; a server without clients ends, at once or after a while."""
         del self.leases[lease]
+        self.apply_pause()
         if self.leases:
             if lease.log_level is not None:
                 self.apply_log_level()
@@ -212,6 +215,17 @@ class PooledServer:
         levels = [level for each in self.leases if (level := each.log_level) is not None]
         if levels:
             self.supervisor.set_log_level(most_verbose(levels))
+
+    def apply_pause(self) -> None:
+        """Read from the server, unless none of its clients reads."""
+        is_paused = bool(self.leases) and all(each.is_paused for each in self.leases)
+        if is_paused is self._is_paused:
+            return
+        self._is_paused = is_paused
+        if is_paused:
+            self.supervisor.pause_reading()
+        else:
+            self.supervisor.resume_reading()
 
     # Questions
 
@@ -255,7 +269,7 @@ class PooledServer:
             self._on_state(news.status.state)
         for lease in list(self.leases):
             try:
-                lease.publish(news)
+                lease.hear(news)
             except Exception:  # a bug must cost its own client only
                 log.exception("! %s: bug while passing on its news", self.config.name)
 
@@ -314,6 +328,8 @@ class Lease:
         self._pool = pool
         self._predecessor: Lease | None = None
         self._is_over = False
+        self._turns = Turns(config.name, pool.later, self._pass_on)
+        self._kept = KeptNews()
         self.server = PooledServer(pool, config, dependencies)  # started with the opening, unless another one serves
         self.server.begin_with(self)
 
@@ -326,6 +342,13 @@ class Lease:
         return self.server.supervisor.status
 
     # For the pool
+
+    def hear(self, news: News) -> None:
+        """Pass news of the server on, or keep them while the client does not read."""
+        if self._turns.is_paused:
+            self._kept.keep(news)
+        else:
+            self.publish(news)
 
     def move(self, server: PooledServer) -> None:
         """Use another server from now on."""
@@ -392,6 +415,11 @@ class Lease:
             self.server.supervisor.take_over(*before.server.supervisor.hand_over_of(self._is_of_its_clients))
 
     def submit(self, call: Call, target: str) -> Cancel:
+        if len(self.server.leases) > 1 or self._turns.are_waiting:
+            return self._turns.submit(call, target)
+        return self.server.supervisor.submit(call, target)
+
+    def _pass_on(self, call: Call, target: str) -> Cancel:
         return self.server.supervisor.submit(call, target)
 
     def look_again(self, kind: Kind) -> None:
@@ -410,12 +438,21 @@ class Lease:
         if not self.server.was_shared and self.config.share is not True:
             self.server.supervisor.roots_changed()
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether its client does not read."""
+        return self._turns.is_paused
+
     def pause_reading(self) -> None:
-        if not self.server.was_shared:
-            self.server.supervisor.pause_reading()
+        """Keep news back: the client does not read. The server is read as long as another client of it reads."""
+        self._turns.is_paused = True
+        self.server.apply_pause()
 
     def resume_reading(self) -> None:
-        self.server.supervisor.resume_reading()
+        self._turns.resume()
+        self.server.apply_pause()
+        for news in self._kept.take():
+            self.publish(news)
 
     def opened(self) -> "list[Open]":
         return self.server.supervisor.opened()

@@ -209,6 +209,19 @@ class Pair:
         assert self.engine is not None
         self.engine.resume_reading()
 
+    def stops_reading(self, front: Front) -> None:
+        """Stop reading as one client of a pool."""
+        self._engine_of(front).pause_reading()
+
+    def reads_on(self, front: Front) -> None:
+        self._engine_of(front).resume_reading()
+        self.settle()
+
+    def _engine_of(self, front: Front) -> Engine:
+        engine = self._engines[front][0] if front in self._engines else self.engine
+        assert engine is not None
+        return engine
+
     def edit(self) -> None:
         """Write the configuration with the current `backs`."""
         assert self.engine is not None

@@ -10,6 +10,7 @@ from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
 from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
 from search_mcp.gateway.pool import LINGER_SECONDS
+from search_mcp.gateway.turns import WINDOW
 
 
 @pytest.fixture
@@ -56,6 +57,10 @@ def _each_calls(pair: Pair, *fronts: Front) -> list[int]:
 
 def _running(pair: Pair) -> int:
     return sum(not life.has_ended() for life in pair.alpha.lives)
+
+
+def _paused(pair: Pair) -> list[bool]:
+    return [life.paused for life in pair.alpha.lives]
 
 
 # Which clients share
@@ -311,3 +316,91 @@ def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path) -> None:
         pair.after(20)
         assert _running(pair) == 2
         _serves(pair, calls)
+
+
+# Fairness
+
+
+@both
+def test_a_flood_of_one_client_goes_to_the_server_in_turns(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    first, second = _two(pool)
+    calls = [first.calls("alpha.echo", by=str(number)) for number in range(3 * WINDOW)]
+    assert len(pool.alpha.inbox) == WINDOW
+    other = second.calls("alpha.greet")
+    assert pool.alpha.inbox.pop().params["name"] == "greet", "it is behind one window, not behind the whole flood"
+    calls.pop(0).cancels()  # with the server
+    calls.pop(-1).cancels()  # still waiting
+    pool.alpha.inbox = [said for said in pool.alpha.inbox if said.method == "tools/call"][1:]
+    for call in calls:
+        served = pool.alpha.receives("tools/call")
+        served.returns(text(served.said.params["arguments"]["by"]))
+        call.gets(text(call.params["arguments"]["by"]))
+    other.cancels()
+    pool.alpha.inbox.clear()
+
+
+@both
+def test_calls_that_end_only_with_a_later_one_do_not_block_it(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    first, _ = _two(pool)
+    calls = [first.calls("alpha.echo", by=str(number)) for number in range(2 * WINDOW + 1)]
+    assert len(pool.alpha.inbox) == WINDOW
+    pool.after(1)
+    assert len(pool.alpha.inbox) == len(calls)
+    served = [pool.alpha.receives("tools/call") for _ in calls]
+    for each in reversed(served):
+        each.returns(text("x"))
+    for call in reversed(calls):
+        call.gets(text("x"))
+
+
+@both
+def test_a_client_that_does_not_read_delays_no_other(pool: Pair) -> None:
+    """It gets the newest news of each subject when it reads again, and no progress from before."""
+    pool.alpha.config = {"share": True}
+    pool.alpha.resources = [{"uri": "note://one", "name": "one"}]
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        pool.alpha.on(method, lambda back, said: back.answer(said.id, {}))
+    first, second = _two(pool)
+    for front in (first, second):
+        front.watches("note://one")
+    call, served = second.calls("alpha.echo", token="t"), pool.alpha.is_called("echo")
+    pool.stops_reading(second)
+    assert _paused(pool) == [False]
+    for number in range(5):
+        served.reports(number)
+        pool.alpha.updates("note://one")
+        first.hears("notifications/resources/updated", uri="note://one")
+    second.hears_nothing()
+    assert _each_calls(pool, first) == [1000]
+    pool.stops_reading(first)
+    assert _paused(pool) == [True], "no client reads"
+    pool.reads_on(second)
+    assert _paused(pool) == [False]
+    second.hears("notifications/resources/updated", uri="note://one")
+    pool.reads_on(first)
+    served.reports(9)
+    second.hears("notifications/progress", progressToken="t", progress=9)
+    served.returns(text("x"))
+    call.gets(text("x"))
+
+
+@legacy
+def test_a_server_of_a_client_that_does_not_read_is_not_read(pool: Pair) -> None:
+    _, second = _two(pool)
+    pool.stops_reading(second)
+    assert _paused(pool) == [False, True]
+    pool.reads_on(second)
+    assert _paused(pool) == [False, False]
+
+
+@modern
+def test_a_client_that_leaves_while_it_does_not_read_lets_the_server_be_read(pool: Pair) -> None:
+    first, second = _two(pool)
+    pool.stops_reading(first)
+    assert _paused(pool) == [False]
+    pool.left_by(second)
+    assert _paused(pool) == [True]
+    pool.reads_on(first)
+    assert _paused(pool) == [False]

@@ -1,0 +1,194 @@
+"""One client's calls and news of a server that it shares with other clients.
+
+Decides how many of its calls are with the server at once, so that other clients' calls do not wait behind all of them,
+and which news are kept for a client that does not read. Both are bounded, and no call waits for another one for ever.
+"""
+
+from collections.abc import Callable
+
+from search_mcp.model.calls import BoundedDict, Call, CallLater, Outcome
+from search_mcp.model.errors import NotRunning
+from search_mcp.model.names import State
+from search_mcp.model.servers import (
+    ElicitationComplete,
+    ListChanged,
+    LogMessage,
+    News,
+    ResourceUpdated,
+    TaskChanged,
+)
+from search_mcp.wire import payload
+from search_mcp.wire.inflight import SENT_REQUESTS, Cancel, Reason, cancel_nothing
+from search_mcp.wire.structs import Fields, Struct, replace
+
+WINDOW = 64
+"""Calls of one client that are with a shared server at once: the most that another client's call waits behind."""
+PATIENCE_SECONDS = 0.1
+"""Time without an answer after which more calls are passed on: the calls that wait may be needed to end the others."""
+MOST_WAITING = SENT_REQUESTS
+"""Calls of one client that may wait for their turn; more are refused."""
+MOST_NEWS = 1000
+"""News that are kept for a client that does not read, besides log messages; the oldest are dropped."""
+MOST_LOG_MESSAGES = 100
+"""Log messages that are kept for a client that does not read; the oldest are dropped."""
+
+
+class Turns:
+    """The calls of one client that are with a shared server, or wait for their turn."""
+
+    def __init__(self, server: str, later: CallLater, pass_on: Callable[[Call, str], Cancel]) -> None:
+        self._server, self._later, self._pass_on = server, later, pass_on
+        self.is_paused = False
+        """Whether the client does not read; then it gets no progress, and no more of its calls are passed on."""
+        self._waiting: dict[_Turn, None] = {}
+        self._passed = 0  # calls that are with the server
+        self._allowed = WINDOW
+        self._has_ended = False  # whether a call ended since the last look
+        self._stop_timer: Callable[[], None] | None = None
+
+    @property
+    def are_waiting(self) -> bool:
+        """Return whether calls wait for their turn."""
+        return bool(self._waiting)
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        """Pass a call on now, or when it is its turn."""
+        turn = _Turn(self, call, target)
+        if self._passed < self._allowed and not self._waiting:
+            self._begin(turn)
+        elif len(self._waiting) >= MOST_WAITING:
+            call.reply(NotRunning(self._server, State.READY, f"{MOST_WAITING} calls wait for it already"))
+            return cancel_nothing
+        else:
+            self._waiting[turn] = None
+            self._watch()
+        return turn.cancel
+
+    def resume(self) -> None:
+        """Pass calls on again: the client reads."""
+        self.is_paused = False
+        self._fill()
+
+    def withdraw(self, turn: "_Turn") -> bool:
+        """Let a call wait no longer; return false if it was passed on."""
+        if turn not in self._waiting:
+            return False
+        del self._waiting[turn]
+        return True
+
+    def end(self, turn: "_Turn") -> None:
+        """Record that a call is no longer with the server."""
+        self._passed -= 1
+        self._has_ended = True
+        self._fill()
+
+    def _begin(self, turn: "_Turn") -> None:
+        self._passed += 1
+        turn.begin(self._pass_on)
+
+    def _fill(self) -> None:
+        while self._waiting and self._passed < self._allowed and not self.is_paused:
+            turn = next(iter(self._waiting))
+            del self._waiting[turn]
+            self._begin(turn)
+
+    def _watch(self) -> None:
+        if self._stop_timer is None:
+            self._has_ended = False
+            self._stop_timer = self._later(PATIENCE_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Pass more calls on if none ended for a while."""
+        self._stop_timer = None
+        if not self._waiting:
+            self._allowed = WINDOW
+            return
+        if not self._has_ended and not self.is_paused:
+            self._allowed = self._passed + WINDOW
+        self._fill()
+        self._watch()
+
+
+class _Turn(Struct, eq=False):
+    """One call, until it is answered or cancelled."""
+
+    turns: Turns
+    call: Call
+    target: str
+    cancel_passed: Cancel | None = None
+    """Cancels the call at the server, once it was passed on."""
+    is_over: bool = False
+
+    def begin(self, pass_on: Callable[[Call, str], Cancel]) -> None:
+        report = self.report if self.call.report is not None else None
+        cancel = pass_on(replace(self.call, reply=self.reply, report=report), self.target)
+        if not self.is_over:  # else it would refer to itself
+            self.cancel_passed = cancel
+
+    def reply(self, outcome: Outcome) -> None:
+        self._end()
+        self.call.reply(outcome)
+
+    def report(self, progress: Fields) -> None:
+        if not self.turns.is_paused and self.call.report is not None:
+            self.call.report(progress)
+
+    def cancel(self, reason: Reason) -> None:
+        if self.turns.withdraw(self) or self.is_over:
+            return
+        cancel = self.cancel_passed
+        self._end()
+        if cancel is not None:
+            cancel(reason)
+
+    def _end(self) -> None:
+        if not self.is_over:
+            self.is_over, self.cancel_passed = True, None
+            self.turns.end(self)
+
+
+class KeptNews:
+    """News for a client that does not read: of each subject the newest."""
+
+    def __init__(self) -> None:
+        self._by_subject: BoundedDict[tuple[object, ...], News] = BoundedDict(MOST_NEWS)
+        self._log_messages: BoundedDict[int, News] = BoundedDict(MOST_LOG_MESSAGES)
+        self._count = 0
+
+    def keep(self, news: News) -> None:
+        """Keep news until the client reads."""
+        if isinstance(news, LogMessage):
+            self._count += 1
+            self._log_messages[self._count] = news
+            return
+        subject = _subject(news)
+        if isinstance(news, ListChanged):
+            before = self._by_subject.get(subject)
+            if isinstance(before, ListChanged) and before.is_announced:
+                news = replace(news, is_announced=True)
+        self._by_subject[subject] = news
+
+    def take(self) -> list[News]:
+        """Remove and return the news, the oldest subject first, and log messages before them."""
+        taken = [*self._log_messages.values(), *self._by_subject.values()]
+        self._log_messages.clear()
+        self._by_subject.clear()
+        return taken
+
+
+def _subject(news: News) -> tuple[object, ...]:
+    match news:
+        case ListChanged(kind=kind):
+            return ListChanged, kind
+        case ResourceUpdated(uri=uri):
+            return ResourceUpdated, uri
+        case TaskChanged(params=params):
+            return TaskChanged, _encoded(params, "taskId")
+        case ElicitationComplete(params=params):
+            return ElicitationComplete, payload.encode_bytes(params)
+        case _:
+            return (type(news),)
+
+
+def _encoded(params: Fields, key: str) -> bytes:
+    return bytes(params[key]) if key in params else b""
