@@ -69,8 +69,9 @@ class Dependencies(Struct, frozen=True):
     wall_clock: Callable[[], float] = time.time
     variables: dict[str, str] = field(default_factory=lambda: dict(os.environ))
     home: str = field(default_factory=lambda: os.path.expanduser("~"))  # noqa: PTH111  # a string is what is wanted
+
     folder: str | None = None
-    """The working folder of servers whose entry names none; `None` is that of this process."""
+    """The folder of a server whose entry names none; `None` for the current folder of this process."""
 
     def __repr__(self) -> str:
         return "<Dependencies>"  # variables may be secrets

@@ -34,7 +34,7 @@ class ProcessTransport:
             CannotOpenChannelError: it does not exist.
         """
         environment = self._environment()
-        return [self._resolved(environment), self._config.args, sorted(environment.items()), self._folder]
+        return [self._resolved(environment), self._config.args, sorted(environment.items()), self._folder()]
 
     async def open(self, listener: Listener) -> Channel:
         """Start the process.
@@ -53,19 +53,18 @@ class ProcessTransport:
         environment = self._environment()
         log_file = folder / file_name(config.name) if folder is not None else None
         program = self._resolved(environment)
-        return Command(program, config.args, environment, self._folder, log_file, config.secrets)
+        return Command(program, config.args, environment, self._folder(), log_file, config.secrets)
+
+    def _folder(self) -> str | None:
+        return self._dependencies.folder if self._config.cwd is None else self._config.cwd
 
     def _environment(self) -> Mapping[str, str]:
         config, given = self._config, self._dependencies
         return child_environment(sys.platform, given.variables, config.env, config.inherit_env, given.home)
 
-    @property
-    def _folder(self) -> str | None:
-        return self._config.cwd or self._dependencies.folder
-
     def _resolved(self, environment: Mapping[str, str]) -> str:
         def find(command: str) -> str | None:
-            return find_program(sys.platform, command, environment, self._folder, is_program)
+            return find_program(sys.platform, command, environment, self._folder(), is_program)
 
         command = self._config.command
         found = find(command)

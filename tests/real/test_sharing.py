@@ -1,0 +1,216 @@
+"""Real servers behind one pool: two clients see exactly what each of them sees alone.
+
+The clients are in this process, each with an engine of its own, and the servers are real. The same script is played by
+each client alone and then by both at the same time, and every answer is compared byte for byte.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from real import packages
+from real.conversation import INFO, Era
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.process.launching import Spawner, without_threads
+from search_mcp.config.schema import Config, ServerConfig, Settings
+from search_mcp.fronts.connection import Front
+from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.pool import Pool, PooledBackends
+from search_mcp.wire.structs import replace
+
+SECONDS = 120
+LEGACY, MODERN = Era("2025-11-25", {}), Era("2026-07-28", {})
+FILES = "{files}"  # the folder of the files, which has another name in every run
+Script = Sequence[tuple[str, dict[str, Any]]]
+Message = dict[str, Any]
+
+
+class Client:
+    """A client of an engine in this process."""
+
+    def __init__(self, era: Era, engine: Engine) -> None:
+        self._era = era
+        self.lines: list[bytes] = []
+        self._answers: dict[int, asyncio.Future[bytes]] = {}
+        session = engine.open_session()
+        self._front = Front(session, self._hear, 64 << 20)
+        session.tell_front = self._front.tell
+        self._ids = 0
+
+    def _hear(self, line: bytes) -> None:
+        self.lines.append(line)
+        message = json.loads(line)
+        if "method" not in message:
+            self._answers.pop(message["id"]).set_result(line)
+        elif "id" in message:
+            self.says({"id": message["id"], "error": {"code": -32601, "message": "not here"}})
+
+    def says(self, message: Message) -> None:
+        self._front.peer.feed(json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n")
+
+    async def ask(self, method: str, params: Message) -> bytes:
+        """Send a request; return the line of its answer."""
+        self._ids += 1
+        answer = self._answers[self._ids] = asyncio.get_running_loop().create_future()
+        meta = self._era.meta()
+        self.says({"id": self._ids, "method": method, "params": {**params, **({"_meta": meta} if meta else {})}})
+        with anyio.fail_after(SECONDS):
+            line: bytes = await answer
+        return line
+
+    async def play(self, script: Script) -> list[bytes]:
+        """Open, then play a script; return the answers."""
+        answers = []
+        if not self._era.meta():
+            opening = {"protocolVersion": self._era.revision, "capabilities": {}, "clientInfo": INFO}
+            answers.append(await self.ask("initialize", opening))
+            self.says({"method": "notifications/initialized"})
+        answers += [await self.ask(method, params) for method, params in script]
+        return answers
+
+
+class Machine:
+    """The pool of one engine process, and its clients."""
+
+    def __init__(self, servers: Mapping[str, ServerConfig], cache: Path) -> None:
+        self._config = Config(tuple(servers.values()), Settings(first_list_seconds=60.0), ())
+        self.pool = Pool(later)
+        variables = dict(os.environ)
+        self._dependencies = Dependencies(spawn=Spawner(), cache=CatalogCache(cache), variables=variables)
+
+    @asynccontextmanager
+    async def client(self, era: Era) -> AsyncIterator[Client]:
+        source = PooledBackends(self.pool, self._dependencies)
+        engine = Engine(self._config, self._dependencies, source)
+        async with engine.running():
+            yield Client(era, engine)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a git repository with a file."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "text.txt").write_text("first\nsecond ✓ 日本語\n", encoding="utf-8", newline="\n")
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]
+    for arguments in (["init", "-q", "-b", "main"], ["add", "text.txt"], ["commit", "-q", "-m", "One ✓"]):
+        subprocess.run([*git, *arguments], cwd=folder, check=True)
+    return folder
+
+
+def time(_files: Path) -> ServerConfig:
+    args = ("-m", "mcp_server_time", "--local-timezone", "UTC")
+    return ServerConfig(name="time", command=sys.executable, args=args)
+
+
+def git(files: Path) -> ServerConfig:
+    args = ("-m", "mcp_server_git", "--repository", str(files))
+    return ServerConfig(name="git", command=sys.executable, args=args)
+
+
+def everything(_files: Path) -> ServerConfig:
+    command, *args = packages.server("everything")
+    return ServerConfig(name="everything", command=command, args=tuple(args))
+
+
+def filesystem(files: Path) -> ServerConfig:
+    command, *args = packages.server("filesystem")
+    return ServerConfig(name="filesystem", command=command, args=(*args, str(files)))
+
+
+def memory(files: Path) -> ServerConfig:
+    command, *args = packages.server("memory")
+    env = {"MEMORY_FILE_PATH": str(files.parent / "memory.jsonl")}
+    return ServerConfig(name="memory", command=command, args=tuple(args), env=env)
+
+
+def calls(server: str, *made: tuple[str, dict[str, Any]]) -> Script:
+    lists = [(f"{kind}/list", dict[str, Any]()) for kind in ("tools", "prompts", "resources", "resources/templates")]
+    return [*lists, *(("tools/call", {"name": f"{server}.{tool}", "arguments": each}) for tool, each in made)]
+
+
+TOKYO = {"source_timezone": "Asia/Tokyo", "time": "12:30", "target_timezone": "Asia/Kolkata"}
+ROWS: dict[str, tuple[Callable[[Path], ServerConfig], Script]] = {
+    "time": (time, calls("time", ("convert_time", TOKYO), ("convert_time", {**TOKYO, "source_timezone": "Nowhere"}))),
+    "git": (
+        git,
+        calls(
+            "git",
+            ("git_log", {"repo_path": FILES}),
+            ("git_status", {"repo_path": FILES}),
+            ("git_show", {"repo_path": FILES, "revision": "no-such-revision"}),
+        ),
+    ),
+    "everything": (
+        everything,
+        calls(
+            "everything",
+            ("echo", {"message": "✓"}),
+            ("get-structured-content", {"location": "Chicago"}),
+            ("get-resource-links", {"count": 2}),
+            ("get-sum", {"a": "one"}),
+        ),
+    ),
+    "filesystem": (
+        filesystem,
+        calls("filesystem", ("read_text_file", {"path": f"{FILES}/text.txt"}), ("list_allowed_directories", {})),
+    ),
+    "memory": (memory, calls("memory", ("read_graph", {}), ("search_nodes", {"query": "✓"}))),
+}
+MODERN_SERVERS = {"time", "git"}
+"""Servers that speak the modern era to a modern client; the others are legacy."""
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
+@pytest.mark.parametrize("name", ROWS)
+async def test_two_clients_see_what_each_sees_alone(name: str, era: Era, files: Path, tmp_path: Path) -> None:
+    make, script = ROWS[name]
+    await _compare(make(files), script, era, files, tmp_path, is_shared=era is MODERN and name in MODERN_SERVERS)
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN], ids=["legacy", "modern"])
+@pytest.mark.parametrize("name", ROWS)
+async def test_two_clients_of_a_server_that_the_user_shares_see_the_same(
+    name: str, era: Era, files: Path, tmp_path: Path
+) -> None:
+    make, script = ROWS[name]
+    shared = replace(make(files), share=True)
+    await _compare(shared, script, era, files, tmp_path, is_shared=True)
+
+
+async def _compare(
+    config: ServerConfig, script: Script, era: Era, files: Path, folder: Path, *, is_shared: bool
+) -> None:
+    without_threads()
+    filled: Script = json.loads(json.dumps(script).replace(FILES, files.as_posix()))
+    for _ in range(2):  # the first fills the cache, so that all others open alike
+        machine = Machine({config.name: config}, folder)
+        async with machine.pool.running(), machine.client(era) as client:
+            alone = await client.play(filled)
+    machine = Machine({config.name: config}, folder)
+    together: dict[int, list[bytes]] = {}
+
+    async def visit(number: int) -> None:
+        async with machine.client(era) as client:
+            together[number] = await client.play(filled)
+            ready.release()
+            await over.wait()
+
+    ready, over = anyio.Semaphore(0), anyio.Event()
+    async with machine.pool.running(), anyio.create_task_group() as tasks:
+        for number in range(2):
+            tasks.start_soon(visit, number)
+        for _ in range(2):
+            await ready.acquire()
+        assert len(machine.pool.servers) == (1 if is_shared else 2)
+        over.set()
+    assert together == {0: alone, 1: alone}
