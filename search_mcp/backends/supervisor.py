@@ -92,7 +92,7 @@ class Supervisor:
         self._opening: Opening | None = None
         self._is_lazy = config.startup == "lazy"  # starts with its first call, stops when idle
         self._connection: Connection | None = None
-        self._subscriptions: _Subscriptions = {}  # made again on every connection
+        self._subscriptions: Subscriptions = {}  # made again on every connection
         self._held = HeldCalls()
         self._wanted = asyncio.Event()  # a client needs it
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
@@ -174,7 +174,7 @@ class Supervisor:
         if self._held:
             self._wanted.set()
 
-    def hand_over(self) -> "tuple[str | None, _Subscriptions, HeldCalls]":
+    def hand_over(self) -> "tuple[str | None, Subscriptions, HeldCalls]":
         """Give up the client's log level, subscriptions and waiting calls."""
         held, self._held = self._held, HeldCalls()
         if self._user_login is not None:
@@ -183,14 +183,18 @@ class Supervisor:
                 each.cancel = held.hold(again, each.target) or cancel_nothing
         return self._log_level, self._subscriptions, held
 
-    def hand_over_of(self, is_leaving: Callable[[Call], bool]) -> "tuple[_Subscriptions, list[HeldCall]]":
+    def hand_over_of(self, is_leaving: Callable[[Call], bool]) -> "tuple[Subscriptions, list[HeldCall]]":
         """Give up the subscriptions and waiting calls of some clients."""
         leaving = {key: call for key, call in self._subscriptions.items() if is_leaving(call)}
         for key in leaving:
             del self._subscriptions[key]
         return leaving, self._held.take(lambda held: is_leaving(held.call))
 
-    def take_over(self, subscriptions: "_Subscriptions", held: "list[HeldCall]") -> None:
+    def keep(self, subscriptions: "Subscriptions") -> None:
+        """Make subscriptions again on later connections; on this one they are made already."""
+        self._subscriptions.update(subscriptions)
+
+    def take_over(self, subscriptions: "Subscriptions", held: "list[HeldCall]") -> None:
         """Serve subscriptions and waiting calls that another supervisor gave up."""
         for (_, target), call in subscriptions.items():
             self._pass_on(call, target)
@@ -703,7 +707,7 @@ class Supervisor:
             self._user_login.refuse_waiting()
 
 
-_Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
+Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
 """By what was subscribed to: a resource's URI or a task's id."""
 _COMPARED = {
     Action.CALL_TOOL: Kind.TOOLS,

@@ -8,25 +8,23 @@ calls was sent. News go to every lease, whose sessions choose; a question goes t
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from search_mcp.backends import sharing
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.sharing import NOT_ASKED, Verdict
-from search_mcp.backends.supervisor import Supervisor
-from search_mcp.config import identity
+from search_mcp.backends.supervisor import Subscriptions, Supervisor
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import asking
 from search_mcp.dialects.params import most_verbose
-from search_mcp.gateway.running import EngineBackend, Running
-from search_mcp.gateway.turns import KeptNews, Turns
+from search_mcp.gateway.running import Running
 from search_mcp.model.calls import Call, Caller, CallLater, Question, Viewer
-from search_mcp.model.names import Ask, Kind, State
-from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, Status
+from search_mcp.model.names import Action, Ask, Kind, State
+from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, StateChanged
 from search_mcp.wire.errors import invalid_request
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields, Raw, replace
@@ -34,13 +32,42 @@ from search_mcp.wire.structs import Fields, Raw, replace
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from search_mcp.backends.pin_records import Open
     from search_mcp.gateway.session import Session
 
 log = logging.getLogger(__name__)
 
 LINGER_SECONDS = 300.0
 """Time that a shared server goes on running without a client: as long as a lazy one may be idle."""
+
+
+class Tenant(Protocol):
+    """The use of a server by one engine; `lease.Lease` is the only implementation."""
+
+    server: "PooledServer"
+    opening: Opening | None
+    """The opening of its client; `None` before it."""
+    log_level: str | None
+    config: ServerConfig
+    dependencies: Dependencies
+    sessions: "Callable[[], Iterable[Session]]"
+    """Gives the clients of the engine."""
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether its client does not read."""
+        ...
+
+    def hear(self, news: News) -> None:
+        """Pass news of the server on, or keep them while the client does not read."""
+        ...
+
+    def move(self, server: "PooledServer") -> None:
+        """Use another server from now on."""
+        ...
+
+    def separate(self) -> None:
+        """Use a server of its own from now on; calls that wait go there, calls in progress go on."""
+        ...
 
 
 class Pool:
@@ -83,7 +110,7 @@ class Pool:
 
     # From the leases
 
-    def place(self, lease: "Lease", opening: Opening) -> None:
+    def place(self, lease: Tenant, opening: Opening) -> None:
         """Give a lease a running server for such a client: one that others use, or its own, which is started."""
         own = lease.server
         wanted = own.opening_for(opening)
@@ -128,7 +155,7 @@ class PooledServer:
         self.config, self._pool = config, pool
         self.supervisor = Supervisor(config, self._publish, pool.later, dependencies)
         self.running = Running(self.supervisor)
-        self.leases: dict[Lease, None] = {}
+        self.leases: dict[Tenant, None] = {}
         self.key: bytes | None = None
         """The digest by which other clients find it; `None` if they get a server of their own."""
         self.sharing = NOT_ASKED
@@ -154,6 +181,8 @@ class PooledServer:
                     await each.ended()
             self.predecessors.clear()
             await self.running.run(None)
+        except Exception:  # a bug here must not take the other servers down
+            log.exception("! %s: bug", self.config.name)
         finally:
             self._pool.forget(self)
             self._over.set()
@@ -172,14 +201,26 @@ class PooledServer:
         """Decide by what is known now whether clients may share it."""
         self.sharing = sharing.judge(self.config, self.supervisor.era, self.supervisor.sharing)
 
+    def describe_sharing(self) -> str | None:
+        """Say whether clients share it, and why; `None` while that is unknown."""
+        match self.sharing.verdict:
+            case Verdict.SHARED:
+                clients = len(self.leases)
+                is_shared = f"shared by {clients} clients" if clients > 1 else "can be shared"
+                return f"{is_shared}: {self.sharing.why}"
+            case Verdict.PRIVATE:
+                return f"not shared: {self.sharing.why}"
+            case Verdict.UNKNOWN:
+                return None
+
     # Leases
 
-    def begin_with(self, lease: "Lease") -> None:
+    def begin_with(self, lease: Tenant) -> None:
         """Add the first client."""
         self._had_lease = True
         self.leases[lease] = None
 
-    def admit(self, lease: "Lease") -> None:
+    def admit(self, lease: Tenant) -> None:
         """Add a client; tell it what the others know."""
         self._stop_timer()
         self.was_shared = self.was_shared or self._had_lease
@@ -192,7 +233,7 @@ class PooledServer:
         if lease.log_level is not None:
             self.apply_log_level()
 
-    def dismiss(self, lease: "Lease") -> None:
+    def dismiss(self, lease: Tenant) -> None:
         """Remove a client; a server without clients ends, at once or after a while."""
         del self.leases[lease]
         self.apply_pause()
@@ -215,6 +256,18 @@ class PooledServer:
         levels = [level for each in self.leases if (level := each.log_level) is not None]
         if levels:
             self.supervisor.set_log_level(most_verbose(levels))
+
+    def is_of_no_client(self, call: Call) -> bool:
+        """Return whether a call is of a client that is gone."""
+        return all(call.caller.session is not session for lease in self.leases for session in lease.sessions())
+
+    def keep_subscriptions(self, left: Subscriptions) -> None:
+        """Keep those subscriptions of a client that left which other clients have, too."""
+        sessions = [session for lease in self.leases for session in lease.sessions()]
+        for (action, uri), call in left.items():
+            callers = (session.state.subscriptions.caller(self.config.name, uri) for session in sessions)
+            if action is Action.SUBSCRIBE and (caller := next(filter(None, callers), None)) is not None:
+                self.supervisor.keep({(action, uri): replace(call, caller=caller)})
 
     def apply_pause(self) -> None:
         """Read from the server, unless none of its clients reads."""
@@ -267,11 +320,18 @@ class PooledServer:
             self._lists[news.kind] = replace(news, is_announced=False)
         elif isinstance(news, StateChanged):
             self._on_state(news.status.state)
-        for lease in list(self.leases):
+        for lease in self._meant_by(news):
             try:
                 lease.hear(news)
             except Exception:  # a bug must cost its own client only
                 log.exception("! %s: bug while passing on its news", self.config.name)
+
+    def _meant_by(self, news: News) -> list[Tenant]:
+        """Return the leases whose clients news may be for: a log message of a call is for the client of the call."""
+        if isinstance(news, LogMessage) and news.call is not None and len(self.leases) > 1:
+            session = news.call.caller.session
+            return [lease for lease in self.leases if any(each is session for each in lease.sessions())]
+        return list(self.leases)
 
     def _on_state(self, state: State) -> None:
         if state is State.READY:
@@ -308,210 +368,3 @@ class _SoleClient:
             return caller.ask(question, call)
         question.answer(invalid_request("Invalid Request: several clients share this server, outside a call"))
         return cancel_nothing
-
-
-class Lease:
-    """One engine's use of a server: the backend of an engine that shares its process with others."""
-
-    def __init__(
-        self,
-        pool: Pool,
-        config: ServerConfig,
-        publish: Callable[[News], None],
-        sessions: "Callable[[], Iterable[Session]]",
-        dependencies: Dependencies,
-    ) -> None:
-        self.config, self.publish, self.sessions, self.dependencies = config, publish, sessions, dependencies
-        self.opening: Opening | None = None
-        """The opening of its client; `None` before it."""
-        self.log_level: str | None = None
-        self._pool = pool
-        self._predecessor: Lease | None = None
-        self._is_over = False
-        self._turns = Turns(config.name, pool.later, self._pass_on)
-        self._kept = KeptNews()
-        self.server = PooledServer(pool, config, dependencies)  # started with the opening, unless another one serves
-        self.server.begin_with(self)
-
-    @property
-    def name(self) -> str:
-        return self.config.name
-
-    @property
-    def status(self) -> Status:
-        return self.server.supervisor.status
-
-    # For the pool
-
-    def hear(self, news: News) -> None:
-        """Pass news of the server on, or keep them while the client does not read."""
-        if self._turns.is_paused:
-            self._kept.keep(news)
-        else:
-            self.publish(news)
-
-    def move(self, server: PooledServer) -> None:
-        """Use another server from now on."""
-        self.server.leases.pop(self, None)
-        self.server = server
-        server.admit(self)
-
-    def separate(self) -> None:
-        """Use a server of its own from now on; calls that wait go there, calls in progress go on."""
-        assert self.opening is not None
-        before, own = self.server, PooledServer(self._pool, self.config, self.dependencies)
-        own.sharing = before.sharing
-        self.move(own)
-        own.supervisor.open(own.opening_for(self.opening))
-        own.supervisor.take_over(*before.supervisor.hand_over_of(self._is_of_its_clients))
-        self._pool.start(own)
-
-    def _is_of_its_clients(self, call: Call) -> bool:
-        return any(call.caller.session is session for session in self.sessions())
-
-    def leave(self) -> PooledServer:
-        """End the use; return the server, which goes on if it has other clients."""
-        if not self._is_over:
-            self._is_over = True
-            self.server.dismiss(self)
-        return self.server
-
-    # For the engine
-
-    def is_started_like(self, config: ServerConfig) -> bool:
-        """Return whether an edited entry is served by the same process or connection, shared as before."""
-        return config.share is self.config.share and identity.is_started_alike(self.config, config)
-
-    def adopt(self, config: ServerConfig) -> None:
-        """Use an edited entry that needs no new start."""
-        self.config = self.server.config = config
-        self.server.supervisor.adopt(config)
-
-    def succeed(self, predecessor: "Lease") -> None:
-        """Take over its client's log level now, and the rest when it is opened."""
-        self.log_level, self._predecessor = predecessor.log_level, predecessor
-
-    def retire(self) -> None:
-        """End the use, because the entry was edited."""
-        server = self.leave()
-        if not server.leases:
-            server.supervisor.retire()
-            server.end()
-
-    def recall(self, opening: Opening) -> None:
-        """Publish what is cached of it for such a client, without starting it."""
-        self.server.supervisor.recall(self.server.opening_for(opening))
-
-    def open(self, opening: Opening) -> None:
-        """Get a server for this client: a running one, or its own, which starts unless it is lazy."""
-        self.opening = opening
-        before, self._predecessor = self._predecessor, None
-        if before is not None:
-            self.server.predecessors.append(before.server)
-        self._pool.place(self, opening)
-        if self.log_level is not None:
-            self.server.apply_log_level()
-        if before is not None:
-            self.server.supervisor.take_over(*before.server.supervisor.hand_over_of(self._is_of_its_clients))
-
-    def submit(self, call: Call, target: str) -> Cancel:
-        if len(self.server.leases) > 1 or self._turns.are_waiting:
-            return self._turns.submit(call, target)
-        return self.server.supervisor.submit(call, target)
-
-    def _pass_on(self, call: Call, target: str) -> Cancel:
-        return self.server.supervisor.submit(call, target)
-
-    def look_again(self, kind: Kind) -> None:
-        self.server.supervisor.look_again(kind)
-
-    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        return self.server.supervisor.due_change(kind)
-
-    def set_log_level(self, level: str) -> None:
-        """Set the level that this client wants; the server gets the most verbose one."""
-        self.log_level = level
-        self.server.apply_log_level()
-
-    def roots_changed(self) -> None:
-        """Announce that the client's roots changed, unless the server may have other clients."""
-        if not self.server.was_shared and self.config.share is not True:
-            self.server.supervisor.roots_changed()
-
-    @property
-    def is_paused(self) -> bool:
-        """Whether its client does not read."""
-        return self._turns.is_paused
-
-    def pause_reading(self) -> None:
-        """Keep news back: the client does not read. The server is read as long as another client of it reads."""
-        self._turns.is_paused = True
-        self.server.apply_pause()
-
-    def resume_reading(self) -> None:
-        self._turns.resume()
-        self.server.apply_pause()
-        for news in self._kept.take():
-            self.publish(news)
-
-    def opened(self) -> "list[Open]":
-        return self.server.supervisor.opened()
-
-    async def look_at_trust(self) -> None:
-        await self.server.supervisor.look_at_trust()
-
-    async def compare_recalled(self) -> None:
-        """Do nothing: the task of the server compares."""
-
-    async def compare_recalled_now(self) -> None:
-        await self.server.supervisor.compare_recalled_now()
-
-    def terminate(self) -> None:
-        """Ask the server to end now, unless it has other clients."""
-        if len(self.server.leases) == 1:
-            self.server.running.terminate()
-
-    def kill(self) -> None:
-        """End the server by force, unless it has other clients."""
-        if len(self.server.leases) == 1:
-            self.server.running.kill()
-
-    async def run(self) -> None:
-        """Use the server until this is cancelled; wait for its end if it has no other client."""
-        try:
-            await anyio.sleep_forever()
-        finally:
-            server = self.leave()
-            if server.is_ending:
-                with anyio.CancelScope(shield=True):
-                    await server.ended()
-
-
-class PooledBackends:
-    """The source of an engine that shares servers: all its backends are leases."""
-
-    def __init__(self, pool: Pool, dependencies: Dependencies, configuration_folder: str | None = None) -> None:
-        """`dependencies` are those of the client; entries that are shared on demand run in `configuration_folder`."""
-        self._pool, self._dependencies = pool, dependencies
-        self._of_shared = replace(dependencies, folder=configuration_folder)
-
-    def make(
-        self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
-    ) -> EngineBackend:
-        dependencies = self._of_shared if config.share else self._dependencies
-        return Lease(self._pool, config, publish, sessions, dependencies)
-
-    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
-        assert isinstance(backend, Lease)
-        assert isinstance(predecessor, Lease)
-        backend.succeed(predecessor)
-
-    def other_sessions(self, backend: EngineBackend) -> "Iterator[Session]":
-        assert isinstance(backend, Lease)
-        for lease in backend.server.leases:
-            if lease is not backend:
-                yield from lease.sessions()
-
-    def was_shared(self, backend: EngineBackend) -> bool:
-        assert isinstance(backend, Lease)
-        return backend.server.was_shared

@@ -49,6 +49,8 @@ class ServerReport:
             state["lastError"] = status.reason
         elif status.state is State.STOPPED:
             state["note"] = "not started yet: a call starts it"
+        if status.sharing is not None:
+            state["sharing"] = status.sharing
         return state
 
     def _configured(self, status: Status) -> dict[str, Any]:
@@ -123,6 +125,8 @@ def _server_text(server: Mapping[str, Any], changes: str, noun: str) -> str:
         text += f"; its {noun}: {server['command']}"
     if "note" in server:
         text += f" ({server['note']})"
+    if "sharing" in server:
+        text += f"; {server['sharing']}"
     if "readOnly" in server:
         text += f"; read-only by the user's configuration, {server['leftOut']} other tools left out"
     if changes:

@@ -37,6 +37,10 @@ class Subscriptions:
         found = self._by_uri.get(uri)
         return found is not None and found.server == server
 
+    def caller(self, server: str, uri: str) -> Caller | None:
+        """Return the caller that subscribed to this very resource at this server, if any did."""
+        return self._by_uri[uri].caller if self.has(server, uri) else None
+
     def cover(self, server: str, uri: str) -> bool:
         """Return whether the client subscribed to this resource, or to one it is a part of, at this server."""
         return any(each.server == server and each.covers(uri) for each in self._by_uri.values())

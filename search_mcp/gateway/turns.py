@@ -40,7 +40,7 @@ class Turns:
         self._server, self._later, self._pass_on = server, later, pass_on
         self.is_paused = False
         """Whether the client does not read; then it gets no progress, and no more of its calls are passed on."""
-        self._waiting: dict[_Turn, None] = {}
+        self._waiting: dict[Turn, None] = {}
         self._passed = 0  # calls that are with the server
         self._allowed = WINDOW
         self._has_ended = False  # whether a call ended since the last look
@@ -53,7 +53,7 @@ class Turns:
 
     def submit(self, call: Call, target: str) -> Cancel:
         """Pass a call on now, or when it is its turn."""
-        turn = _Turn(self, call, target)
+        turn = Turn(self, call, target)
         if self._passed < self._allowed and not self._waiting:
             self._begin(turn)
         elif len(self._waiting) >= MOST_WAITING:
@@ -69,20 +69,26 @@ class Turns:
         self.is_paused = False
         self._fill()
 
-    def withdraw(self, turn: "_Turn") -> bool:
+    def take(self) -> "list[Turn]":
+        """Remove and return the calls that wait."""
+        taken = list(self._waiting)
+        self._waiting.clear()
+        return taken
+
+    def withdraw(self, turn: "Turn") -> bool:
         """Let a call wait no longer; return false if it was passed on."""
         if turn not in self._waiting:
             return False
         del self._waiting[turn]
         return True
 
-    def end(self, turn: "_Turn") -> None:
+    def end(self, turn: "Turn") -> None:
         """Record that a call is no longer with the server."""
         self._passed -= 1
         self._has_ended = True
         self._fill()
 
-    def _begin(self, turn: "_Turn") -> None:
+    def _begin(self, turn: "Turn") -> None:
         self._passed += 1
         turn.begin(self._pass_on)
 
@@ -109,7 +115,7 @@ class Turns:
         self._watch()
 
 
-class _Turn(Struct, eq=False):
+class Turn(Struct, eq=False):
     """One call, until it is answered or cancelled."""
 
     turns: Turns

@@ -99,6 +99,8 @@ class Status(Struct, frozen=True):
     """The command that the user has to accept, without secrets, if the server is held."""
     is_about_changed: bool = False
     """Whether its title or instructions differ from those first seen or accepted since."""
+    sharing: str | None = None
+    """Whether clients share it, and why, where clients may share servers; `None` elsewhere, or while unknown."""
 
 
 class Backend(Protocol):

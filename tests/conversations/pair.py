@@ -15,6 +15,7 @@ Every message must be expected: a message that is unread at the end fails the te
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -39,12 +40,15 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.engine import Engine, later
-from search_mcp.gateway.pool import Pool, PooledBackends
+from search_mcp.gateway.lease import PooledBackends
+from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.session import Session
 from search_mcp.wire.structs import replace
 
 Answer = TypeVar("Answer")
 
+POOLED = "SEARCH_MCP_POOLED" in os.environ
+"""Whether every client has an engine on a pool; by default, only in tests that say so."""
 CONFIGURATION_FOLDER = "/home/test/config"
 
 
@@ -60,7 +64,7 @@ class Pair:
         self.front = Front(self, front)
         self.others: list[Front] = []
         """Clients that share search-mcp with `front`."""
-        self.is_pooled = False
+        self.is_pooled = POOLED
         """Whether each client has an engine of its own, and the engines share servers."""
         self.pool: Pool | None = None
         self.commands: list[Command] = []
@@ -206,18 +210,17 @@ class Pair:
         self.engine.pause_reading()
 
     def client_reads_on(self) -> None:
-        assert self.engine is not None
-        self.engine.resume_reading()
+        self.reads_on(self.front)
 
     def stops_reading(self, front: Front) -> None:
         """Stop reading as one client of a pool."""
-        self._engine_of(front).pause_reading()
+        self.engine_of(front).pause_reading()
 
     def reads_on(self, front: Front) -> None:
-        self._engine_of(front).resume_reading()
+        self.loop.call_soon(self.engine_of(front).resume_reading)
         self.settle()
 
-    def _engine_of(self, front: Front) -> Engine:
+    def engine_of(self, front: Front) -> Engine:
         engine = self._engines[front][0] if front in self._engines else self.engine
         assert engine is not None
         return engine

@@ -1,5 +1,7 @@
 """Clients with engines of their own that share servers: which of them get the same one, and what each notices."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from conversations.pair import CONFIGURATION_FOLDER, Pair
 from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
 from search_mcp.gateway.pool import LINGER_SECONDS
 from search_mcp.gateway.turns import WINDOW
+
+NOTE: Json = {"uri": "note://one", "name": "one"}
 
 
 @pytest.fixture
@@ -61,6 +65,11 @@ def _running(pair: Pair) -> int:
 
 def _paused(pair: Pair) -> list[bool]:
     return [life.paused for life in pair.alpha.lives]
+
+
+def _accepts_subscriptions(pair: Pair) -> None:
+    for method in ("resources/subscribe", "resources/unsubscribe"):
+        pair.alpha.on(method, lambda back, said: back.answer(said.id, {}))
 
 
 # Which clients share
@@ -266,6 +275,32 @@ def test_a_server_of_one_client_gets_its_roots(pool: Pair) -> None:
     call.gets(text("x"))
 
 
+# Reports
+
+
+def _sharing(front: Front) -> list[str]:
+    result = front.calls("list_servers").result()
+    (server,) = result["structuredContent"]["servers"]
+    assert server["sharing"] in result["content"][0]["text"]
+    sharing: str = server["sharing"]
+    return sharing.split(": ")
+
+
+@modern
+def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
+    pool.front.opens()
+    why = "its protocol revision keeps nothing between calls"
+    assert _sharing(pool.front) == ["can be shared", why]
+    second = _joins(pool)
+    assert _sharing(second) == ["shared by 2 clients", why]
+
+
+@legacy
+def test_list_servers_says_why_a_server_is_not_shared(pool: Pair) -> None:
+    first, second = _two(pool)
+    assert _sharing(first) == _sharing(second) == ["not shared", "it may keep state between calls"]
+
+
 # Ends
 
 
@@ -318,6 +353,70 @@ def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path) -> None:
         _serves(pair, calls)
 
 
+@both
+def test_nothing_of_a_client_that_left_is_kept(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.alpha.resources = [NOTE]
+    _accepts_subscriptions(pool)
+    first, second = _two(pool)
+    for front in (first, second):
+        front.watches("note://one")
+    engine = weakref.ref(pool.engine_of(second))
+    _each_calls(pool, first, second)
+    pool.left_by(second)
+    second.inbox.clear()
+    pool.after(1)  # timers that refer to it have expired
+    gc.collect()
+    assert engine() is None
+    pool.alpha.listening.clear()
+    pool.alpha.exits(1)
+    pool.after(10)
+    assert pool.alpha.watched()[-1] == "note://one", "the first client is still subscribed"
+    pool.alpha.updates("note://one")
+    first.hears("notifications/resources/updated", uri="note://one")
+
+
+# Edits while calls wait
+
+
+@both
+def test_calls_that_wait_for_their_turn_go_to_the_server_of_the_edited_entry(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    first, _ = _two(pool)
+    calls = [first.calls("alpha.echo", by=str(number)) for number in range(WINDOW + 2)]
+    pool.alpha.inbox.clear()
+    pool.alpha.config = {"share": True, "env": {"A": "1"}}
+    pool.edit()
+    pool.after(1)
+    for call in calls[:WINDOW]:
+        assert call.fails(-32000).body["error"]["data"]["mayHaveRun"] is True
+    calls.pop().cancels()
+    (call,) = calls[WINDOW:]
+    served = pool.alpha.receives("tools/call")
+    served.returns(text("x"))
+    call.gets(text("x"))
+    pool.alpha.inbox.clear()  # the cancelled one, and its cancellation
+
+
+@both
+def test_calls_that_wait_for_a_removed_server_are_refused(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.with_server("beta", pool.front.revision)
+    first, _ = _two(pool)
+    calls = [first.calls("alpha.echo", by=str(number)) for number in range(WINDOW + 1)]
+    pool.alpha.inbox.clear()
+    pool.alpha.config = {"share": True, "enabled": False}
+    pool.edit()
+    pool.after(1)
+    for front in (first, *pool.others):
+        front.inbox = [said for said in front.inbox if said.method != "notifications/tools/list_changed"]
+    errors = {said.id: said.body["error"]["data"] for said in first.inbox}
+    first.inbox.clear()
+    for call in calls:
+        call.is_over()
+    assert [errors[call.id].get("mayHaveRun") for call in calls] == [True] * WINDOW + [None]
+
+
 # Fairness
 
 
@@ -359,9 +458,8 @@ def test_calls_that_end_only_with_a_later_one_do_not_block_it(pool: Pair) -> Non
 def test_a_client_that_does_not_read_delays_no_other(pool: Pair) -> None:
     """It gets the newest news of each subject when it reads again, and no progress from before."""
     pool.alpha.config = {"share": True}
-    pool.alpha.resources = [{"uri": "note://one", "name": "one"}]
-    for method in ("resources/subscribe", "resources/unsubscribe"):
-        pool.alpha.on(method, lambda back, said: back.answer(said.id, {}))
+    pool.alpha.resources = [NOTE]
+    _accepts_subscriptions(pool)
     first, second = _two(pool)
     for front in (first, second):
         front.watches("note://one")

@@ -25,7 +25,8 @@ from search_mcp.backends.process.launching import Spawner, without_threads
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
 from search_mcp.gateway.engine import Engine, later
-from search_mcp.gateway.pool import Pool, PooledBackends
+from search_mcp.gateway.lease import PooledBackends
+from search_mcp.gateway.pool import Pool
 from search_mcp.wire.structs import replace
 
 SECONDS = 120

@@ -1,0 +1,271 @@
+"""One engine's use of a server of the pool, and the source of the backends of such an engine.
+
+A lease stays the same while its server changes: its own that was never started, one that it shares, or again its own.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import anyio
+
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.held_calls import HeldCall
+from search_mcp.backends.supervisor import Subscriptions
+from search_mcp.config import identity
+from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.pool import Pool, PooledServer
+from search_mcp.gateway.running import EngineBackend
+from search_mcp.gateway.turns import KeptNews, Turn, Turns
+from search_mcp.model.calls import Call
+from search_mcp.model.errors import NotRunning
+from search_mcp.model.names import Kind, State
+from search_mcp.model.servers import News, Opening, Status
+from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.structs import replace
+
+if TYPE_CHECKING:
+    from search_mcp.backends.pin_records import Open
+    from search_mcp.gateway.session import Session
+
+
+class Lease:
+    """One engine's use of a server: the backend of an engine that shares its process with others."""
+
+    def __init__(
+        self,
+        pool: Pool,
+        config: ServerConfig,
+        publish: Callable[[News], None],
+        sessions: "Callable[[], Iterable[Session]]",
+        dependencies: Dependencies,
+    ) -> None:
+        self.config, self.publish, self.sessions, self.dependencies = config, publish, sessions, dependencies
+        self.opening: Opening | None = None
+        """The opening of its client; `None` before it."""
+        self.log_level: str | None = None
+        self._pool = pool
+        self._predecessor: Lease | None = None
+        self._is_over = False
+        self._turns = Turns(config.name, pool.later, self._pass_on)
+        self._kept = KeptNews()
+        self._left: tuple[Subscriptions, list[HeldCall]] = {}, []  # when its client left a server that goes on
+        self.server = PooledServer(pool, config, dependencies)  # started with the opening, unless another one serves
+        self.server.begin_with(self)
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    @property
+    def status(self) -> Status:
+        return replace(self.server.supervisor.status, sharing=self.server.describe_sharing())
+
+    # For the pool
+
+    def hear(self, news: News) -> None:
+        """Pass news of the server on, or keep them while the client does not read."""
+        if self._turns.is_paused and self.server.was_shared:  # else the server is not read, either
+            self._kept.keep(news)
+        else:
+            self.publish(news)
+
+    def move(self, server: PooledServer) -> None:
+        """Use another server from now on."""
+        self.server.leases.pop(self, None)
+        self.server = server
+        server.admit(self)
+
+    def separate(self) -> None:
+        """Use a server of its own from now on; calls that wait go there, calls in progress go on."""
+        assert self.opening is not None
+        before, own = self.server, PooledServer(self._pool, self.config, self.dependencies)
+        own.sharing = before.sharing
+        self.move(own)
+        own.supervisor.open(own.opening_for(self.opening))
+        own.supervisor.take_over(*before.supervisor.hand_over_of(self._is_of_its_clients))
+        self._pool.start(own)
+
+    def _is_of_its_clients(self, call: Call) -> bool:
+        return any(call.caller.session is session for session in self.sessions())
+
+    def leave(self) -> PooledServer:
+        """End the use; return the server, which goes on if it has other clients."""
+        if not self._is_over:
+            self._is_over = True
+            self.server.dismiss(self)
+            if self.server.leases:  # else they end with the server
+                self._left = self.server.supervisor.hand_over_of(self.server.is_of_no_client)
+                self.server.keep_subscriptions(self._left[0])
+        return self.server
+
+    def _refuse_left(self) -> None:
+        """Refuse the calls that wait, because no server will take them."""
+        _, held = self.hand_over()
+        for call in [turn.call for turn in self.take_turns()] + [each.call for each in held]:
+            call.reply(NotRunning(self.name, State.STOPPED, "the configuration changed"))
+
+    def _take_over(self, before: "Lease") -> None:
+        """Take over the subscriptions and waiting calls of the lease of the entry before an edit."""
+        supervisor, previous = self.server.supervisor, before.server.supervisor
+        if before.server.leases or self.server.was_shared:
+            left, held = before.hand_over()
+            more, held_there = previous.hand_over_of(self._is_of_its_clients)
+            supervisor.take_over({**left, **more}, [*held, *held_there])
+        else:
+            supervisor.succeed(previous)
+        for turn in before.take_turns():
+            turn.cancel_passed = self.submit(turn.call, turn.target)
+
+    def hand_over(self) -> tuple[Subscriptions, list[HeldCall]]:
+        """Give up the subscriptions and waiting calls that its clients had when they left the server."""
+        left, self._left = self._left, ({}, [])
+        return left
+
+    def take_turns(self) -> list[Turn]:
+        """Give up the calls that wait for their turn."""
+        return self._turns.take()
+
+    # For the engine
+
+    def is_started_like(self, config: ServerConfig) -> bool:
+        """Return whether an edited entry is served by the same process or connection, shared as before."""
+        return config.share is self.config.share and identity.is_started_alike(self.config, config)
+
+    def adopt(self, config: ServerConfig) -> None:
+        """Use an edited entry that needs no new start."""
+        self.config = self.server.config = config
+        self.server.supervisor.adopt(config)
+
+    def succeed(self, predecessor: "Lease") -> None:
+        """Take over its client's log level now, and the rest when it is opened."""
+        self.log_level, self._predecessor = predecessor.log_level, predecessor
+
+    def retire(self) -> None:
+        """End the use, because the entry was edited."""
+        server = self.leave()
+        if not server.leases:
+            server.supervisor.retire()
+            server.end()
+
+    def recall(self, opening: Opening) -> None:
+        """Publish what is cached of it for such a client, without starting it."""
+        self.server.supervisor.recall(self.server.opening_for(opening))
+
+    def open(self, opening: Opening) -> None:
+        """Get a server for this client: a running one, or its own, which starts unless it is lazy."""
+        self.opening = opening
+        before, self._predecessor = self._predecessor, None
+        if before is not None:
+            self.server.predecessors.append(before.server)
+        self._pool.place(self, opening)
+        if self.log_level is not None:
+            self.server.apply_log_level()
+        if before is not None:
+            self._take_over(before)
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        if len(self.server.leases) > 1 or self._turns.are_waiting:
+            return self._turns.submit(call, target)
+        return self.server.supervisor.submit(call, target)
+
+    def _pass_on(self, call: Call, target: str) -> Cancel:
+        return self.server.supervisor.submit(call, target)
+
+    def look_again(self, kind: Kind) -> None:
+        self.server.supervisor.look_again(kind)
+
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        return self.server.supervisor.due_change(kind)
+
+    def set_log_level(self, level: str) -> None:
+        """Set the level that this client wants; the server gets the most verbose one."""
+        self.log_level = level
+        self.server.apply_log_level()
+
+    def roots_changed(self) -> None:
+        """Announce that the client's roots changed, unless the server may have other clients."""
+        if not self.server.was_shared and self.config.share is not True:
+            self.server.supervisor.roots_changed()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether its client does not read."""
+        return self._turns.is_paused
+
+    def pause_reading(self) -> None:
+        """Keep news back: the client does not read. The server is read as long as another client of it reads."""
+        self._turns.is_paused = True
+        self.server.apply_pause()
+
+    def resume_reading(self) -> None:
+        self._turns.resume()
+        self.server.apply_pause()
+        for news in self._kept.take():
+            self.publish(news)
+
+    def opened(self) -> "list[Open]":
+        return self.server.supervisor.opened()
+
+    async def look_at_trust(self) -> None:
+        await self.server.supervisor.look_at_trust()
+
+    async def compare_recalled(self) -> None:
+        """Do nothing: the task of the server compares."""
+
+    async def compare_recalled_now(self) -> None:
+        await self.server.supervisor.compare_recalled_now()
+
+    @property
+    def _is_last(self) -> bool:
+        return all(each is self for each in self.server.leases)
+
+    def terminate(self) -> None:
+        """Ask the server to end now, unless it has other clients."""
+        if self._is_last:
+            self.server.running.terminate()
+
+    def kill(self) -> None:
+        """End the server by force, unless it has other clients."""
+        if self._is_last:
+            self.server.running.kill()
+
+    async def run(self) -> None:
+        """Use the server until this is cancelled; wait for its end if it has no other client."""
+        try:
+            await anyio.sleep_forever()
+        finally:
+            server = self.leave()
+            self._refuse_left()
+            if server.is_ending:
+                with anyio.CancelScope(shield=True):
+                    await server.ended()
+
+
+class PooledBackends:
+    """The source of an engine that shares servers: all its backends are leases."""
+
+    def __init__(self, pool: Pool, dependencies: Dependencies, configuration_folder: str | None = None) -> None:
+        """`dependencies` are those of the client; entries that are shared on demand run in `configuration_folder`."""
+        self._pool, self._dependencies = pool, dependencies
+        self._of_shared = replace(dependencies, folder=configuration_folder)
+
+    def make(
+        self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
+    ) -> EngineBackend:
+        dependencies = self._of_shared if config.share else self._dependencies
+        return Lease(self._pool, config, publish, sessions, dependencies)
+
+    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+        assert isinstance(backend, Lease)
+        assert isinstance(predecessor, Lease)
+        backend.succeed(predecessor)
+
+    def other_sessions(self, backend: EngineBackend) -> "Iterator[Session]":
+        assert isinstance(backend, Lease)
+        for lease in backend.server.leases:
+            if lease is not backend:
+                yield from lease.sessions()
+
+    def was_shared(self, backend: EngineBackend) -> bool:
+        assert isinstance(backend, Lease)
+        return backend.server.was_shared
