@@ -164,8 +164,8 @@ class Lease:
             self._take_over(before)
 
     def submit(self, call: Call, target: str) -> Cancel:
-        if len(self.server.leases) > 1 or self._turns.are_waiting:
-            return self._turns.submit(call, target)
+        if self.server.may_be_shared:
+            return self._turns.submit(call, target, is_alone=len(self.server.leases) == 1)
         return self.server.supervisor.submit(call, target)
 
     def _pass_on(self, call: Call, target: str) -> Cancel:
@@ -186,6 +186,11 @@ class Lease:
         """Announce that the client's roots changed, unless the server may have other clients."""
         if not self.server.was_shared and self.config.share is not True:
             self.server.supervisor.roots_changed()
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether calls of its client are with the server."""
+        return self._turns.has_calls
 
     @property
     def is_paused(self) -> bool:

@@ -53,6 +53,11 @@ class Tenant(Protocol):
     """Gives the clients of the engine."""
 
     @property
+    def has_calls(self) -> bool:
+        """Whether calls of its client are with the server."""
+        ...
+
+    @property
     def is_paused(self) -> bool:
         """Whether its client does not read."""
         ...
@@ -186,6 +191,11 @@ class PooledServer:
         finally:
             self._pool.forget(self)
             self._over.set()
+
+    @property
+    def may_be_shared(self) -> bool:
+        """Return whether it has several clients, or may get more."""
+        return self.key is not None or self.was_shared
 
     @property
     def is_ending(self) -> bool:
@@ -327,10 +337,14 @@ class PooledServer:
                 log.exception("! %s: bug while passing on its news", self.config.name)
 
     def _meant_by(self, news: News) -> list[Tenant]:
-        """Return the leases whose clients news may be for: a log message of a call is for the client of the call."""
+        """Return the leases whose clients news may be for.
+
+        A log message does not say which call it belongs to: it is for the only client that has calls in progress. If
+        several have, it is for none of them, because it may contain words of another client's call.
+        """
         if isinstance(news, LogMessage) and news.call is not None and len(self.leases) > 1:
-            session = news.call.caller.session
-            return [lease for lease in self.leases if any(each is session for each in lease.sessions())]
+            calling = [lease for lease in self.leases if lease.has_calls]
+            return calling if len(calling) == 1 else []
         return list(self.leases)
 
     def _on_state(self, state: State) -> None:

@@ -47,14 +47,14 @@ class Turns:
         self._stop_timer: Callable[[], None] | None = None
 
     @property
-    def are_waiting(self) -> bool:
-        """Return whether calls wait for their turn."""
-        return bool(self._waiting)
+    def has_calls(self) -> bool:
+        """Return whether calls are with the server."""
+        return self._passed > 0
 
-    def submit(self, call: Call, target: str) -> Cancel:
-        """Pass a call on now, or when it is its turn."""
+    def submit(self, call: Call, target: str, *, is_alone: bool) -> Cancel:
+        """Pass a call on now, or when it is its turn; if the client is alone, it is always its turn."""
         turn = Turn(self, call, target)
-        if self._passed < self._allowed and not self._waiting:
+        if (is_alone or self._passed < self._allowed) and not self._waiting:
             self._begin(turn)
         elif len(self._waiting) >= MOST_WAITING:
             call.reply(NotRunning(self._server, State.READY, f"{MOST_WAITING} calls wait for it already"))
