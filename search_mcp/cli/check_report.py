@@ -36,6 +36,8 @@ def show(
     for each in findings:
         failure = [each.reason, each.remedy] if is_detailed else []
         _section(each.name, [*filter(None, failure), *each.problems, *each.changes, *_of_others(each)], terminal)
+    sharing = [f"{each.name}: {each.status.sharing}" for each in findings if each.status.sharing is not None]
+    _section("Sharing between clients", sharing, terminal)
     _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
     reported = [f"mcpServers.{each.name}.command: " for each in findings if each.reason is not None]
     _section("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)

@@ -99,6 +99,7 @@ class Finding:
             "era": capabilities.era.value if capabilities is not None else None,
             "revision": capabilities.revision if capabilities is not None else None,
             "openMilliseconds": self.milliseconds,
+            **({"sharing": self.status.sharing} if self.status.sharing is not None else {}),
             **{_JSON_KEYS[kind]: count for kind, count in self.counts.items()},
             "problems": (
                 *([_slow(self.slow_seconds)] if self.slow_seconds is not None else []),

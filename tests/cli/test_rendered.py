@@ -3,6 +3,7 @@
 After an intended change: `UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_rendered.py`, then read the difference.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
-from search_mcp.wire import payload
+from search_mcp.wire import payload, structs
 
 SCREENS = Path(__file__).parent / "screens"
 
@@ -94,6 +95,21 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
     found = Examination(FOURTEEN[8:9], CANONICAL, [])
     check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=True)
     compare(SCREENS / f"check-one-{columns}.txt", capsys.readouterr().out)
+
+
+def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    words = (
+        "shared by 3 clients: it is opened in a protocol revision that keeps nothing between calls",
+        '"share" is false',
+    )
+    findings = [
+        replace(each, status=structs.replace(each.status, sharing=sharing))
+        for each, sharing in zip(FOURTEEN, (words[0], f"not shared: {words[1]}"), strict=False)
+    ]
+    found = Examination([*findings, FOURTEEN[2]], CANONICAL, [])
+    check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
+    compare(SCREENS / f"check-sharing-{columns}.txt", capsys.readouterr().out)
+    assert [each.as_json().get("sharing") for each in found.findings] == [words[0], f"not shared: {words[1]}", None]
 
 
 def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
