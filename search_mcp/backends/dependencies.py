@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.lifecycle import Backoff
 from search_mcp.backends.pins import TrustStore
@@ -61,6 +62,8 @@ class Dependencies(Struct, frozen=True):
     run_blocking: RunBlocking = run_in_thread
     last_uses: LastUses | None = None
     """`None`: earlier calls are unknown, and `startup: "auto"` starts every server."""
+    lists: EqualLists | None = None
+    """Lists that other backends have, too; `None` where each list belongs to one backend."""
     log_folder: Path | None = None
     file_queue: Callable[[Callable[[], None]], None] = run_now
     """Carries out file operations: now, or in a thread if an event loop must not wait for them."""

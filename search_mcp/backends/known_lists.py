@@ -7,7 +7,7 @@ after the comparison. Each kind has one task that reads and compares it, so that
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
@@ -177,12 +177,21 @@ class KnownLists:
         is_pending = self._dependencies.trust is not None
         self._lists = {
             kind: replace(server_list, is_pending=True) if is_pending and kind in COMPARED else server_list
-            for kind, server_list in list_limits.cut(record.pages).items()
+            for kind, server_list in self._cut_and_kept_once(record.pages)
         }
         self.recalled.set()
         for kind in Kind:
             if not self._is_pinned or kind not in self._lists or kind not in COMPARED:
                 self._publish(ListChanged(self._config.name, kind, self._lists.get(kind)))
+
+    def _cut_and_kept_once(self, pages: Mapping[Kind, ServerList]) -> Iterator[tuple[Kind, ServerList]]:
+        for kind, server_list in list_limits.cut(pages).items():
+            yield kind, self._kept_once(kind, server_list)
+
+    def _kept_once(self, kind: Kind, server_list: ServerList) -> ServerList:
+        """Return a list with the entries of an equal one that another backend has."""
+        lists = self._dependencies.lists
+        return server_list if lists is None else lists.kept_once(self._config.name, kind, server_list)
 
     @property
     def failed_lately(self) -> bool:
@@ -362,6 +371,8 @@ class KnownLists:
         known = self._lists.get(kind)
         if server_list is not None and known is not None and server_list.entries == known.entries:
             server_list = replace(server_list, entries=known.entries)  # mostly as it was cached: kept once
+        elif server_list is not None:
+            server_list = self._kept_once(kind, server_list)
         trust = self._dependencies.trust
         if trust is None or kind not in COMPARED:
             self._compared[kind] = self._readings[kind]

@@ -47,7 +47,7 @@ def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Shari
         return Sharing(Verdict.PRIVATE, record.private_because)
     if era is Era.MODERN:
         # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
-        return Sharing(Verdict.SHARED, "its protocol revision keeps nothing between calls")
+        return Sharing(Verdict.SHARED, "it is opened in a protocol revision that keeps nothing between calls")
     if config.remote is not None and not record.has_session:
         return Sharing(Verdict.SHARED, "it is remote and has no session")
     if era is None:
@@ -73,5 +73,7 @@ def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Openin
         start = transport_to(config, dependencies).start()
     except CannotOpenChannelError:
         return None
-    whole = payload.encode_bytes([config.name, config.protocol, config.start_timeout_seconds, start, client])
+    whole = payload.encode_bytes(
+        [config.name, config.share, config.protocol, config.start_timeout_seconds, start, client]
+    )
     return hashlib.blake2b(whole, key=secret, digest_size=KEY_BYTES).digest()

@@ -6,6 +6,7 @@ dialects decide what is said on it, `lifecycle` when to try again, `known_lists`
 
 import asyncio
 import logging
+import weakref
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -96,6 +97,7 @@ class Supervisor:
         self._held = HeldCalls()
         self._wanted = asyncio.Event()  # a client needs it
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
+        self._takers: weakref.WeakSet[Supervisor] = weakref.WeakSet()  # supervisors that waiting calls were given to
         self._log_level: str | None = None
         self._is_roots_news = False  # the client's roots changed while it was starting
         self._user_login: UserLogin | None = None  # since one was missing
@@ -190,9 +192,29 @@ class Supervisor:
             del self._subscriptions[key]
         return leaving, self._held.take(lambda held: is_leaving(held.call))
 
+    def _is_held_elsewhere(self, call: Call) -> bool:
+        return any(each.is_holding(call) for each in self._takers)
+
+    def is_holding(self, call: Call) -> bool:
+        """Return whether a call waits here, or where it was given to."""
+        return call in self._held or self._is_held_elsewhere(call)
+
+    def give_to(self, taker: "Supervisor", is_leaving: Callable[[Call], bool]) -> None:
+        """Have another supervisor serve the subscriptions and waiting calls of some clients."""
+        self._takers.add(taker)
+        taker.take_over(*self.hand_over_of(is_leaving))
+
     def keep(self, subscriptions: "Subscriptions") -> None:
         """Make subscriptions again on later connections; on this one they are made already."""
         self._subscriptions.update(subscriptions)
+
+    def undo(self, subscriptions: "Subscriptions") -> None:
+        """End subscriptions of clients that are gone, if there is a connection on which they were made."""
+        if self._dialect is None:
+            return
+        for (action, target), call in subscriptions.items():
+            end = Call(_UNDONE_BY[action], target, {}, None, call.caller, reply=lambda _outcome: None)
+            self._dialect.submit(end, target)
 
     def take_over(self, subscriptions: "Subscriptions", held: "list[HeldCall]") -> None:
         """Serve subscriptions and waiting calls that another supervisor gave up."""
@@ -299,7 +321,11 @@ class Supervisor:
 
     def _late(self, held: HeldCalls, call: Call, how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
-        if call in held or (self._user_login is not None and call in self._user_login.waiting):
+        if (
+            call in held
+            or self._is_held_elsewhere(call)
+            or (self._user_login is not None and call in self._user_login.waiting)
+        ):
             return NotRunning(self.name, self._state, self._reason or how)
         return Lost(self.name, how)
 
@@ -454,6 +480,10 @@ class Supervisor:
         self._log_level = level
         if self._dialect is not None:
             self._dialect.set_log_level(level)
+
+    def prepare_log_level(self, level: str | None) -> None:
+        """Set the level at every start from now on, but not on this connection; `None` sets none."""
+        self._log_level = level
 
     def roots_changed(self) -> None:
         """Announce that the client's roots changed."""
@@ -716,7 +746,8 @@ _COMPARED = {
 }
 """By action, the list of a pinned server that must be compared with the accepted definitions before the action."""
 _UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
-_SUBSCRIBING = frozenset(_UNDOES.values())
+_UNDONE_BY = {done: undone for undone, done in _UNDOES.items()}
+_SUBSCRIBING = frozenset(_UNDONE_BY)
 
 
 def _back_dialects() -> Any:

@@ -170,6 +170,8 @@ class Engine:
                 yield
             finally:
                 self._tasks = None
+                for backend in self.backends:
+                    self._source.release(backend)
                 tasks.cancel_scope.cancel()
         self.file_queue.finish()
 

@@ -46,7 +46,7 @@ class Lease:
         self._pool = pool
         self._predecessor: Lease | None = None
         self._is_over = False
-        self._turns = Turns(config.name, pool.later, self._pass_on)
+        self._turns = Turns(config.name, pool.later, self._pass_on, self._is_alone)
         self._kept = KeptNews()
         self._left: tuple[Subscriptions, list[HeldCall]] = {}, []  # when its client left a server that goes on
         self.server = PooledServer(pool, config, dependencies)  # started with the opening, unless another one serves
@@ -64,7 +64,7 @@ class Lease:
 
     def hear(self, news: News) -> None:
         """Pass news of the server on, or keep them while the client does not read."""
-        if self._turns.is_paused and self.server.was_shared:  # else the server is not read, either
+        if self._turns.is_paused and (self.server.was_shared or self._kept):  # else the server is not read, either
             self._kept.keep(news)
         else:
             self.publish(news)
@@ -72,6 +72,7 @@ class Lease:
     def move(self, server: PooledServer) -> None:
         """Use another server from now on."""
         self.server.leases.pop(self, None)
+        self._kept = KeptNews()  # the other server tells all that it knows
         self.server = server
         server.admit(self)
 
@@ -82,7 +83,7 @@ class Lease:
         own.sharing = before.sharing
         self.move(own)
         own.supervisor.open(own.opening_for(self.opening))
-        own.supervisor.take_over(*before.supervisor.hand_over_of(self._is_of_its_clients))
+        before.supervisor.give_to(own.supervisor, self._is_of_its_clients)
         self._pool.start(own)
 
     def _is_of_its_clients(self, call: Call) -> bool:
@@ -93,14 +94,15 @@ class Lease:
         if not self._is_over:
             self._is_over = True
             self.server.dismiss(self)
-            if self.server.leases:  # else they end with the server
+            if not self.server.is_ending:  # else they end with the server
                 self._left = self.server.supervisor.hand_over_of(self.server.is_of_no_client)
-                self.server.keep_subscriptions(self._left[0])
+                self.server.end_subscriptions(self._left[0])
         return self.server
 
     def _refuse_left(self) -> None:
         """Refuse the calls that wait, because no server will take them."""
-        _, held = self.hand_over()
+        subscriptions, held = self._left
+        self._left = subscriptions, []
         for call in [turn.call for turn in self.take_turns()] + [each.call for each in held]:
             call.reply(NotRunning(self.name, State.STOPPED, "the configuration changed"))
 
@@ -108,11 +110,10 @@ class Lease:
         """Take over the subscriptions and waiting calls of the lease of the entry before an edit."""
         supervisor, previous = self.server.supervisor, before.server.supervisor
         if before.server.leases or self.server.was_shared:
-            left, held = before.hand_over()
-            more, held_there = previous.hand_over_of(self._is_of_its_clients)
-            supervisor.take_over({**left, **more}, [*held, *held_there])
+            previous.give_to(supervisor, self._is_of_its_clients)
         else:
             supervisor.succeed(previous)
+        supervisor.take_over(*before.hand_over())
         for turn in before.take_turns():
             turn.cancel_passed = self.submit(turn.call, turn.target)
 
@@ -137,15 +138,15 @@ class Lease:
         self.server.supervisor.adopt(config)
 
     def succeed(self, predecessor: "Lease") -> None:
-        """Take over its client's log level now, and the rest when it is opened."""
-        self.log_level, self._predecessor = predecessor.log_level, predecessor
+        """Take over its client's subscriptions and waiting calls when it is opened."""
+        self._predecessor = predecessor
 
     def retire(self) -> None:
         """End the use, because the entry was edited."""
-        server = self.leave()
-        if not server.leases:
-            server.supervisor.retire()
-            server.end()
+        if self._is_alone():
+            self.server.supervisor.retire()
+            self._pool.close_to_others(self.server)  # so it ends at once
+        self.leave()
 
     def recall(self, opening: Opening) -> None:
         """Publish what is cached of it for such a client, without starting it."""
@@ -158,15 +159,16 @@ class Lease:
         if before is not None:
             self.server.predecessors.append(before.server)
         self._pool.place(self, opening)
-        if self.log_level is not None:
-            self.server.apply_log_level()
         if before is not None:
             self._take_over(before)
 
     def submit(self, call: Call, target: str) -> Cancel:
         if self.server.may_be_shared:
-            return self._turns.submit(call, target, is_alone=len(self.server.leases) == 1)
+            return self._turns.submit(call, target)
         return self.server.supervisor.submit(call, target)
+
+    def _is_alone(self) -> bool:
+        return all(each is self for each in self.server.leases)
 
     def _pass_on(self, call: Call, target: str) -> Cancel:
         return self.server.supervisor.submit(call, target)
@@ -220,18 +222,14 @@ class Lease:
     async def compare_recalled_now(self) -> None:
         await self.server.supervisor.compare_recalled_now()
 
-    @property
-    def _is_last(self) -> bool:
-        return all(each is self for each in self.server.leases)
-
     def terminate(self) -> None:
         """Ask the server to end now, unless it has other clients."""
-        if self._is_last:
+        if self._is_alone():
             self.server.running.terminate()
 
     def kill(self) -> None:
         """End the server by force, unless it has other clients."""
-        if self._is_last:
+        if self._is_alone():
             self.server.running.kill()
 
     async def run(self) -> None:
@@ -251,8 +249,8 @@ class PooledBackends:
 
     def __init__(self, pool: Pool, dependencies: Dependencies, configuration_folder: str | None = None) -> None:
         """`dependencies` are those of the client; entries that are shared on demand run in `configuration_folder`."""
-        self._pool, self._dependencies = pool, dependencies
-        self._of_shared = replace(dependencies, folder=configuration_folder)
+        self._pool, self._dependencies = pool, replace(dependencies, lists=pool.lists)
+        self._of_shared = replace(self._dependencies, folder=configuration_folder)
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
@@ -264,6 +262,10 @@ class PooledBackends:
         assert isinstance(backend, Lease)
         assert isinstance(predecessor, Lease)
         backend.succeed(predecessor)
+
+    def release(self, backend: EngineBackend) -> None:
+        assert isinstance(backend, Lease)
+        backend.leave()
 
     def other_sessions(self, backend: EngineBackend) -> "Iterator[Session]":
         assert isinstance(backend, Lease)

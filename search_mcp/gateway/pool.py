@@ -10,12 +10,14 @@ import logging
 import os
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
 from search_mcp.backends import sharing
 from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.backends.sharing import NOT_ASKED, Verdict
 from search_mcp.backends.supervisor import Subscriptions, Supervisor
 from search_mcp.config.schema import ServerConfig
@@ -24,7 +26,7 @@ from search_mcp.dialects.params import most_verbose
 from search_mcp.gateway.running import Running
 from search_mcp.model.calls import Call, Caller, CallLater, Question, Viewer
 from search_mcp.model.names import Action, Ask, Kind, State
-from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, StateChanged
+from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, StateChanged, TaskChanged
 from search_mcp.wire.errors import invalid_request
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields, Raw, replace
@@ -80,6 +82,7 @@ class Pool:
 
     def __init__(self, later: CallLater, linger_seconds: float = LINGER_SECONDS) -> None:
         self.later, self.linger_seconds = later, linger_seconds
+        self.lists = EqualLists()
         self._by_key: dict[bytes, PooledServer] = {}  # those that more clients may get
         self._running: dict[PooledServer, None] = {}
         self._tasks: TaskGroup | None = None
@@ -96,7 +99,8 @@ class Pool:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             for server in self._running:
-                self._launch(server, tasks)
+                server.is_started = True
+                tasks.start_soon(server.run)
             try:
                 yield
             finally:
@@ -119,27 +123,31 @@ class Pool:
         """Give a lease a running server for such a client: one that others use, or its own, which is started."""
         own = lease.server
         wanted = own.opening_for(opening)
+        key: bytes | None = None
+        if lease.config.share is not False:
+            key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
+        if key is not None and (found := self._by_key.get(key)) is not None:
+            lease.move(found)
+            return
         own.supervisor.recall(wanted)
         own.judge()
-        if own.sharing.verdict is not Verdict.PRIVATE:
-            key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
-            if key is not None and (found := self._by_key.get(key)) is not None:
-                lease.move(found)
-                return
-            if key is not None:
-                self._by_key[key], own.key = own, key
+        if key is not None and own.sharing.verdict is not Verdict.PRIVATE:
+            self._by_key[key], own.key = own, key
         own.supervisor.open(wanted)
         self.start(own)
 
     def start(self, server: "PooledServer") -> None:
-        """Start the task of a server."""
+        """Start the task of a server, after the answer to the client that needs it was written."""
         self._running[server] = None
         if self._tasks is not None:
-            self._launch(server, self._tasks)
+            server.is_started = True
+            self.later(0, partial(self._launch, server))
 
-    def _launch(self, server: "PooledServer", tasks: "TaskGroup") -> None:
-        server.is_started = True
-        tasks.start_soon(server.run)
+    def _launch(self, server: "PooledServer") -> None:
+        if self._tasks is not None:
+            self._tasks.start_soon(server.run)
+        else:  # the pool ended first
+            server.forget()
 
     def close_to_others(self, server: "PooledServer") -> None:
         """Give the server to no more clients."""
@@ -189,8 +197,12 @@ class PooledServer:
         except Exception:  # a bug here must not take the other servers down
             log.exception("! %s: bug", self.config.name)
         finally:
-            self._pool.forget(self)
-            self._over.set()
+            self.forget()
+
+    def forget(self) -> None:
+        """Record that it has ended."""
+        self._pool.forget(self)
+        self._over.set()
 
     @property
     def may_be_shared(self) -> bool:
@@ -263,21 +275,29 @@ class PooledServer:
 
     def apply_log_level(self) -> None:
         """Set the server to the most verbose level that a client wants."""
+        if (level := self._log_level) is not None:
+            self.supervisor.set_log_level(level)
+
+    @property
+    def _log_level(self) -> str | None:
         levels = [level for each in self.leases if (level := each.log_level) is not None]
-        if levels:
-            self.supervisor.set_log_level(most_verbose(levels))
+        return most_verbose(levels) if levels else None
 
     def is_of_no_client(self, call: Call) -> bool:
         """Return whether a call is of a client that is gone."""
         return all(call.caller.session is not session for lease in self.leases for session in lease.sessions())
 
-    def keep_subscriptions(self, left: Subscriptions) -> None:
-        """Keep those subscriptions of a client that left which other clients have, too."""
+    def end_subscriptions(self, left: Subscriptions) -> None:
+        """End the subscriptions of a client that left, except those that other clients have, too."""
         sessions = [session for lease in self.leases for session in lease.sessions()]
-        for (action, uri), call in left.items():
+        for key, call in left.items():
+            action, uri = key
             callers = (session.state.subscriptions.caller(self.config.name, uri) for session in sessions)
-            if action is Action.SUBSCRIBE and (caller := next(filter(None, callers), None)) is not None:
-                self.supervisor.keep({(action, uri): replace(call, caller=caller)})
+            caller = next(filter(None, callers), None) if action is Action.SUBSCRIBE else None
+            if caller is not None:
+                self.supervisor.keep({key: replace(call, caller=caller)})
+            else:
+                self.supervisor.undo({key: call})
 
     def apply_pause(self) -> None:
         """Read from the server, unless none of its clients reads."""
@@ -342,10 +362,15 @@ class PooledServer:
         A log message does not say which call it belongs to: it is for the only client that has calls in progress. If
         several have, it is for none of them, because it may contain words of another client's call.
         """
-        if isinstance(news, LogMessage) and news.call is not None and len(self.leases) > 1:
-            calling = [lease for lease in self.leases if lease.has_calls]
+        leases = list(self.leases)
+        if len(leases) < 2:
+            return leases
+        if isinstance(news, LogMessage) and news.call is not None:
+            calling = [lease for lease in leases if lease.has_calls]
             return calling if len(calling) == 1 else []
-        return list(self.leases)
+        if isinstance(news, TaskChanged):
+            return [lease for lease in leases if _has_task(lease, news)] or leases
+        return leases
 
     def _on_state(self, state: State) -> None:
         if state is State.READY:
@@ -359,9 +384,18 @@ class PooledServer:
     def _separate(self) -> None:
         """Keep one client, and give every other client a server of its own."""
         self._pool.close_to_others(self)
-        for lease in list(self.leases)[1:]:
-            lease.separate()
         self.was_shared = False
+        others = list(self.leases)[1:]
+        if not others:
+            return
+        for lease in others:
+            lease.separate()
+        self.supervisor.prepare_log_level(self._log_level)  # a connection that has just been opened gets it next
+        self.apply_pause()
+
+
+def _has_task(lease: Tenant, news: TaskChanged) -> bool:
+    return any(session.state.tasks.knows_named(news.server, news.params) for session in lease.sessions())
 
 
 class _SoleClient:

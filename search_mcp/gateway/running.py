@@ -80,6 +80,10 @@ class BackendSource(Protocol):
         """Give a backend the client's log level, subscriptions and waiting calls of the one that it replaces."""
         ...
 
+    def release(self, backend: EngineBackend) -> None:
+        """Give up a backend at the end of its engine; its task may not have begun."""
+        ...
+
     def other_sessions(self, backend: EngineBackend) -> "Iterable[Session]":
         """Give the clients of other engines that use the same server."""
         ...
@@ -104,6 +108,9 @@ class OwnBackends:
         assert isinstance(backend, Supervisor)
         assert isinstance(predecessor, Supervisor)
         backend.succeed(predecessor)
+
+    def release(self, _backend: EngineBackend) -> None:
+        """Do nothing: only its task starts a server."""
 
     def other_sessions(self, _backend: EngineBackend) -> "Iterable[Session]":
         return ()

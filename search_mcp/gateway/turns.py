@@ -36,10 +36,13 @@ MOST_LOG_MESSAGES = 100
 class Turns:
     """The calls of one client that are with a shared server, or wait for their turn."""
 
-    def __init__(self, server: str, later: CallLater, pass_on: Callable[[Call, str], Cancel]) -> None:
-        self._server, self._later, self._pass_on = server, later, pass_on
+    def __init__(
+        self, server: str, later: CallLater, pass_on: Callable[[Call, str], Cancel], is_alone: Callable[[], bool]
+    ) -> None:
+        """`is_alone` returns whether the server has no other client now; then it is always the client's turn."""
+        self._server, self._later, self._pass_on, self._is_alone = server, later, pass_on, is_alone
         self.is_paused = False
-        """Whether the client does not read; then it gets no progress, and no more of its calls are passed on."""
+        """Whether the client does not read; then no more of its calls are passed on."""
         self._waiting: dict[Turn, None] = {}
         self._passed = 0  # calls that are with the server
         self._allowed = WINDOW
@@ -51,10 +54,15 @@ class Turns:
         """Return whether calls are with the server."""
         return self._passed > 0
 
-    def submit(self, call: Call, target: str, *, is_alone: bool) -> Cancel:
-        """Pass a call on now, or when it is its turn; if the client is alone, it is always its turn."""
+    @property
+    def drops_progress(self) -> bool:
+        """Return whether the client gets no progress, because it does not read and the server is read for others."""
+        return self.is_paused and not self._is_alone()
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        """Pass a call on now, or when it is its turn."""
         turn = Turn(self, call, target)
-        if (is_alone or self._passed < self._allowed) and not self._waiting:
+        if not self._waiting and (self._passed < self._allowed or self._is_alone()):
             self._begin(turn)
         elif len(self._waiting) >= MOST_WAITING:
             call.reply(NotRunning(self._server, State.READY, f"{MOST_WAITING} calls wait for it already"))
@@ -136,7 +144,7 @@ class Turn(Struct, eq=False):
         self.call.reply(outcome)
 
     def report(self, progress: Fields) -> None:
-        if not self.turns.is_paused and self.call.report is not None:
+        if not self.turns.drops_progress and self.call.report is not None:
             self.call.report(progress)
 
     def cancel(self, reason: Reason) -> None:
@@ -160,6 +168,9 @@ class KeptNews:
         self._by_subject: BoundedDict[tuple[object, ...], News] = BoundedDict(MOST_NEWS)
         self._log_messages: BoundedDict[int, News] = BoundedDict(MOST_LOG_MESSAGES)
         self._count = 0
+
+    def __len__(self) -> int:
+        return len(self._by_subject) + len(self._log_messages)
 
     def keep(self, news: News) -> None:
         """Keep news until the client reads."""

@@ -23,11 +23,23 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
 @pytest.mark.parametrize(
     ("config", "era", "record", "verdict", "why"),
     [
-        (LOCAL, Era.MODERN, SharingRecord(), Verdict.SHARED, "its protocol revision keeps nothing between calls"),
+        (
+            LOCAL,
+            Era.MODERN,
+            SharingRecord(),
+            Verdict.SHARED,
+            "it is opened in a protocol revision that keeps nothing between calls",
+        ),
         (LOCAL, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
         (LOCAL, None, SharingRecord(), Verdict.UNKNOWN, "it has not answered yet"),
         (LOCAL, Era.LEGACY, NO_SESSION, Verdict.PRIVATE, "it may keep state between calls"),
-        (REMOTE, Era.MODERN, SharingRecord(), Verdict.SHARED, "its protocol revision keeps nothing between calls"),
+        (
+            REMOTE,
+            Era.MODERN,
+            SharingRecord(),
+            Verdict.SHARED,
+            "it is opened in a protocol revision that keeps nothing between calls",
+        ),
         (REMOTE, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
         (REMOTE, Era.LEGACY, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),
         (REMOTE, None, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),
@@ -55,6 +67,7 @@ def key(config: ServerConfig = LOCAL, world: Dependencies = WORLD, client: Openi
     "other",
     [
         key(replace(LOCAL, name="beta")),
+        key(replace(LOCAL, share=True)),
         key(replace(LOCAL, args=("-m", "beta"))),
         key(replace(LOCAL, env={"TOKEN": "y"})),
         key(replace(LOCAL, cwd="/tmp")),

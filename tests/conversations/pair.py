@@ -161,8 +161,8 @@ class Pair:
         self.others.append(front)
         return front
 
-    def left_by(self, front: Front) -> None:
-        """Close the connection of a client that joined."""
+    def left_by(self, front: Front, seconds: float = 0) -> None:
+        """Close the connection of a client that joined; its engine may take some time to end."""
         face, session = self._sessions.pop(front)
 
         def end() -> None:
@@ -175,8 +175,18 @@ class Pair:
             _, ended, task = self._engines.pop(front)
             ended.set()
             self.settle()
+            self.after(seconds)
             assert task.done(), "the engine of a client that left does not end"
             task.result()
+
+    def cut_off(self, front: Front) -> None:
+        """End the engine of a client of a pool, without closing its session first."""
+        self._sessions.pop(front)
+        _, ended, task = self._engines.pop(front)
+        ended.set()
+        self.settle()
+        assert task.done(), "the engine of a client that left does not end"
+        task.result()
 
     def settle(self) -> None:
         """Run until nothing is left to do at this time, and raise the first fault."""
@@ -236,6 +246,11 @@ class Pair:
         """Send a signal to search-mcp."""
         assert self.engine is not None
         self.loop.call_soon(self.engine.terminate)
+        self.settle()
+
+    def edit_of(self, front: Front) -> None:
+        """Apply the current `backs` to the engine of one client of a pool."""
+        self.loop.call_soon(self.engine_of(front).reconfigure, self._config())
         self.settle()
 
     @contextlib.contextmanager

@@ -180,6 +180,18 @@ def test_a_call_that_is_cancelled_while_it_waits_is_sent_to_no_server(pool: Pair
     assert _running(pool) == 2
 
 
+@legacy
+def test_a_call_that_ran_out_of_time_while_it_waited_for_its_own_server_did_not_run(pool: Pair) -> None:
+    pool.alpha.config = {"call_timeout_seconds": 3.0}
+    pool.alpha.starts_slowly(2)
+    _begins(pool.front)
+    second = pool.joined_by(pool.front.revision)
+    _begins(second)
+    call = second.calls("alpha.echo")
+    pool.after(3.5)
+    assert "mayHaveRun" not in call.fails(-32000, "MCP server 'alpha' is not running").body["error"]["data"]
+
+
 # What each notices
 
 
@@ -275,6 +287,20 @@ def test_a_server_of_one_client_gets_its_roots(pool: Pair) -> None:
     call.gets(text("x"))
 
 
+@both
+def test_a_client_that_leaves_before_the_server_of_an_edit_starts_leaves_nothing(pool: Pair) -> None:
+    pool.alpha.config = {"share": False}
+    first, second = _two(pool)
+    pool.alpha.lives[1].stop_seconds = 5.0
+    pool.alpha.config = {"share": False, "env": {"A": "1"}}
+    pool.edit()
+    pool.left_by(second, seconds=6)
+    second.inbox.clear()
+    pool.after(10)
+    assert len(pool.alpha.lives) == 3
+    assert _each_calls(pool, first) == [1002]
+
+
 # Reports
 
 
@@ -289,7 +315,7 @@ def _sharing(front: Front) -> list[str]:
 @modern
 def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
     pool.front.opens()
-    why = "its protocol revision keeps nothing between calls"
+    why = "it is opened in a protocol revision that keeps nothing between calls"
     assert _sharing(pool.front) == ["can be shared", why]
     second = _joins(pool)
     assert _sharing(second) == ["shared by 2 clients", why]
@@ -376,6 +402,26 @@ def test_nothing_of_a_client_that_left_is_kept(pool: Pair) -> None:
     first.hears("notifications/resources/updated", uri="note://one")
 
 
+@both
+@pytest.mark.parametrize("is_last", [False, True], ids=["one of two", "the last"])
+def test_the_subscriptions_of_a_client_that_is_cut_off_end(pool: Pair, is_last: bool) -> None:
+    pool.alpha.config = {"share": True}
+    pool.alpha.resources = [NOTE]
+    _accepts_subscriptions(pool)
+    _, second = _two(pool)
+    if is_last:
+        pool.alpha.config = {"share": False}
+        pool.edit_of(pool.front)
+    second.watches("note://one")
+    pool.cut_off(second)
+    pool.after(1)
+    second.inbox.clear()
+    if pool.front.is_modern:
+        assert not any(wanted.get("resourceSubscriptions") for wanted in pool.alpha.listening.values())
+    else:
+        assert pool.alpha.methods()[-1] == "resources/unsubscribe"
+
+
 # Edits while calls wait
 
 
@@ -396,6 +442,27 @@ def test_calls_that_wait_for_their_turn_go_to_the_server_of_the_edited_entry(poo
     served.returns(text("x"))
     call.gets(text("x"))
     pool.alpha.inbox.clear()  # the cancelled one, and its cancellation
+
+
+@both
+def test_subscriptions_of_all_clients_outlive_a_server_that_is_switched_off_and_on(pool: Pair) -> None:
+    pool.alpha.config = {"share": True}
+    pool.alpha.resources = [NOTE]
+    _accepts_subscriptions(pool)
+    fronts = _two(pool)
+    for front in fronts:
+        front.watches("note://one")
+    for enabled in (False, True):
+        pool.alpha.config = {"share": True, "enabled": enabled}
+        pool.edit()
+        pool.after(1)
+    pool.alpha.listening = {key: on for key, on in pool.alpha.listening.items() if "resourceSubscriptions" in on}
+    for front in fronts:
+        front.inbox.clear()
+    pool.alpha.updates("note://one")
+    for front in fronts:
+        front.hears("notifications/resources/updated", uri="note://one")
+        front.inbox.clear()
 
 
 @both
