@@ -31,6 +31,9 @@ ABOUT: Final[Mapping[str, str]] = {
     "type": "Transport of the server. stdio: a program. http or sse: a remote server. Not set: found out.",
     "description": "What the server is for. Search reads it, and models see it.",
     "tags": "More words by which search finds the server's tools.",
+    "share": "Whether all clients of one engine use the same process of the server. true: yes; without cwd, it starts "
+    "in the folder of this file. false: each client has its own. Not set: yes, if it is known to keep nothing between "
+    "calls.",
     "prefix": "Word before the names of the server's tools, instead of the server's name. \"\" means no prefix.",
     "tools": "Which of the server's tools are available: an object with allow and deny, or a list of allowed names.",
     "allow": "Patterns such as read_*. Only tools whose names match one of them are available. Default: all tools.",

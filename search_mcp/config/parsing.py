@@ -204,6 +204,7 @@ def _resolve(
         problem=next((f"{problem}; {remedy}" for _, problem, remedy in complaints), None),
         description=entry.description,
         tags=entry.tags,
+        share=entry.share,
         prefix=entry.prefix,
         allow=entry.tools.allow or (),
         deny=("*",) if entry.tools.allow == () else entry.tools.deny,  # an empty list allows nothing

@@ -265,6 +265,7 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     type: str = ""
     description: str | None = None
     tags: Strings = ()
+    share: bool | None = None
     prefix: str | None = None
     tools: ToolFilter = ToolFilter()
     pinned: Strings = ()

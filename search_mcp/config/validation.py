@@ -34,6 +34,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "type": ("a string", '"stdio"'),
     "description": ("a string", '"What the server is for"'),
     "tags": _STRINGS,
+    "share": _SWITCH,
     "prefix": ("a string", '"fs", or "" for bare names'),
     "tools": ("an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
     "allow": _STRINGS,
