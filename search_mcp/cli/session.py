@@ -6,6 +6,7 @@ a server are refused, and the lists that one command caches are good for the nex
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,8 +31,10 @@ from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.dialects import names
 from search_mcp.folders import cache_folder, trust_folder
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.session import Session as ClientSession
 from search_mcp.model.calls import Call, Outcome, Question, Viewer
 from search_mcp.model.names import GIVEN_UP, Action, Era, Kind, State
@@ -237,10 +240,11 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        session, engine = _assemble(config, profile, open_cache, left_alone)
+        pool = Pool(later) if config.settings.engine == "shared" else None
+        session, engine = _assemble(config, profile, open_cache, left_alone, pool)
 
         async def with_backends() -> _Answer:
-            async with engine.running():
+            async with pool.running() if pool is not None else nullcontext(), engine.running():
                 session.start()
                 return await work(session)
 
@@ -276,6 +280,7 @@ def _assemble(
     profile: Profile | None,
     open_cache: Callable[[Path], CommandCache],
     left_alone: Mapping[str, Status],
+    pool: Pool | None = None,
     *,
     runs: bool = True,
 ) -> tuple[Session, Engine]:
@@ -292,7 +297,8 @@ def _assemble(
         trust=TrustStore(trust_folder()),
         run_blocking=run_in_thread if runs else run_in_place,
     )
-    engine = Engine(adapted, dependencies)
+    # With a pool, the servers say whether clients share them.
+    engine = Engine(adapted, dependencies, PooledBackends(pool, dependencies) if pool is not None else None)
     return Session(config, engine, engine.open_session(patient), cache, left_alone, runs=runs), engine
 
 

@@ -44,7 +44,9 @@ from search_mcp.fronts.joining import READY
 from search_mcp.fronts.meeting import build, is_same_user
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
 from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.lease import PooledBackends
+from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.structs import Struct, replace
@@ -232,6 +234,7 @@ class Host:
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
         )
+        self._pool = Pool(later)
         self._started = time.time()
         self._build = build()  # now: the files may be replaced while this runs
         self._rest()
@@ -273,7 +276,12 @@ class Host:
                 "config": hosted.config,
                 "since": hosted.since,
                 "servers": [
-                    {"name": each.server, "state": each.state.value} for each in hosted.engine.servers.statuses()
+                    {
+                        "name": each.server,
+                        "state": each.state.value,
+                        **({"sharing": each.sharing} if each.sharing is not None else {}),
+                    }
+                    for each in hosted.engine.servers.statuses()
                 ],
             }
             for hosted in self._hosted.values()
@@ -284,11 +292,13 @@ class Host:
 
     async def run(self) -> None:
         """Serve clients until `stop`."""
-        async with anyio.create_task_group() as tasks:
+        async with self._pool.running(), anyio.create_task_group() as tasks:
             while (newcomer := await self._newcomers.get()) is not None:
                 tasks.start_soon(self._guarded, *newcomer)
             for hosted in self._hosted.values():
                 self._end(hosted)
+            self._pool.terminate()
+            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.kill)
 
     def stop(self) -> None:
         """End all sessions, then `run`."""
@@ -335,7 +345,9 @@ class Host:
         number, name = self._numbers, str(first.get("parent") or "a client")
         log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
         opened.follow.report()
-        engine = Engine(opened.config, self._dependencies_for(opened.config, first))
+        dependencies = self._dependencies_for(opened.config, first)
+        source = PooledBackends(self._pool, dependencies, str(opened.follow.path.parent))
+        engine = Engine(opened.config, dependencies, source)
         client = Client(engine)
         client.reader = connection
         session = engine.open_session(BY_NAME[profile_name] if profile_name is not None else None)

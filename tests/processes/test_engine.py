@@ -253,7 +253,8 @@ def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
         assert client.calls("one.echo", words="up") == "up"
         (engine,) = json.loads(client.types("engine", "status", "--json").stdout)["engines"]
         (shown,) = engine["clients"]
-        assert shown["servers"] == [{"name": "one", "state": "ready"}]
+        (server,) = shown["servers"]
+        assert server == {"name": "one", "state": "ready", "sharing": "not shared: it may keep state between calls"}
         assert shown["config"] == str(home.config)
         assert "1 ready" in client.types("engine", "status").stdout
         assert f"Stopped the engine with pid {engine['pid']}" in client.types("engine", "stop").stdout
