@@ -18,6 +18,7 @@ WORDS = {
     "describe": ["describe", "toolbox.echo", "search_tools"],
     "disable": ["disable", "nothing"],
     "enable": ["enable", "toolbox"],
+    "engine": ["engine", "status"],
     "help": ["help", "call"],
     "import": ["import", "--dry-run"],
     "install": ["install", "cursor", "--dry-run"],
