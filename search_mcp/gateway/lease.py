@@ -10,7 +10,7 @@ import anyio
 
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.held_calls import HeldCall
-from search_mcp.backends.supervisor import Subscriptions
+from search_mcp.backends.server_calls import Subscriptions
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.pool import Pool, PooledServer
@@ -83,7 +83,7 @@ class Lease:
         own.sharing = before.sharing
         self.move(own)
         own.supervisor.open(own.opening_for(self.opening))
-        before.supervisor.give_to(own.supervisor, self._is_of_its_clients)
+        before.supervisor.calls.give_to(own.supervisor.calls, self._is_of_its_clients)
         self._pool.start(own)
 
     def _is_of_its_clients(self, call: Call) -> bool:
@@ -95,7 +95,7 @@ class Lease:
             self._is_over = True
             self.server.dismiss(self)
             if not self.server.is_ending:  # else they end with the server
-                self._left = self.server.supervisor.hand_over_of(self.server.is_of_no_client)
+                self._left = self.server.supervisor.calls.hand_over_of(self.server.is_of_no_client)
                 self.server.end_subscriptions(self._left[0])
         return self.server
 
@@ -110,10 +110,10 @@ class Lease:
         """Take over the subscriptions and waiting calls of the lease of the entry before an edit."""
         supervisor, previous = self.server.supervisor, before.server.supervisor
         if before.server.leases or self.server.was_shared:
-            previous.give_to(supervisor, self._is_of_its_clients)
+            previous.calls.give_to(supervisor.calls, self._is_of_its_clients)
         else:
             supervisor.succeed(previous)
-        supervisor.take_over(*before.hand_over())
+        supervisor.calls.take_over(*before.hand_over())
         for turn in before.take_turns():
             turn.cancel_passed = self.submit(turn.call, turn.target)
 

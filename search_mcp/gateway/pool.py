@@ -18,8 +18,9 @@ import anyio
 from search_mcp.backends import sharing
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.equal_lists import EqualLists
+from search_mcp.backends.server_calls import Subscriptions
 from search_mcp.backends.sharing import NOT_ASKED, Verdict
-from search_mcp.backends.supervisor import Subscriptions, Supervisor
+from search_mcp.backends.supervisor import Supervisor
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import asking
 from search_mcp.dialects.params import most_verbose
@@ -295,9 +296,9 @@ class PooledServer:
             callers = (session.state.subscriptions.caller(self.config.name, uri) for session in sessions)
             caller = next(filter(None, callers), None) if action is Action.SUBSCRIBE else None
             if caller is not None:
-                self.supervisor.keep({key: replace(call, caller=caller)})
+                self.supervisor.calls.keep({key: replace(call, caller=caller)})
             else:
-                self.supervisor.undo({key: call})
+                self.supervisor.calls.undo({key: call})
 
     def apply_pause(self) -> None:
         """Read from the server, unless none of its clients reads."""

@@ -1,0 +1,320 @@
+"""The calls of one server: carried out now, held until they can be, or refused.
+
+Decides what a call waits for (the server, a reading of its list, a login), and how it ends if its connection does not
+answer it. The supervisor decides when there is a connection, `time_limit` how long a call may take.
+"""
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from search_mcp.backends.availability import Availability
+from search_mcp.backends.connection import Connection
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
+from search_mcp.backends.idleness import Idleness
+from search_mcp.backends.known_lists import KnownLists
+from search_mcp.backends.time_limit import Limited
+from search_mcp.config.schema import ServerConfig
+from search_mcp.dialects import BackDialect
+from search_mcp.model.calls import Call, CallLater
+from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning
+from search_mcp.model.names import Action, Kind, State
+from search_mcp.model.servers import News
+from search_mcp.wire.errors import PeerError, WireError
+from search_mcp.wire.inflight import Cancel, Fate, RequestFailure, cancel_nothing
+from search_mcp.wire.structs import replace
+
+if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
+    from search_mcp.backends.remote.user_login import UserLogin
+
+Subscriptions: TypeAlias = dict[tuple[Action, str], Call]
+"""By what was subscribed to: a resource's URI or a task's id."""
+_COMPARED = {
+    Action.CALL_TOOL: Kind.TOOLS,
+    Action.GET_PROMPT: Kind.PROMPTS,
+    Action.COMPLETE_PROMPT: Kind.PROMPTS,
+}
+"""By action, the list of a pinned server that must be compared with the accepted definitions before the action."""
+_UNDOES = {Action.UNSUBSCRIBE: Action.SUBSCRIBE, Action.UNFOLLOW_TASK: Action.FOLLOW_TASK}
+_UNDONE_BY = {done: undone for undone, done in _UNDOES.items()}
+_SUBSCRIBING = frozenset(_UNDONE_BY)
+
+
+class ServerCalls:
+    """The calls and subscriptions of the clients of one server, through all its starts."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        availability: Availability,
+        known: KnownLists,
+        idleness: Idleness,
+        publish: Callable[[News], None],
+        later: CallLater,
+        dependencies: Dependencies,
+    ) -> None:
+        self._config, self._publish, self._later, self._dependencies = config, publish, later, dependencies
+        self._availability, self._known, self._idleness = availability, known, idleness
+        known.on_compared = self.release
+        known.on_failed = self._refuse_waiting
+        self._subscriptions: Subscriptions = {}  # made again on every connection
+        self._held = HeldCalls()
+        self._takers: weakref.WeakSet[ServerCalls] = weakref.WeakSet()  # those that waiting calls were given to
+        self._login: UserLogin | None = None  # since one was missing
+        self.tasks: TaskGroup | None = None
+        """The tasks of the server, while it runs."""
+
+    @property
+    def name(self) -> str:
+        return self._availability.name
+
+    @property
+    def is_unused(self) -> bool:
+        """Return whether no call waits, and no client has a subscription."""
+        return not self._held and not self._subscriptions
+
+    # From the clients
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
+        self._dependencies.last_call.record()
+        if call.action is Action.CALL_TOOL and self._dependencies.last_uses is not None:
+            self._dependencies.last_uses.record(self._config, self._dependencies.file_queue)
+        connection = self._availability.connection
+        if connection is not None and connection.dialect is not None and connection.channel.is_congested():
+            call.reply(self._not_running("it does not read its input, and much waits already"))
+            return cancel_nothing
+        seconds, at_most = self._config.call_timeout_seconds, self._config.max_call_seconds
+        if seconds is None and at_most is None:
+            return self._pass_on(call, target)
+        limited = Limited(call, seconds, at_most, self._later, partial(self._late, self._held))
+        limited.cancel_backend = self._pass_on(limited.call, target)
+        return limited.cancel
+
+    def _late(self, held: HeldCalls, call: Call, how: str) -> WireError:
+        """Return the error for a call whose time is up: one that still waits has not run."""
+        if call in held or self._is_held_elsewhere(call) or (self._login is not None and call in self._login.waiting):
+            return self._not_running(self._availability.reason or how)
+        return Lost(self.name, how)
+
+    def _not_running(self, reason: str) -> WireError:
+        return NotRunning(self.name, self._availability.state, reason)
+
+    def _pass_on(self, call: Call, target: str) -> Cancel:
+        """Give a call to the server now, or hold it until that is possible."""
+        dialect = self._availability.dialect
+        reading = self._list_reading(call)
+        if dialect is not None and not self._waits_for_list(call, reading):
+            return self._start(dialect, call, target)
+        cancel = self._held.hold(call, target, reading)
+        if cancel is None:
+            call.reply(self._not_running(f"{MOST_HELD} calls wait for it already"))
+            return cancel_nothing
+        if dialect is None:
+            self._availability.wanted.set()
+        return cancel
+
+    def _list_reading(self, call: Call) -> int:
+        """Return the number of the reading of the call's list that includes every change announced until now."""
+        kind = _COMPARED.get(call.action)
+        return 0 if kind is None else self._known.due_reading(kind)
+
+    def _waits_for_list(self, call: Call, reading: int) -> bool:
+        """Return whether a call needs a reading of its list that is still to come on this connection.
+
+        A change that is announced while the call waits is not waited for: a server may announce changes endlessly.
+        """
+        kind = _COMPARED.get(call.action)
+        if kind is None or self._known.is_compared(kind, reading):
+            return False
+        return call.was_outdated or self._config.pin_tools or self._unless_read_only(call) is not None
+
+    def _unless_read_only(self, call: Call) -> WireError | None:
+        """Return the answer to a call of a tool that is not declared read-only; `None` if any tool may be called."""
+        if call.action is Action.CALL_TOOL and self._config.read_only:
+            return HiddenByReadOnly(call.target, self.name)
+        return call.unless_read_only
+
+    def _start(self, dialect: BackDialect, call: Call, target: str) -> Cancel:
+        refusal = self._unless_read_only(call)
+        if refusal is not None and not self._known.is_read_only(target):
+            call.reply(refusal)
+            return cancel_nothing
+        self._idleness.interrupt()
+        if self._config.pin_tools and (kind := _COMPARED.get(call.action)) is not None:
+            refused = self._known.refusal(kind, target, call.target)
+            if refused is not None:
+                call.reply(refused)
+                return cancel_nothing
+        if call.action in _SUBSCRIBING:
+            self._subscriptions[call.action, target] = replace(call, reply=lambda _outcome: None)
+        elif call.action in _UNDOES:
+            self._subscriptions.pop((_UNDOES[call.action], target), None)
+        return dialect.submit(call, target)
+
+    # From the supervisor
+
+    def adopt(self, config: ServerConfig) -> None:
+        """Use an edited entry from now on."""
+        self._config = config
+
+    def subscribe_again(self, dialect: BackDialect) -> None:
+        """Make every subscription on a new connection."""
+        for (_, target), subscription in self._subscriptions.items():
+            dialect.submit(subscription, target)
+
+    def release(self) -> None:
+        """Start the calls that waited for the server or for its list."""
+        dialect = self._availability.dialect
+        if dialect is None or not self._held:
+            return
+        for held in self._held.take(lambda held: not self._waits_for_list(held.call, held.reading)):
+            held.cancel = self._start(dialect, held.call, held.target)
+
+    def refuse(self) -> None:
+        """Refuse the calls that wait for the server."""
+        held = self._held.take()
+        status = self._availability.status
+        for each in held:
+            reason = status.reason or self._availability.ending
+            each.call.reply(NotRunning(self.name, status.state, reason, status.retry_after_seconds))
+        if self._login is not None and status.state is State.STOPPING:
+            self._login.refuse_waiting()
+
+    def wait_for_login(self, reason: str) -> None:
+        """Let the calls that wait for the server wait for the login that it lacks."""
+        login = self._missing_login()
+        for held in self._held.take():
+            held.cancel = login.wait(held.call, held.target, reason)
+
+    def _refuse_waiting(self, kind: Kind, reason: str) -> None:
+        """Refuse the calls that wait for a list that cannot be read now."""
+        if self._availability.dialect is None:
+            return  # they wait for the server
+        for held in self._held.take(
+            lambda held: _COMPARED.get(held.call.action) is kind and self._waits_for_list(held.call, held.reading)
+        ):
+            held.call.reply(NotRun(self.name, f"its list of {kind.value} could not be read: {reason}"))
+
+    # From the connection
+
+    def on_unanswered(self, connection: Connection, call: Call, target: str, failure: RequestFailure | None) -> Cancel:
+        """Reply to a call that its connection does not answer, or hold it for the next connection."""
+        if failure is None:
+            ending = self._availability.ending
+            call.reply(Lost(self.name, "ended during the call", ending or connection.how_it_ended()))
+            return cancel_nothing
+        reason = self._config.redactor(failure.reason)
+        if failure.fate is Fate.LOST:
+            call.reply(Lost(self.name, "gave no answer", reason))
+        elif failure.fate is Fate.OUTDATED:
+            return self._send_after_reading(call, target, failure)
+        elif failure.fate is Fate.UNAUTHORIZED:
+            return self._send_after_login(call, target, reason)
+        elif failure.fate is Fate.REFUSED or call.was_rejected:
+            call.reply(NotRun(self.name, reason))
+        else:
+            return self._pass_on(replace(call, was_rejected=True), target)
+        return cancel_nothing
+
+    def _send_after_reading(self, call: Call, target: str, failure: RequestFailure) -> Cancel:
+        """Have the tools read again, and send a call once more after that."""
+        if call.was_outdated and failure.error is not None:
+            call.reply(PeerError(failure.error))
+            return cancel_nothing
+        self._known.mark_stale({Kind.TOOLS}, is_announced=False)
+        return self._pass_on(replace(call, was_outdated=True), target)
+
+    def _send_after_login(self, call: Call, target: str, reason: str) -> Cancel:
+        """Let a call wait for the login that it lacks if the user can be asked, else refuse it."""
+        if self._availability.state is State.READY:
+            self._availability.explain(f"a call needed a login; {login_remedy(self._config, reason)}")
+        return self._missing_login().wait(call, target, reason)
+
+    def _missing_login(self) -> "UserLogin":
+        if self._login is None:
+            loaded: Any = import_module("search_mcp.backends.remote.user_login")
+            run_blocking = self._dependencies.run_blocking
+            self._login = made = loaded.UserLogin(self._config, run_blocking, self._on_login, self._publish)
+            if self.tasks is not None:
+                self.tasks.start_soon(made.run)
+        self._login.need()
+        return self._login
+
+    def _on_login(self) -> None:
+        """Go on after the user has logged in."""
+        assert self._login is not None
+        if self._availability.state is State.READY:
+            self._availability.explain(None)
+        else:
+            self._availability.wanted.set()
+        for held in self._login.take():
+            held.cancel = self._pass_on(held.call, held.target)
+
+    # Calls that move to another server
+
+    def succeed(self, predecessor: "ServerCalls") -> None:
+        """Take over the subscriptions and waiting calls of the server of the entry before an edit."""
+        self._subscriptions, self._held = predecessor.hand_over()
+        self._held.wait_for_another_server()
+        if self._held:
+            self._availability.wanted.set()
+
+    def hand_over(self) -> tuple[Subscriptions, HeldCalls]:
+        """Give up the subscriptions and waiting calls."""
+        held, self._held = self._held, HeldCalls()
+        if self._login is not None:
+            for each in self._login.take():
+                again = replace(each.call, waited_for_login=False)  # the edit may have changed the credentials
+                each.cancel = held.hold(again, each.target) or cancel_nothing
+        return self._subscriptions, held
+
+    def give_to(self, taker: "ServerCalls", is_leaving: Callable[[Call], bool]) -> None:
+        """Have another server serve the subscriptions and waiting calls of some clients."""
+        self._takers.add(taker)
+        taker.take_over(*self.hand_over_of(is_leaving))
+
+    def hand_over_of(self, is_leaving: Callable[[Call], bool]) -> tuple[Subscriptions, list[HeldCall]]:
+        """Give up the subscriptions and waiting calls of some clients."""
+        leaving = {key: call for key, call in self._subscriptions.items() if is_leaving(call)}
+        for key in leaving:
+            del self._subscriptions[key]
+        return leaving, self._held.take(lambda held: is_leaving(held.call))
+
+    def take_over(self, subscriptions: Subscriptions, held: list[HeldCall]) -> None:
+        """Serve subscriptions and waiting calls that another server gave up."""
+        for (_, target), call in subscriptions.items():
+            self._pass_on(call, target)
+        for each in held:
+            each.cancel = self._pass_on(each.call, each.target)
+
+    def is_holding(self, call: Call) -> bool:
+        """Return whether a call waits here, or where it was given to."""
+        return call in self._held or self._is_held_elsewhere(call)
+
+    def _is_held_elsewhere(self, call: Call) -> bool:
+        return any(each.is_holding(call) for each in self._takers)
+
+    def keep(self, subscriptions: Subscriptions) -> None:
+        """Make subscriptions again on later connections; on this one they are made already."""
+        self._subscriptions.update(subscriptions)
+
+    def undo(self, subscriptions: Subscriptions) -> None:
+        """End subscriptions of clients that are gone, if there is a connection on which they were made."""
+        dialect = self._availability.dialect
+        if dialect is None:
+            return
+        for (action, target), call in subscriptions.items():
+            end = Call(_UNDONE_BY[action], target, {}, None, call.caller, reply=lambda _outcome: None)
+            dialect.submit(end, target)
+
+
+def login_remedy(config: ServerConfig, reason: str) -> str:
+    """Return the reason why a login is needed, with the command that makes it."""
+    remedy = f"run {config.command_for('auth', 'login')}"
+    return f"{reason}; {remedy}" if reason else remedy
