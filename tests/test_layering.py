@@ -273,7 +273,7 @@ ALLOWED = {
 }
 
 
-OF_ADAPTERS = ("adapter", "client_lines", "conversation", "engine_setting", "hello", "joining", "meeting")
+OF_ADAPTERS = ("adapter", "client_lines", "conversation", "engine_setting", "hello", "joining", "meeting", "polled")
 """Modules of `fronts/` that a process loads that serves through a shared engine."""
 
 

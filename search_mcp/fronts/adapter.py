@@ -7,9 +7,6 @@ only: an adapter has a fraction of the memory of an engine.
 
 import contextlib
 import os
-import select
-import socket
-import stat
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -21,9 +18,8 @@ from search_mcp.fronts.conversation import Conversation
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import AloneError, Joined, NoEngineError, join
 from search_mcp.fronts.meeting import is_supported, meeting
+from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
 
-CHUNK = 1 << 16
-"""Bytes read at once."""
 UNREAD_BYTES = 1 << 20
 """Bytes that may wait for one side before the other is not read."""
 SERVES_ALONE = "search-mcp: no shared engine ({}); this client has its own\n"
@@ -80,7 +76,7 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
             say(SERVES_ALONE.format(exc))
             return joining.own(options.words())
 
-    return Adapter(joined, again, 0, 1).run()
+    return Adapter(joined, again, Polled(0, 1)).run()
 
 
 def say(text: str) -> None:
@@ -153,40 +149,40 @@ class Outlet:
 class Adapter:
     """The connection between one client and the engine."""
 
-    def __init__(self, joined: Joined, again: Callable[[int], Joined], stdin: int, stdout: int) -> None:
-        self._again, self._stdin, self._stdout = again, stdin, stdout
+    def __init__(self, joined: Joined, again: Callable[[int], Joined], streams: Streams) -> None:
+        self._again, self._streams = again, streams
         self._conversation = Conversation()
         self._from_client, self._from_engine = Lines(), Lines()
         self._to_client, self._to_engine = Outlet(), Outlet()
         self._unsent: deque[Piece] = deque()  # of the client, for which there is no engine yet, or no room
         self._is_broken_line = False  # the rest of a line whose beginning went to a lost engine
         self._refusal = LINE_LOST
-        self._engine: socket.socket | None = None
-        self._outgoing: socket.socket  # to the engine; mostly the same
-        self._wanted: dict[int, int] = {}  # events to wait for, by descriptor
-        self._poller: select.poll
+        self._engine: Link | None = None
         self._is_shut = False  # the engine was told that the client sends no more
         self._is_client_done = False
         self._is_client_gone = False
         self._lives = 0
-        for descriptor in (stdin, stdout):
-            if is_pollable(descriptor):
-                os.set_blocking(descriptor, False)
         self._attach(joined)
 
     def run(self) -> int:
         """Move bytes until the client has gone."""
         while not self._is_over():
-            # The engine first: a message that came after its end is for the next one.
-            found = self._poll()
-            for descriptor, events in sorted(found, reverse=True):
-                self._handle(descriptor, events)
-            if not found:  # a client that has ended its messages, and reads no more, or an engine that is suspended
+            ready = self._wait()
+            if ready is None:  # a client that has ended its messages, and reads no more, or an engine that is suspended
                 break
+            # The engine first: a message that came after its end is for the next one.
+            if ready.from_engine and self._engine is not None:
+                self._read_engine(self._engine)
+            if ready.is_client_gone:
+                self._is_client_gone = True
+            if ready.from_client:
+                self._read_client()
             self._send()
             self._write_out()
         if self._engine is not None:
             self._engine.close()
+        if not self._is_client_gone:
+            self._streams.finish(LAST_BYTES_SECONDS)
         return 0
 
     def _is_over(self) -> bool:
@@ -194,41 +190,21 @@ class Adapter:
             return True
         return self._is_client_done and self._engine is None and not self._to_client and not self._unsent
 
-    def _poll(self) -> list[tuple[int, int]]:
-        wanted = {self._stdout: select.POLLOUT if self._to_client else 0}
-        if not self._is_client_done and not self._unsent and not self._to_engine:
-            wanted[self._stdin] = select.POLLIN
-        if self._engine is not None:
-            wanted[self._engine.fileno()] = select.POLLIN if self._to_client.size < UNREAD_BYTES else 0
-            if self._to_engine or self._unsent:
-                outgoing = self._outgoing.fileno()
-                wanted[outgoing] = wanted.get(outgoing, 0) | select.POLLOUT
-        if wanted != self._wanted:
-            self._wanted, self._poller = wanted, select.poll()
-            for descriptor, events in wanted.items():
-                self._poller.register(descriptor, events)
-        if not self._is_client_done:
-            return self._poller.poll()
-        return self._poller.poll(1000 * (LAST_BYTES_SECONDS if self._engine is None else LAST_ANSWERS_SECONDS))
-
-    def _handle(self, descriptor: int, events: int) -> None:
-        if descriptor == self._stdin:
-            self._read_client()
-        elif descriptor == self._stdout:
-            if events & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
-                self._is_client_gone = True
-        elif (
-            self._engine is not None
-            and descriptor == self._engine.fileno()
-            and events & (select.POLLIN | select.POLLHUP | select.POLLERR)
-        ):
-            self._read_engine(self._engine)
+    def _wait(self) -> Ready | None:
+        wanted = Wanted(
+            from_client=not self._is_client_done and not self._unsent and not self._to_engine,
+            from_engine=self._to_client.size < UNREAD_BYTES,
+            to_client=bool(self._to_client),
+            to_engine=bool(self._to_engine or self._unsent),
+        )
+        seconds = LAST_BYTES_SECONDS if self._engine is None else LAST_ANSWERS_SECONDS
+        return self._streams.wait(wanted, self._engine, seconds if self._is_client_done else None)
 
     # From the client
 
     def _read_client(self) -> None:
         try:
-            chunk = os.read(self._stdin, CHUNK)
+            chunk = self._streams.read()
         except BlockingIOError:
             return
         except OSError:
@@ -251,24 +227,23 @@ class Adapter:
                 break
         if self._engine is not None and self._flush(self._engine) and self._is_client_done and not self._is_shut:
             self._is_shut = True
-            with contextlib.suppress(OSError):  # the engine is gone, which its other side will tell
-                self._outgoing.shutdown(socket.SHUT_WR)
+            self._engine.end()
 
-    def _flush(self, engine: socket.socket) -> bool:
+    def _flush(self, engine: Link) -> bool:
         """Write what is left of the piece before; return whether nothing is left."""
         try:
-            self._to_engine.write(self._outgoing.send)
+            self._to_engine.write(engine.write)
         except OSError:
             self._read_rest(engine)
         return not self._to_engine
 
-    def _send_piece(self, engine: socket.socket) -> bool:
+    def _send_piece(self, engine: Link) -> bool:
         """Write one piece, or its beginning. A piece of which nothing was written goes to the next engine."""
         if self._engine is None:
             return True
         piece = self._unsent[0]
         try:
-            written = self._outgoing.send(piece.data)
+            written = engine.write(piece.data)
         except BlockingIOError:
             return False
         except OSError:
@@ -301,17 +276,15 @@ class Adapter:
     # From the engine
 
     def _attach(self, joined: Joined) -> None:
-        self._engine, self._outgoing = joined.connection, joined.outgoing
-        self._engine.setblocking(False)
-        self._outgoing.setblocking(False)
+        self._engine = self._streams.attach(joined)
         self._from_engine = Lines()
         self._is_shut = self._is_inside_line = False
         self._lives += 1
         self._take(joined.early)
 
-    def _read_engine(self, engine: socket.socket) -> None:
+    def _read_engine(self, engine: Link) -> None:
         try:
-            chunk = engine.recv(CHUNK)
+            chunk = engine.read()
         except BlockingIOError:
             return
         except OSError:
@@ -321,11 +294,10 @@ class Adapter:
         else:
             self._lose(engine)
 
-    def _read_rest(self, engine: socket.socket) -> None:
+    def _read_rest(self, engine: Link) -> None:
         """Read what an engine wrote before it was lost."""
-        with contextlib.suppress(OSError):
-            while chunk := engine.recv(CHUNK):
-                self._take(chunk)
+        for chunk in engine.rest():
+            self._take(chunk)
         self._lose(engine)
 
     def _take(self, chunk: bytes) -> None:
@@ -333,10 +305,9 @@ class Adapter:
             if not piece.ends or self._conversation.from_engine(piece):
                 self._to_client.put(piece.data)
 
-    def _lose(self, engine: socket.socket) -> None:
+    def _lose(self, engine: Link) -> None:
         """Answer what the lost engine has not answered."""
         engine.close()
-        self._outgoing.close()
         self._engine = None
         self._to_engine.clear()
         if self._from_client.is_framed:
@@ -369,12 +340,6 @@ class Adapter:
         if not self._to_client:
             return
         try:
-            self._to_client.write(lambda data: os.write(self._stdout, data[:CHUNK]))
+            self._to_client.write(self._streams.write)
         except OSError:
             self._is_client_gone = True
-
-
-def is_pollable(descriptor: int) -> bool:
-    """Return whether a descriptor is a pipe or a socket; a file or a terminal stays as it is for those who share it."""
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)

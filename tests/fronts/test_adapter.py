@@ -13,6 +13,7 @@ import pytest
 from search_mcp.fronts import adapter
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
 from search_mcp.fronts.joining import Joined, NoEngineError
+from search_mcp.fronts.polled import Polled
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
 SECONDS = 30.0
@@ -57,7 +58,7 @@ class Bench:
         first, *self._next = engines
         self.joins = 0
         self.code: int | None = None
-        self._adapter = Adapter(first.joined, self._again, stdin, stdout)
+        self._adapter = Adapter(first.joined, self._again, Polled(stdin, stdout))
         self._thread = threading.Thread(target=self._run)
         self._lines = os.fdopen(self.stdout, "rb", closefd=False)
 

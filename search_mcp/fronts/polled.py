@@ -1,0 +1,169 @@
+"""The streams of an adapter where the system can wait for all of them at once: `poll`, on POSIX.
+
+Decides how bytes are moved, not which. Standard library only, because adapters load nothing else.
+"""
+
+import contextlib
+import os
+import select
+import socket
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from search_mcp.fronts.joining import Joined
+
+CHUNK = 1 << 16
+"""Bytes read at once."""
+
+
+class Wanted(NamedTuple):
+    """What an adapter waits for: bytes from a side, and room for bytes to a side."""
+
+    from_client: bool
+    from_engine: bool
+    to_client: bool
+    to_engine: bool
+
+
+class Ready(NamedTuple):
+    """What an adapter does not have to wait for any longer."""
+
+    from_client: bool
+    from_engine: bool
+    is_client_gone: bool
+
+
+class Link(Protocol):
+    """The connection to an engine. No method waits, except `rest`."""
+
+    def read(self) -> bytes:
+        """Return bytes of the engine; empty at the end.
+
+        Raises:
+            BlockingIOError: there are none yet.
+            OSError: the engine is lost.
+        """
+        ...
+
+    def rest(self) -> Iterator[bytes]:
+        """Yield what a lost engine wrote before its end."""
+        ...
+
+    def write(self, data: memoryview | bytes) -> int:
+        """Write some of the bytes; return how many.
+
+        Raises:
+            BlockingIOError: there is no room for any.
+            OSError: the engine is lost.
+        """
+        ...
+
+    def end(self) -> None:
+        """Tell the engine that nothing more will be written."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Streams(Protocol):
+    """The client's streams, and those of each engine."""
+
+    def attach(self, joined: Joined) -> Link: ...
+
+    def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:
+        """Wait for something that is wanted; `None` if nothing came in time."""
+        ...
+
+    def read(self) -> bytes:
+        """Return bytes of the client; as `Link.read`."""
+        ...
+
+    def write(self, data: memoryview) -> int:
+        """Write some bytes for the client; as `Link.write`."""
+        ...
+
+    def finish(self, seconds: float) -> None:
+        """Wait until the client's bytes are written, but not for longer than this."""
+        ...
+
+
+class SocketLink:
+    """A `Link` of sockets."""
+
+    def __init__(self, incoming: socket.socket, outgoing: socket.socket) -> None:
+        self.incoming, self.outgoing = incoming, outgoing
+        incoming.setblocking(False)
+        outgoing.setblocking(False)
+
+    def read(self) -> bytes:
+        return self.incoming.recv(CHUNK)
+
+    def rest(self) -> Iterator[bytes]:
+        with contextlib.suppress(OSError):
+            while chunk := self.incoming.recv(CHUNK):
+                yield chunk
+
+    def write(self, data: memoryview | bytes) -> int:
+        return self.outgoing.send(data)
+
+    def end(self) -> None:
+        with contextlib.suppress(OSError):  # the engine is gone, which its other side will tell
+            self.outgoing.shutdown(socket.SHUT_WR)
+
+    def close(self) -> None:
+        self.incoming.close()
+        self.outgoing.close()
+
+
+class Polled:
+    """`Streams` of descriptors."""
+
+    def __init__(self, stdin: int, stdout: int) -> None:
+        self._stdin, self._stdout = stdin, stdout
+        self._wanted: dict[int, int] = {}  # events to wait for, by descriptor
+        self._poller: select.poll
+        for descriptor in (stdin, stdout):
+            if is_pollable(descriptor):
+                os.set_blocking(descriptor, False)
+
+    def attach(self, joined: Joined) -> SocketLink:
+        return SocketLink(joined.connection, joined.outgoing)
+
+    def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:
+        events = {self._stdout: select.POLLOUT if wanted.to_client else 0}
+        if wanted.from_client:
+            events[self._stdin] = select.POLLIN
+        incoming = -1
+        if isinstance(link, SocketLink):
+            incoming, outgoing = link.incoming.fileno(), link.outgoing.fileno()
+            events[incoming] = select.POLLIN if wanted.from_engine else 0
+            if wanted.to_engine:
+                events[outgoing] = events.get(outgoing, 0) | select.POLLOUT
+        if events != self._wanted:
+            self._wanted, self._poller = events, select.poll()
+            for descriptor, each in events.items():
+                self._poller.register(descriptor, each)
+        found = dict(self._poller.poll(None if seconds is None else 1000 * seconds))
+        if not found:
+            return None
+        return Ready(
+            from_client=self._stdin in found,
+            from_engine=bool(found.get(incoming, 0) & (select.POLLIN | select.POLLHUP | select.POLLERR)),
+            is_client_gone=bool(found.get(self._stdout, 0) & (select.POLLERR | select.POLLHUP | select.POLLNVAL)),
+        )
+
+    def read(self) -> bytes:
+        return os.read(self._stdin, CHUNK)
+
+    def write(self, data: memoryview) -> int:
+        return os.write(self._stdout, data[:CHUNK])
+
+    def finish(self, seconds: float) -> None:
+        """Do nothing: what was written is in the system."""
+
+
+def is_pollable(descriptor: int) -> bool:
+    """Return whether a descriptor is a pipe or a socket; a file or a terminal stays as it is for those who share it."""
+    mode = os.fstat(descriptor).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
