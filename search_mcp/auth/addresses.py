@@ -15,6 +15,7 @@ from enum import IntEnum
 from urllib.parse import urlsplit
 
 from search_mcp.auth.errors import AddressRefused
+from search_mcp.config.addresses import is_loopback
 
 _ENDS_IN_NUMBER = re.compile(r"(?ai)(?:.*\.)?(?:\d+|0x[\da-f]*)\.?")
 """A host that some resolvers read as an IPv4 address, such as `2130706433` and `0x7f.1`."""
@@ -63,9 +64,7 @@ def reach_of_host(host: str) -> Reach | None:
     try:
         return reach_of_address(host)
     except ValueError:
-        pass
-    name = host.rstrip(".").lower()
-    return Reach.LOOPBACK if name == "localhost" or name.endswith(".localhost") else None
+        return Reach.LOOPBACK if is_loopback(host) else None
 
 
 def check_url(purpose: str, url: str, server: Reach) -> None:

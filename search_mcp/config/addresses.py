@@ -3,6 +3,7 @@
 Only configurations with remote servers need this module, so it is imported when there is one.
 """
 
+import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
@@ -19,7 +20,6 @@ _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # Other characters than ASCII have no common encoding in headers.
 _VALUE = r"[\t\x20-\x7e]*"
 _ADDRESS = r"(?i)https?://(?:[^\s/?#@]*@)?(?P<host>\[[0-9a-f:.]+\]|[^\s/?#:@\[\]]+)(?::[0-9]{1,5})?(?P<rest>[/?][^\s#]*)?(?:#\S*)?"
-_LOOPBACK = r"(?i)localhost|127(?:\.[0-9]{1,3}){3}|\[::1\]"
 _OWN_HEADERS: Final = frozenset(
     (
         *("accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host"),
@@ -69,13 +69,24 @@ def warnings(entry: Entry) -> Iterator[Complaint]:
     for name in filter(is_own_header, entry.headers):
         yield ("headers", name), "search-mcp sets this header itself, ignored", "remove it"
     found = re.fullmatch(_ADDRESS, entry.address)
-    if found and entry.address.lower().startswith("http:") and not re.fullmatch(_LOOPBACK, found["host"]):
+    if found and entry.address.lower().startswith("http:") and not is_loopback(found["host"]):
         yield ("url",), "everything is sent unencrypted to an http address", "use https if the server has it"
 
 
 def is_own_header(name: str) -> bool:
     """Return whether search-mcp sets a header itself."""
     return name.lower() in _OWN_HEADERS or name.lower().startswith("mcp-param-")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether the host of a URL is this computer, which no proxy can reach."""
+    name = host.rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def public(url: str) -> str:

@@ -178,3 +178,20 @@ def test_remarks_are_warnings_of_the_file() -> None:
 def test_an_unknown_key_of_a_login_is_reported() -> None:
     warnings = parse('{"mcpServers": {"s": {"url": "https://x", "oauth": {"clientID": "x"}}}}').warnings
     assert warnings == ('f:1: mcpServers.s.oauth.clientID: unknown key, ignored; did you mean "clientId"?',)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("a.localhost", True),
+        ("Localhost.", True),
+        ("127.0.0.9", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("10.0.0.1", False),
+        ("x.y", False),
+    ],
+)
+def test_loopback(host: str, expected: bool) -> None:
+    assert addresses.is_loopback(host) is expected

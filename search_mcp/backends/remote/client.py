@@ -1,6 +1,5 @@
 """The HTTP client of one channel: TLS, proxies, redirects, time limits."""
 
-import ipaddress
 import logging
 import ssl
 from collections.abc import Mapping
@@ -8,6 +7,7 @@ from collections.abc import Mapping
 import httpx2
 
 from search_mcp.backends.remote.trouble import CONNECT_SECONDS, QUOTED, RefusedError
+from search_mcp.config.addresses import is_loopback
 from search_mcp.config.schema import Remote
 
 MOST_REDIRECTS = 5
@@ -56,16 +56,6 @@ def _certificates(ca_file: str | None) -> ssl.SSLContext:
     if ca_file is not None:
         context.load_verify_locations(ca_file)
     return context
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this computer, which no proxy can reach."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 async def send(

@@ -7,7 +7,6 @@ import httpx2
 import pytest
 
 from search_mcp.backends.remote import trouble
-from search_mcp.backends.remote.client import is_loopback
 from search_mcp.wire.inflight import Fate
 
 URL = "https://user:secret@mcp.example:8443/mcp?key=secret"
@@ -108,19 +107,3 @@ def test_retry_after(value: str, seconds: float, words: str) -> None:
 )
 def test_quotations(body: bytes, words: str) -> None:
     assert trouble.quoted(body) == words
-
-
-@pytest.mark.parametrize(
-    ("host", "expected"),
-    [
-        ("localhost", True),
-        ("a.localhost", True),
-        ("127.0.0.9", True),
-        ("::1", True),
-        ("[::1]", True),
-        ("10.0.0.1", False),
-        ("x.y", False),
-    ],
-)
-def test_loopback(host: str, expected: bool) -> None:
-    assert is_loopback(host) is expected
