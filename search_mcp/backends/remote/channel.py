@@ -103,7 +103,7 @@ class HttpChannel:
             if envelope.request_id is not None:
                 self._listener.on_failed(envelope.request_id, RequestFailure(self._end, Fate.REJECTED))
             return
-        if envelope.cancels is not None and self._is_cancelled_here(envelope.cancels, envelope):
+        if envelope.cancels is not None and self._cancel_exchange(envelope.cancels, envelope):
             return
         if envelope.confirms:
             self._confirmed = asyncio.Event()
@@ -116,8 +116,8 @@ class HttpChannel:
         self._waiting_bytes += len(data)
         self._tasks.start(self._deliver, envelope, data.rstrip(b"\n"), scope, scope=scope)
 
-    def _is_cancelled_here(self, request_id: int, envelope: Envelope) -> bool:
-        """Cancel an exchange; return whether the server is told by that alone."""
+    def _cancel_exchange(self, request_id: int, envelope: Envelope) -> bool:
+        """Cancel an exchange; return whether that alone tells the server."""
         scope = self._exchanges.get(request_id)
         if scope is None:
             return True
