@@ -247,9 +247,9 @@ class NotRunning(WireError):
         if self.state is State.DISABLED:
             return f"The user can switch it on with `search-mcp enable {for_shell(self.server)}`"
         if self.retry_after_seconds is not None:
-            return f"It restarts in {max(1, math.ceil(self.retry_after_seconds))} s; call again after that"
+            return f"search-mcp tries again in {max(1, math.ceil(self.retry_after_seconds))} s; call again after that"
         if self.state is State.FAILED:
-            return "After fixing that, call again: the call restarts the server"
+            return "After fixing that, call again: the call makes search-mcp try again"
         return "Call again in a few seconds" if self.state in _PASSING_STATES else ""
 
     def data(self) -> Mapping[str, Any]:

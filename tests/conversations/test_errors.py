@@ -287,7 +287,7 @@ def test_a_server_that_failed_says_how_it_ended_and_its_last_words(pair: Pair) -
     pair.front.opens()
     error = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]
     assert "code 3" in error["message"]
-    assert "no such module. It restarts in 1 s; call again after that" in error["message"]
+    assert "no such module. search-mcp tries again in 1 s; call again after that" in error["message"]
     data = error["data"]
     assert (data["server"], data["state"]) == ("beta", "backing off")
     assert "code 3" in data["reason"]

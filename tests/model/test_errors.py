@@ -116,14 +116,14 @@ ROWS = [
         NotRunning("filesystem", State.FAILED, "exit code 1: no such module"),
         -32000,
         "MCP server 'filesystem' is not running: exit code 1: no such module. "
-        "After fixing that, call again: the call restarts the server",
+        "After fixing that, call again: the call makes search-mcp try again",
         {"server": "filesystem", "state": "failed", "reason": "exit code 1: no such module"},
         id="failed",
     ),
     pytest.param(
         NotRunning("filesystem", State.BACKING_OFF, None, 1.23456),
         -32000,
-        "MCP server 'filesystem' is not running. It restarts in 2 s; call again after that",
+        "MCP server 'filesystem' is not running. search-mcp tries again in 2 s; call again after that",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 1.235},
         id="not yet started in time",
     ),
@@ -146,7 +146,7 @@ ROWS = [
         NotRunning("filesystem", State.FAILED, "program 'npxx' was not found on PATH; did you mean 'npx'?"),
         -32000,
         "MCP server 'filesystem' is not running: program 'npxx' was not found on PATH; did you mean 'npx'? "
-        "After fixing that, call again: the call restarts the server",
+        "After fixing that, call again: the call makes search-mcp try again",
         {
             "server": "filesystem",
             "state": "failed",
@@ -164,7 +164,7 @@ ROWS = [
     pytest.param(
         NotRunning("filesystem", State.BACKING_OFF, None, 0.0),
         -32000,
-        "MCP server 'filesystem' is not running. It restarts in 1 s; call again after that",
+        "MCP server 'filesystem' is not running. search-mcp tries again in 1 s; call again after that",
         {"server": "filesystem", "state": "backing off", "reason": None, "retryAfterSeconds": 0.0},
         id="about to be started",
     ),
