@@ -35,8 +35,6 @@ class LoginNeeded(Struct, frozen=True, kw_only=True):
     """Only the user can help: `search-mcp auth login`."""
 
     reason: str = ""
-    challenge: Challenge | None = None
-    """The challenge for that login, with the scopes that the request needs."""
 
     def __str__(self) -> str:
         return self.reason
@@ -127,10 +125,10 @@ class Access:
         elif login is not None or self._logs_in_itself:
             renewed = await self._renewed(Need(refused=digest(sent)))
         else:
-            return LoginNeeded(challenge=challenge)
+            return LoginNeeded()
         if renewed.outcome == "renewed":
             return None
-        return LoginNeeded(reason=renewed.reason, challenge=challenge)
+        return LoginNeeded(reason=renewed.reason)
 
     @property
     def _logs_in_itself(self) -> bool:

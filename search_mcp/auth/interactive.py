@@ -38,10 +38,9 @@ async def log_in(
     store: LoginStore,
     show: Show,
     *,
-    challenge: Challenge | None = None,
     run: RunBlocking = run_in_thread,
 ) -> Login:
-    """Log in with a browser on this computer; `challenge` is that of a refused request, if there was one.
+    """Log in with a browser on this computer.
 
     Raises:
         AuthError: it failed.
@@ -49,7 +48,7 @@ async def log_in(
     attempt = _Attempt(settings, store, run)
     before = await run(lambda: store.read(settings))
     async with _listener(settings, before) as listener:
-        pending = await attempt.begin(listener.redirect_uri, challenge, before)
+        pending = await attempt.begin(listener.redirect_uri, before)
         await show(pending.url)
         return await attempt.finish_in_browser(pending, await listener.answer(lambda query: is_for(pending, query)))
 
@@ -59,7 +58,6 @@ async def log_in_without_browser(
     store: LoginStore,
     ask: Ask,
     *,
-    challenge: Challenge | None = None,
     run: RunBlocking = run_in_thread,
 ) -> Login:
     """Log in with a browser on another computer: the user copies the address to it, and its last address back.
@@ -72,7 +70,7 @@ async def log_in_without_browser(
     attempt = _Attempt(settings, store, run)
     before = await run(lambda: store.read(settings))
     async with _listener(settings, before) as listener:
-        pending = await attempt.begin(listener.redirect_uri, challenge, before)
+        pending = await attempt.begin(listener.redirect_uri, before)
         found: list[Answer | str | AuthError] = []
         async with anyio.create_task_group() as tasks:
 
@@ -148,12 +146,12 @@ class _Attempt:
     def __init__(self, settings: LoginSettings, store: LoginStore, run: RunBlocking) -> None:
         self._settings, self._store, self._run = settings, store, run
 
-    async def begin(self, redirect_uri: str, challenge: Challenge | None, before: Login | None) -> Pending:
+    async def begin(self, redirect_uri: str, before: Login | None) -> Pending:
         settings = self._settings
 
         def act() -> Pending:
             fetcher = Fetcher(settings.url, settings.ca_file)
-            asked = challenge or fetcher.run(_challenge(settings.url))
+            asked = fetcher.run(_challenge(settings.url))
             steps = begin(
                 settings, redirect_uri, _random, reach=fetcher.reach, now=time.time(), challenge=asked, before=before
             )

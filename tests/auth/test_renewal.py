@@ -9,7 +9,6 @@ import pytest
 from auth.authorization import Authorization, authorization
 from search_mcp.auth import scopes
 from search_mcp.auth.access import LOOK_SECONDS, Access, LoginNeeded
-from search_mcp.auth.challenges import Challenge
 from search_mcp.auth.errors import AuthError, Unavailable
 from search_mcp.auth.records import Login
 from search_mcp.auth.registration import Registration
@@ -158,7 +157,7 @@ def test_a_process_of_its_own_does_the_same(
 async def test_a_server_without_a_login_gets_no_token(store: LoginStore, settings: LoginSettings) -> None:
     opened = access(settings, store)
     assert await opened.token() is None
-    assert await opened.refused(None, 401, [CHALLENGE]) == LoginNeeded(challenge=Challenge("bearer"))
+    assert await opened.refused(None, 401, [CHALLENGE]) == LoginNeeded()
     assert not list(store.folder.glob("*.json"))
 
 
