@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from search_mcp.backends.command_cache import FreshLists
 from search_mcp.backends.pin_records import Open
 from search_mcp.backends.pins import TrustStore
 from search_mcp.cli import acceptance, check_report, completion, consent, differences, inventory
 from search_mcp.cli.acceptance import Wanted
-from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.examination import examine
 from search_mcp.cli.findings import Examination
 from search_mcp.cli.needed_servers import only

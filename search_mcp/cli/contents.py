@@ -5,7 +5,7 @@ Decides how they are grouped and counted on the screen, and their JSON form.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 import typer
@@ -75,11 +75,13 @@ class Contents:
     rows: Mapping[str, Sequence[Row]]
     failures: Sequence[Status]
     age_seconds: float | None
+    engine: Mapping[str, int | None] = field(default_factory=dict)
+    """The engine, in the JSON form."""
 
     def as_json(self, nouns: Sequence[str]) -> dict[str, Any]:
         failed = [{"name": status.server, "state": status.state, "reason": status.reason} for status in self.failures]
         age = round(self.age_seconds) if self.age_seconds is not None else None
-        return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age}
+        return {**{noun: self.rows[noun] for noun in nouns}, "failed": failed, "ageSeconds": age, **self.engine}
 
 
 def contents(session: Session) -> Contents:
@@ -99,7 +101,7 @@ def contents(session: Session) -> Contents:
         RESOURCES: [*resource(Kind.RESOURCES, "uri"), *resource(Kind.TEMPLATES, "uriTemplate")],
         SKILLS: [skill_row(skill, length) for skill in session.catalog.skills()],
     }
-    return Contents(rows, session.failures(), session.age_seconds)
+    return Contents(rows, session.failures(), session.age_seconds, session.engine_as_json)
 
 
 def tool_row(item: Item, name: str, length: int) -> Row:

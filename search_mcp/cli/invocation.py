@@ -13,11 +13,12 @@ from typing import Annotated, Any
 
 import typer
 
+from search_mcp.backends.command_cache import CachedEras
 from search_mcp.catalog.signature import signature
 from search_mcp.cli import completion, output
 from search_mcp.cli.arguments import Word, fit, read, refuse_unknown
+from search_mcp.cli.borrowed import borrow
 from search_mcp.cli.cleaning import one_line
-from search_mcp.cli.command_cache import CachedEras
 from search_mcp.cli.description import described
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, WRONG, Problem, of_call
@@ -64,7 +65,9 @@ def call(
     async def work(running: Session) -> Outcome:
         return await _invoke(running, name, given, words, screen)
 
-    outcome = run(owners(loaded, options.profile, [name]), options.profile, CachedEras, work)
+    needed = owners(loaded, options.profile, [name])
+    loan = borrow(options.config, needed, CachedEras)
+    outcome = run(needed, options.profile, CachedEras, work, loan=loan)
     if isinstance(outcome, WireError):
         if options.as_json:
             screen.json({"error": outcome.error_object()})

@@ -4,7 +4,7 @@ Decides what a person is shown.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -72,6 +72,8 @@ class Listing:
     """The explanation of each row's rank."""
     fits: bool = True
     """Whether the first of them clearly fits the request."""
+    engine: Mapping[str, int | None] = field(default_factory=dict)
+    """The engine, in the JSON form."""
 
     def as_json(self) -> dict[str, Any]:
         return self._as_json(self.rows)
@@ -86,7 +88,7 @@ class Listing:
         age = round(self.age_seconds) if self.age_seconds is not None else None
         tools, skills = ([row for row in rows if _is_skill(row) is wanted] for wanted in (False, True))
         found = {"tools": tools, "skills": skills} if skills else {"tools": tools}
-        return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age}
+        return {**found, "fits": self.fits, "failed": failed, "ageSeconds": age, **self.engine}
 
 
 def found_tools(session: Session, query: str, limit: int, server: str | None) -> Listing:
@@ -95,7 +97,8 @@ def found_tools(session: Session, query: str, limit: int, server: str | None) ->
     close = () if found else tuple(nearest(query, session.tools.names()))
     rows = _rows(session, [item for item, _ in found])
     explanations = tuple(why for _, why in found)
-    return Listing(rows, tuple(session.failures()), session.age_seconds, close, explanations, fits or not found)
+    failures, engine = tuple(session.failures()), session.engine_as_json
+    return Listing(rows, failures, session.age_seconds, close, explanations, fits or not found, engine)
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from search_mcp.auth.interactive import Ended
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings, login_settings
 from search_mcp.auth.store import LoginStore
+from search_mcp.backends.command_cache import FreshLists
 from search_mcp.cli import browser
-from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.options import Options

@@ -7,7 +7,6 @@ a server are refused, and the lists that one command caches are good for the nex
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
+from search_mcp.backends.command_cache import CachedLists, CommandCache
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import without_threads
@@ -25,24 +25,23 @@ from search_mcp.catalog.items import Item
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.cli.command_cache import CachedLists, CommandCache
+from search_mcp.cli.borrowed import Loan
 from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
-from search_mcp.dialects import names
 from search_mcp.folders import cache_folder, trust_folder
 from search_mcp.gateway.engine import Engine, later
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.own_tools import OwnTools
+from search_mcp.gateway.person import OPENING, Person
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.session import Session as ClientSession
-from search_mcp.model.calls import Call, Outcome, Question, Viewer
-from search_mcp.model.names import GIVEN_UP, Action, Era, Kind, State
-from search_mcp.model.servers import Opening, Status
+from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.names import GIVEN_UP, Action, Kind, State
+from search_mcp.model.servers import Status
 from search_mcp.wire import payload
-from search_mcp.wire.errors import method_not_found
-from search_mcp.wire.inflight import Cancel, Reason
-from search_mcp.wire.structs import Fields, Raw, replace
+from search_mcp.wire.inflight import Cancel
+from search_mcp.wire.structs import Fields, replace
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Open
@@ -50,26 +49,7 @@ if TYPE_CHECKING:
 LISTING_SECONDS = 15.0
 """Time limit for the lists of a server after its start."""
 _Answer = TypeVar("_Answer")
-_UNKNOWN_VIEWER = Viewer(None, object_output_only=False)
-
-
-@dataclass(frozen=True)
-class Person:
-    """The person at the terminal, as the `Caller` of every call of a command."""
-
-    viewer: Viewer = _UNKNOWN_VIEWER
-    capabilities: Fields = field(default_factory=dict)
-    info: Raw | None = None
-    log_level: str | None = None
-    session: object = None
-
-    def ask(self, question: Question, call: Call | None) -> Cancel:
-        question.answer(method_not_found(f"{question.ask.value} (a command at a terminal cannot answer questions)"))
-        return _nothing
-
-
 _PERSON = Person()
-_OPENING = Opening(Era.MODERN, names.MODERN[0], {}, payload.encode(names.CLIENT_INFO))
 
 
 class Session:
@@ -87,8 +67,9 @@ class Session:
         left_alone: Mapping[str, Status],
         *,
         runs: bool,
+        loan: Loan | None = None,
     ) -> None:
-        self.config = config
+        self.config, self._loan = config, loan
         self._left_alone, self._runs = left_alone, runs
         self._engine, self._client = engine, client
         self._cache = cache
@@ -96,11 +77,18 @@ class Session:
 
     def read_cache(self) -> None:
         """Read the cached lists; start no server."""
-        self._client.recall(_OPENING)
+        self._client.recall(OPENING)
 
     def start(self) -> None:
         """Start the servers that the command needs."""
-        self._client.open(_OPENING)
+        self._client.open(OPENING)
+
+    @property
+    def engine_as_json(self) -> dict[str, int | None]:
+        """Return the member of the JSON output that names the process of the engine whose servers are used."""
+        if self.config.settings.engine != "shared":
+            return {}
+        return {"engine": self._loan.pid if self._loan is not None else None}
 
     @property
     def own_tools(self) -> OwnTools:
@@ -228,10 +216,12 @@ def run(
     open_cache: Callable[[Path], CommandCache],
     work: Callable[[Session], Awaitable[_Answer]],
     left_alone: Mapping[str, Status] = MappingProxyType({}),
+    loan: Loan | None = None,
 ) -> _Answer:
     """Run a function with the servers of a configuration, and stop them afterwards.
 
-    `believe` opens the cache; which servers are started follows from it.
+    `open_cache` opens the cache; which servers are started follows from it. With a loan, the servers are those of the
+    running engine.
 
     Raises:
         InterruptionError: a signal stopped the command.
@@ -240,11 +230,12 @@ def run(
 
     async def main() -> _Answer:
         without_threads()
-        pool = Pool(later) if config.settings.engine == "shared" else None
-        session, engine = _assemble(config, profile, open_cache, left_alone, pool)
+        pool = Pool(later) if config.settings.engine == "shared" and loan is None else None
+        session, engine = _assemble(config, profile, open_cache, left_alone, pool or loan)
+        source = pool or loan
 
         async def with_backends() -> _Answer:
-            async with pool.running() if pool is not None else nullcontext(), engine.running():
+            async with source.running() if source is not None else nullcontext(), engine.running():
                 session.start()
                 return await work(session)
 
@@ -280,7 +271,7 @@ def _assemble(
     profile: Profile | None,
     open_cache: Callable[[Path], CommandCache],
     left_alone: Mapping[str, Status],
-    pool: Pool | None = None,
+    source: Pool | Loan | None = None,
     *,
     runs: bool = True,
 ) -> tuple[Session, Engine]:
@@ -298,8 +289,10 @@ def _assemble(
         run_blocking=run_in_thread if runs else run_in_place,
     )
     # With a pool, the servers say whether clients share them.
-    engine = Engine(adapted, dependencies, PooledBackends(pool, dependencies) if pool is not None else None)
-    return Session(config, engine, engine.open_session(patient), cache, left_alone, runs=runs), engine
+    backends = PooledBackends(source, dependencies) if isinstance(source, Pool) else source
+    engine = Engine(adapted, dependencies, backends)
+    loan = source if isinstance(source, Loan) else None
+    return Session(config, engine, engine.open_session(patient), cache, left_alone, runs=runs, loan=loan), engine
 
 
 def _patience(config: Config) -> float:
@@ -312,7 +305,3 @@ def owners(config: Config, profile: Profile | None, tools: Sequence[str]) -> Con
     found = read_cache(within, profile, lambda session: [session.find(tool) for tool in tools])
     owning = {item.server for item in found if item is not None}
     return only(config, owning) if all(found) else within
-
-
-def _nothing(_reason: Reason) -> None:
-    """Cancel nothing: the request is answered already."""

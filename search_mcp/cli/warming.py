@@ -8,8 +8,8 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
+from search_mcp.backends.command_cache import FreshLists
 from search_mcp.cli import inventory
-from search_mcp.cli.command_cache import FreshLists
 from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
 from search_mcp.cli.session import Session, read_cache, run

@@ -56,23 +56,27 @@ CurrentFolder: TypeAlias = Callable[[], Path | None]
 """Returns the current folder of a client, which may be another process; `None` if there is none."""
 
 
-def load(explicit: str | None, variables: Mapping[str, str]) -> tuple[Config, Path]:
-    """Find and read the configuration for a command, and mark the servers that it must not start.
-
-    Raises:
-        ConfigError: there is none, it cannot be read, or it is wrong.
-    """
-    path = locate(explicit, variables)
-    config = gate.for_command(read(path, variables), path, origin(path, explicit, variables), approvals())
-    return config, path
-
-
 def current_folder() -> Path | None:
     """Return the current folder of this process; `None` if it was deleted or cannot be read."""
     try:
         return Path.cwd()
     except OSError:
         return None
+
+
+def load(
+    explicit: str | None, variables: Mapping[str, str], current: CurrentFolder = current_folder
+) -> tuple[Config, Path]:
+    """Find and read the configuration for a command, and mark the servers that it must not start.
+
+    `current` returns the current folder of the command.
+
+    Raises:
+        ConfigError: there is none, it cannot be read, or it is wrong.
+    """
+    path = locate(explicit, variables, current)
+    config = gate.for_command(read(path, variables), path, origin(path, explicit, variables, current), approvals())
+    return config, path
 
 
 def locate(explicit: str | None, variables: Mapping[str, str], current: CurrentFolder = current_folder) -> Path:

@@ -23,6 +23,7 @@ import anyio
 
 from search_mcp import logs
 from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.command_cache import CACHES
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.pins import TrustStore
@@ -31,6 +32,7 @@ from search_mcp.backends.process.reaper import last_resort
 from search_mcp.background import FileQueue
 from search_mcp.catalog.profiles import BY_NAME
 from search_mcp.collector import THRESHOLDS
+from search_mcp.config import location
 from search_mcp.config.gate import Gate
 from search_mcp.config.location import approvals, locate, origin, read, untrusted
 from search_mcp.config.schema import Config
@@ -41,6 +43,7 @@ from search_mcp.fronts.connection import Front
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import READY
+from search_mcp.fronts.lending import Borrower, LentBackends
 from search_mcp.fronts.meeting import build, is_same_user
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
 from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK
@@ -256,7 +259,7 @@ class Host:
             case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
                 connection.answer({"alone": "it speaks another protocol"})
                 connection.close()
-            case "serve" if not self._is_ending:
+            case "serve" | "servers" if not self._is_ending:
                 self._open += 1
                 self._idle.cancel()
                 self._newcomers.put_nowait((connection, first))
@@ -314,7 +317,7 @@ class Host:
 
     async def _guarded(self, connection: Connection, first: Json) -> None:
         try:
-            await self._serve(connection, first)
+            await (self._lend if first["wants"] == "servers" else self._serve)(connection, first)
         except Exception:  # a bug in one client's session must not end the others'
             log.exception("! bug while serving a client")
         finally:
@@ -364,6 +367,37 @@ class Host:
         follow = partial(follow_edits, opened.follow, engine, opened.config, self._log_to, variables)
         await attend(engine, client, front, connection, self._signals, follow)
         log.info("= client %d has ended", number)
+
+    async def _lend(self, connection: Connection, first: Json) -> None:
+        """Lend a command the servers that it names, until it has ended."""
+        load = partial(location.load, first["config"], first["variables"], partial(Path, first["folder"]))
+        try:
+            config, path = await anyio.to_thread.run_sync(load)
+        except ConfigError as exc:
+            connection.answer({"alone": str(exc)})
+            connection.close()
+            return
+        wanted = tuple(each for each in config.servers if each.name in first["servers"] and each.may_run)
+        if len(wanted) < len(first["servers"]):
+            connection.answer({"alone": "the configuration has changed"})
+            connection.close()
+            return
+        if self._is_ending:
+            return
+        self._log_to.level(config)  # records its secrets before anything about it is logged
+        self._numbers += 1
+        log.info("= client %d is a command; configuration %s", self._numbers, printable(path))
+        dependencies = replace(
+            self._dependencies_for(config, first), cache=CACHES[first["cache"]](cache_folder()), last_uses=None
+        )
+        borrower = Borrower(connection)
+        borrower.reader = connection
+        source = LentBackends(self._pool, dependencies, str(path.parent), borrower.tell)
+        engine = Engine(replace(config, servers=wanted), dependencies, source)
+        self._hosted[connection] = Hosted(self._numbers, "search-mcp", str(path), time.time(), borrower, engine)
+        connection.answer({"pid": os.getpid()})
+        connection.serve(borrower)
+        await borrower.attend(engine)
 
     def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
         """Return the dependencies of servers that run as if the client had started them."""

@@ -85,6 +85,18 @@ def join(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS
         raise NoEngineError(str(exc)) from exc
 
 
+def join_running(place: Meeting, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Joined | None:
+    """Connect to the engine; return `None` if none is running.
+
+    Raises:
+        NoEngineError: it does not answer, or does not accept this process.
+    """
+    try:
+        return _greet(place, first, time.monotonic() + patience_seconds)
+    except OSError as exc:
+        raise NoEngineError(str(exc)) from exc
+
+
 def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> Json | None:
     """Send a command to the engine behind a socket; return its answer, or `None` if there is no engine.
 

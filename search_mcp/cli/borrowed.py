@@ -1,0 +1,245 @@
+"""The servers of a running engine, as the backends of a command.
+
+Decides when a command uses them: if the configuration asks for a shared engine, and one is running and lends its
+servers. In any other case, the command starts its servers itself. It never starts an engine.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from search_mcp.backends.command_cache import CommandCache
+from search_mcp.config import location
+from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.fronts import loan_lines
+from search_mcp.fronts.joining import Joined, NoEngineError, join_running
+from search_mcp.fronts.loan_lines import Cancellation, FromCommand, FromEngine, Listed, Progress, Request, Standing
+from search_mcp.fronts.meeting import folder_name, is_supported, meeting
+from search_mcp.gateway.running import EngineBackend
+from search_mcp.model.calls import Call
+from search_mcp.model.errors import Lost
+from search_mcp.model.names import Kind, State
+from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, Status
+from search_mcp.wire import payload
+from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.structs import UNSET, replace
+
+if TYPE_CHECKING:
+    from search_mcp.backends.pin_records import Open
+    from search_mcp.gateway.session import Session
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 2.0
+"""Time for an engine to answer; without an answer, the command starts its servers itself."""
+ENDING_SECONDS = 10.0
+"""Time for an engine to end the servers that only this command had."""
+_LOST = "was lost with the shared engine"
+
+
+def borrow(explicit: str | None, config: Config, cache: type[CommandCache]) -> "Loan | None":
+    """Ask the running engine for the enabled servers; `None` if there is none, or in any doubt.
+
+    `explicit` is the value of `--config`, `cache` how much of the cached lists the command uses.
+    """
+    names = [each.name for each in config.servers if each.may_run]
+    if config.settings.engine != "shared" or not names or not is_supported(sys.platform):
+        return None
+    first = {
+        "wants": "servers",
+        "config": explicit,
+        "folder": str(Path.cwd()),
+        "variables": dict(os.environ),
+        "servers": names,
+        "cache": cache.__name__,
+    }
+    try:
+        if not Path(folder_name(os.environ, os.getuid())).exists():
+            return None
+        joined = join_running(meeting(str(location.locate(explicit, os.environ)), os.environ), first, PATIENCE_SECONDS)
+    except (NoEngineError, OSError) as exc:
+        log.debug("= the shared engine is not used: %s", exc)
+        return None
+    return Loan(joined) if joined is not None else None
+
+
+class Loan:
+    """The connection to an engine that lends its servers, and the source of the backends of a command."""
+
+    def __init__(self, joined: Joined) -> None:
+        self.pid: int = joined.answer["pid"]
+        """The process of the engine."""
+        self._joined = joined
+        self._backends: dict[str, BorrowedServer] = {}
+        self._calls: dict[int, tuple[str, Call]] = {}  # with the server of each
+        self._numbers = count(1)
+        self._writer: asyncio.StreamWriter | None = None
+        self._ended = asyncio.Event()
+
+    # The source of the backends
+
+    def make(
+        self, config: ServerConfig, publish: Callable[[News], None], _sessions: "Callable[[], Iterable[Session]]"
+    ) -> EngineBackend:
+        backend = self._backends[config.name] = BorrowedServer(config, publish, self)
+        return backend
+
+    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+        """Do nothing: a command follows no edits."""
+
+    def release(self, backend: EngineBackend) -> None:
+        """Do nothing: the end of the connection releases all servers."""
+
+    def other_sessions(self, _backend: EngineBackend) -> "Iterable[Session]":
+        return ()
+
+    def was_shared(self, _backend: EngineBackend) -> bool:
+        return False
+
+    # The connection
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Read what the engine tells; at the end, wait until it has ended the servers that only this command had."""
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._joined.connection)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._read, reader)
+            try:
+                yield
+            finally:
+                with anyio.move_on_after(ENDING_SECONDS, shield=True), suppress(OSError):
+                    self._writer.write_eof()
+                    await self._ended.wait()
+                tasks.cancel_scope.cancel()
+                self._writer.close()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        lines, chunk = loan_lines.Lines(), self._joined.early
+        try:
+            while True:
+                for line in lines.feed(chunk):
+                    self._hear(payload.typed(line, FromEngine))  # type: ignore[arg-type]  # a union of structs
+                chunk = await reader.read(1 << 16)
+                if not chunk:
+                    break
+        except OSError as exc:
+            log.debug("= the shared engine was lost: %s", exc)
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._ended.set()
+        for backend in self._backends.values():
+            backend.lose()
+        calls, self._calls = self._calls, {}
+        for server, call in calls.values():
+            call.reply(Lost(server, _LOST))
+
+    def _hear(self, line: FromEngine) -> None:
+        match line:
+            case Standing(status):
+                self._backends[status.server].hear(StateChanged(status.server, status))
+            case Listed(news):
+                self._backends[news.server].hear(news)
+            case Progress(number, fields):
+                if (asked := self._calls.get(number)) is not None and (report := asked[1].report) is not None:
+                    report(fields)
+            case _:
+                if (asked := self._calls.pop(line.number, None)) is not None:
+                    asked[1].reply(loan_lines.outcome_of(line))
+
+    def submit(self, server: str, call: Call, target: str) -> Cancel:
+        """Send a call."""
+        number = next(self._numbers)
+        if self._ended.is_set():
+            call.reply(Lost(server, _LOST))
+            return lambda _reason: None
+        self._calls[number] = server, call
+        refusal = loan_lines.refusal_of(call.unless_read_only) if call.unless_read_only is not None else None
+        reports = call.report is not None
+        self._send(Request(number, server, call.action, target, call.params, call.meta, reports, refusal))
+
+        def cancel(reason: Reason) -> None:
+            if self._calls.pop(number, None) is not None:
+                self._send(Cancellation(number, reason if reason is not None else UNSET))
+
+        return cancel
+
+    def _send(self, line: FromCommand) -> None:
+        if self._writer is not None and not self._ended.is_set():
+            self._writer.write(loan_lines.encode(line))
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._ended.set()
+        if self._writer is not None:
+            self._writer.transport.abort()
+
+
+class BorrowedServer:
+    """A server of the engine."""
+
+    def __init__(self, config: ServerConfig, publish: Callable[[News], None], loan: Loan) -> None:
+        self.config, self._publish, self._loan = config, publish, loan
+        self.status = Status(config.name, State.STOPPED)
+
+    @property
+    def name(self) -> str:
+        return self.config.name
+
+    def hear(self, news: StateChanged | ListChanged) -> None:
+        """Record news of the engine."""
+        if isinstance(news, StateChanged):
+            self.status = news.status
+        self._publish(news)
+
+    def lose(self) -> None:
+        """Record that the engine has ended."""
+        self.hear(StateChanged(self.name, replace(self.status, state=State.FAILED, reason=f"it {_LOST}")))
+
+    def submit(self, call: Call, target: str) -> Cancel:
+        return self._loan.submit(self.name, call, target)
+
+    def kill(self) -> None:
+        """End the connection: the engine ends the servers that only this command has."""
+        self._loan.abort()
+
+    async def run(self) -> None:
+        """Wait for the end: the engine runs the server."""
+        await anyio.sleep_forever()
+
+    # Done by the engine, when the connection opens
+
+    def recall(self, opening: Opening) -> None: ...
+    def open(self, opening: Opening) -> None: ...
+    async def compare_recalled(self) -> None: ...
+    async def compare_recalled_now(self) -> None: ...
+
+    # Not needed by commands
+
+    def look_again(self, kind: Kind) -> None: ...
+    def due_change(self, kind: Kind) -> Callable[[], bool] | None:
+        return None
+
+    def set_log_level(self, level: str) -> None: ...
+    def roots_changed(self) -> None: ...
+    def is_started_like(self, config: ServerConfig) -> bool:
+        return config == self.config
+
+    def adopt(self, config: ServerConfig) -> None: ...
+    def retire(self) -> None: ...
+    async def look_at_trust(self) -> None: ...
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def terminate(self) -> None: ...
+
+    def opened(self) -> "list[Open]":
+        raise NotImplementedError  # `check` starts its servers itself

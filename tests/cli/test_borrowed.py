@@ -1,0 +1,142 @@
+"""Commands that use the servers of a running engine: the same results as without, and what they leave behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.conftest import COMMAND, SECONDS, Ended, Place, server
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are shared on POSIX")
+
+OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
+SERVERS = {
+    "box": server("toolbox", share=True),
+    "own": server("toolbox"),
+    "dying": server("dying"),
+    "off": server("toolbox", disabled=True),
+    "secret": server("toolbox", "sesame-4711", env={"TOKEN": "sesame-4711"}, share=True),
+}
+SAME = [
+    ("call", "box.echo", "text=hello"),
+    ("call", "box.add", "a=1", "b=2.5", "--json"),
+    ("call", "box_measure", "--client", "cursor"),
+    ("call", "box.fail", "--json"),
+    ("call", "box.refuse"),
+    ("call", "box.refuse", "--json"),
+    ("call", "box.add", "a=words"),
+    ("call", "box.nothing"),
+    ("call", "own.echo", "text=private"),
+    ("call", "dying.anything"),
+    ("call", "off.echo"),
+    ("call", "secret.echo", "text=sesame-4711"),
+    ("describe", "box.add", "--json"),
+    ("list", "--json"),
+    ("search", "echo", "--json"),
+]
+
+
+@pytest.fixture
+def shared(place: Place) -> Iterator[Place]:
+    with tempfile.TemporaryDirectory(prefix="search-mcp-") as runtime:  # short, as the path of a socket has to be
+        place.variables["XDG_RUNTIME_DIR"] = runtime
+        place.configure(SERVERS, engine="shared")
+        yield place
+        place.run("engine", "stop")
+
+
+@contextmanager
+def client(place: Place) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a client, which starts the engine; it asks for nothing, so it starts no server that starts with a call."""
+    with subprocess.Popen(
+        [*COMMAND, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=place.variables, cwd=place.folder
+    ) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}
+        running.stdin.write(json.dumps(message).encode() + b"\n")
+        running.stdin.flush()
+        running.stdout.readline()
+        yield running
+        running.stdin.close()
+        running.stdout.read()
+
+
+def engine(place: Place) -> dict[str, Any]:
+    (found,) = place.run("engine", "status", "--json").json["engines"]
+    return dict(found)
+
+
+def without_engine(ended: Ended) -> Ended:
+    """Leave out what may differ: which engine was used, and the age of lists."""
+    if not ended.out.startswith("{"):
+        return ended
+    found = {key: value for key, value in ended.json.items() if key not in ("engine", "ageSeconds")}
+    return Ended(ended.code, json.dumps(found), ended.err)
+
+
+def test_the_result_of_a_command_is_the_same_with_and_without_the_engine(shared: Place) -> None:
+    alone = [without_engine(shared.run(*words)) for words in SAME]
+    with client(shared):
+        assert [without_engine(shared.run(*words)) for words in SAME] == alone
+        assert shared.run("list", "--json").json["engine"] is None  # the lists are cached
+    assert [ended.code for ended in alone] == [0, 0, 0, 1, 1, 1, 2, 1, 0, 1, 1, 0, 0, 0, 0]
+
+
+def test_calls_of_a_shared_server_use_one_process_and_those_of_a_private_one_leave_none(shared: Place) -> None:
+    with client(shared):
+        shared.run("call", "box.echo", "text=a")
+        shared.run("call", "own.echo", "text=a")
+        before = shared.processes()
+        shared.run("call", "box.echo", "text=b")
+        shared.run("call", "own.echo", "text=b")
+        assert shared.processes() == before
+
+
+def test_a_server_that_no_client_has_listed_is_listed_through_the_engine(shared: Place) -> None:
+    with client(shared):
+        shared.configure({"new": server("toolbox", "new", share=True)}, engine="shared")
+        found = shared.run("list", "--json").json
+        assert found["engine"] == engine(shared)["pid"]
+        assert len(found["tools"]) == 7
+
+
+def test_no_command_starts_an_engine(shared: Place) -> None:
+    assert shared.run("call", "box.echo", "text=a").code == 0
+    assert shared.run("engine", "status").out == "No shared engine is running.\n"
+    assert list(Path(shared.variables["XDG_RUNTIME_DIR"]).iterdir()) == []
+
+
+def test_an_interrupted_call_is_cancelled_and_the_server_goes_on(shared: Place, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with client(shared):
+        words = [*COMMAND, "call", "own.work", f"until={pipe}"]
+        calling = subprocess.Popen(words, env=shared.variables, cwd=tmp_path, stderr=subprocess.PIPE)
+        with calling, pipe.open("w"):  # the server reads it: the call runs
+            calling.send_signal(signal.SIGINT)
+            assert calling.wait(SECONDS) == 128 + signal.SIGINT
+        assert shared.run("call", "own.echo", "text=again").code == 0
+
+
+def test_an_engine_that_is_killed_during_a_call_costs_one_error(shared: Place, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with client(shared):
+        words = [*COMMAND, "call", "box.work", f"until={pipe}"]
+        calling = subprocess.Popen(words, env=shared.variables, cwd=tmp_path, stderr=subprocess.PIPE)
+        with calling, pipe.open("w"):
+            os.kill(engine(shared)["pid"], signal.SIGKILL)
+            _, said = calling.communicate(timeout=SECONDS)
+        assert calling.returncode == 1
+        lost = "error: MCP server 'box' was lost with the shared engine; the tool may have run nevertheless"
+        assert said.decode().strip() == lost
+        assert shared.run("call", "box.echo", "text=again").code == 0
