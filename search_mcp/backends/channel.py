@@ -73,6 +73,11 @@ class Channel(Protocol):
         """Return whether the server keeps state of this connection: every process does."""
         ...
 
+    @property
+    def pid(self) -> int | None:
+        """The process of the server; `None` if it runs elsewhere."""
+        ...
+
     def describe(self) -> str:
         """Return what identifies the channel in a log line, such as a process number."""
         ...

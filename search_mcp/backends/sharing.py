@@ -19,6 +19,8 @@ from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct
 
 KEY_BYTES = 32
+NOT_SHARED = "not shared: "
+"""The beginning of the description of a server that is not shared."""
 
 
 class Verdict(enum.Enum):

@@ -97,6 +97,12 @@ class Supervisor:
         return self._known.sharing
 
     @property
+    def pid(self) -> int | None:
+        """The process of the server, while it runs on this machine."""
+        connection = self._availability.connection
+        return connection.channel.pid if connection is not None else None
+
+    @property
     def status(self) -> Status:
         return self._availability.status
 

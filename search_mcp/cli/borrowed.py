@@ -56,6 +56,7 @@ def borrow(explicit: str | None, config: Config, cache: type[CommandCache]) -> "
     first = {
         "wants": "servers",
         "config": explicit,
+        "parent_pid": os.getpid(),
         "folder": str(Path.cwd()),
         "variables": dict(os.environ),
         "servers": names,

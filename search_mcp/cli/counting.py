@@ -12,7 +12,8 @@ MOST_NAMED = 4
 
 def counted(count: int, noun: str) -> str:
     """Write a number with its noun, in the singular or plural."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{ending}"
 
 
 def summary(states: Sequence[str], tools: int) -> str:

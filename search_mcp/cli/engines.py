@@ -7,12 +7,15 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from search_mcp.backends.sharing import NOT_SHARED
+from search_mcp.cli import memory
+from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
@@ -20,13 +23,15 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import NoEngineError, ask
 from search_mcp.fronts.meeting import folder_name, is_supported, make_safe
-from search_mcp.model.visible import visible
 
 app = typer.Typer(cls=Group, help="Show and stop the engines that several clients share.", invoke_without_command=True)
 
 PATIENCE_SECONDS = 5.0
 """Time for an engine to answer."""
-_HEADINGS = ("Engine", "Client", "Servers", "Since", "Configuration")
+_NONE = "No shared engine is running."
+_CLIENTS = ("Client", "PID", "Since", "Servers")
+_SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
+_DISPENSABLE = ("State", "PID")
 
 
 @app.callback()
@@ -41,13 +46,15 @@ def without_command(context: typer.Context) -> None:
 @takes("as_json", "debug")
 def status(options: Options) -> int:
     """Show the running engines, their clients and servers."""
-    found = list(_asked("status", options.screen))
+    found = [_with_memory(engine) for engine in _asked("status", options.screen)]
     if options.as_json:
         options.screen.json({"engines": found})
     elif not found:
-        options.screen.text("No shared engine is running.")
-    else:
-        options.screen.table(_HEADINGS, [row for engine in found for row in _rows(engine)], ("Engine",), is_cut=True)
+        options.screen.text(_NONE)
+    for position, engine in enumerate(found if not options.as_json else ()):
+        if position:
+            options.screen.text("")
+        show(engine, options.screen)
     return FINE
 
 
@@ -59,7 +66,7 @@ def stop(options: Options) -> int:
     for engine in stopped:
         options.screen.text(f"Stopped the engine with pid {engine['pid']} and {_count(len(engine['clients']))}.")
     if not stopped:
-        options.screen.text("No shared engine is running.")
+        options.screen.text(_NONE)
     return FINE
 
 
@@ -90,18 +97,78 @@ def _sockets() -> list[Path]:
     return sorted(folder.glob("*.sock"))
 
 
-def _rows(engine: Json) -> Iterator[tuple[str, str, str, str, str]]:
-    pid = str(engine["pid"])
-    for client in engine["clients"]:
-        states = Counter(each["state"] for each in client["servers"])
-        servers = ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
-        yield pid, visible(client["name"]), servers, _clock(client["since"]), visible(client["config"])
-    if not engine["clients"]:
-        yield pid, "none", "", _clock(engine["since"]), ""
+def _with_memory(engine: Json) -> Json:
+    """Add the memory of the engine's own process and of each server, in bytes, as far as the system tells it."""
+    servers = [each["pid"] for each in engine["servers"] if each["pid"] is not None]
+    found = memory.of_trees([engine["pid"], *servers])
+    whole = found.get(engine["pid"])
+    return {
+        **engine,
+        "memory": max(0, whole - sum(found.get(pid, 0) for pid in servers)) if whole is not None else None,
+        "servers": [{**each, "memory": found.get(each["pid"])} for each in engine["servers"]],
+    }
+
+
+def show(engine: Json, screen: Terminal) -> None:
+    """Show one engine: itself, its clients, and its servers."""
+    screen.heading(f"Engine {engine['pid']}, since {_clock(engine['since'])}")
+    if engine["config"] is not None:
+        screen.paragraph(f"Config file: {engine['config']}", indent=2)
+    screen.paragraph(f"Memory: {_memory(engine)}", indent=2)
+    screen.text("")
+    if engine["clients"]:
+        screen.table(_CLIENTS, [_client_row(each) for each in engine["clients"]], ("PID",), dispensable=_DISPENSABLE)
+    else:
+        screen.text("No client is connected; the engine ends within five minutes.")
+    if engine["servers"]:
+        screen.text("")
+        screen.table(_SERVERS, _server_rows(engine["servers"]), ("Clients", "Memory"), dispensable=_DISPENSABLE)
+
+
+def _memory(engine: Json) -> str:
+    parts = [each["memory"] for each in engine["servers"] if each["memory"] is not None]
+    if engine["memory"] is None:
+        return "unknown"
+    whole = _size(engine["memory"] + sum(parts))
+    return f"{whole}, of which {_size(engine['memory'])} are the engine's own" if parts else whole
+
+
+def _client_row(client: Json) -> Sequence[str]:
+    counts = Counter(_is_shared(each) for each in client["servers"])
+    words = {True: "shared", False: "own", None: "not known yet"}
+    servers = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key]) or "none"
+    pid = client["pid"]
+    return client["name"], "" if pid is None else str(pid), _clock(client["since"]), servers
+
+
+def _is_shared(server: Json) -> bool | None:
+    """Return whether other clients may use the same process; `None` while that is unknown."""
+    return not server["sharing"].startswith(NOT_SHARED) if "sharing" in server else None
+
+
+def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
+    """Return a row for each shared server, and one for all processes of a server that is not shared."""
+    groups: dict[tuple[str, str, str], list[Json]] = {}
+    for each in servers:
+        groups.setdefault((each["name"], each["state"], each.get("sharing", "")), []).append(each)
+    rows: list[Sequence[str]] = []
+    for (name, state, sharing), group in sorted(groups.items()):
+        known = [each["memory"] for each in group if each["memory"] is not None]
+        clients = sum(each["clients"] for each in group)
+        count = f"{counted(len(group), 'process')}, " if len(group) > 1 else ""
+        rows.append((name, state, str(clients), _size(sum(known)) if known else "", f"{count}{sharing}"))
+    return rows
+
+
+def _size(size: int) -> str:
+    return f"{size / (1 << 20):,.0f} MiB"
 
 
 def _clock(seconds: Any) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+    """Write a time; with its day if it is not today's."""
+    then = time.localtime(seconds)
+    is_today = then[:3] == time.localtime()[:3]
+    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", then)
 
 
 def _count(clients: int) -> str:

@@ -100,6 +100,7 @@ def introduction(options: Options) -> Json:
         "folder": os.getcwd(),  # noqa: PTH109
         "variables": dict(os.environ),
         "parent": parent_name(),
+        "parent_pid": os.getppid(),
     }
 
 

@@ -49,9 +49,12 @@ from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client
 from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK
 from search_mcp.gateway.engine import Engine, later
 from search_mcp.gateway.lease import PooledBackends
-from search_mcp.gateway.pool import Pool
+from search_mcp.gateway.pool import Pool, PooledServer
 from search_mcp.gateway.reloading import LogSettings, follow_edits
+from search_mcp.gateway.session import Session
 from search_mcp.model.errors import ConfigError
+from search_mcp.model.servers import Status
+from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
 from search_mcp.wire.write_buffer import WriteBuffer
 
@@ -208,11 +211,32 @@ class Hosted(Struct, eq=False):
     """A client that is served."""
 
     number: int
-    name: str
+    program: str
+    """The program that started the client's process of search-mcp."""
+    pid: int | None
+    """The process of that program."""
     config: str
     since: float
     client: Client
     engine: Engine
+    session: Session | None = None
+    """Its session; `None` for a command."""
+
+    @property
+    def name(self) -> str:
+        """The name that the client says, else its program's."""
+        info = self.session.opening.info if self.session is not None and self.session.opening is not None else None
+        return payload.string(payload.object_or_empty(info).get("name")) or self.program
+
+
+def _facts_of(status: Status) -> Json:
+    sharing = {"sharing": status.sharing} if status.sharing is not None else {}
+    return {"name": status.server, "state": status.state.value, **sharing}
+
+
+def _facts(server: PooledServer) -> Json:
+    status = replace(server.supervisor.status, sharing=server.describe_sharing())
+    return {**_facts_of(status), "pid": server.supervisor.pid, "clients": len(server.leases)}
 
 
 class Host:
@@ -238,6 +262,7 @@ class Host:
             log_folder=log_folder(),
         )
         self._pool = Pool(later)
+        self._config: str | None = None
         self._started = time.time()
         self._build = build()  # now: the files may be replaced while this runs
         self._rest()
@@ -273,23 +298,26 @@ class Host:
                 connection.close()
 
     def _status(self) -> Json:
+        servers = [_facts(each) for each in self._pool.servers]
         clients = [
             {
                 "name": hosted.name,
-                "config": hosted.config,
+                "program": hosted.program,
+                "pid": hosted.pid,
                 "since": hosted.since,
-                "servers": [
-                    {
-                        "name": each.server,
-                        "state": each.state.value,
-                        **({"sharing": each.sharing} if each.sharing is not None else {}),
-                    }
-                    for each in hosted.engine.servers.statuses()
-                ],
+                "config": hosted.config,
+                "servers": [_facts_of(each) for each in hosted.engine.servers.statuses()],
             }
             for hosted in self._hosted.values()
         ]
-        return {"pid": os.getpid(), "build": self._build, "since": self._started, "clients": clients}
+        return {
+            "pid": os.getpid(),
+            "build": self._build,
+            "since": self._started,
+            "config": self._config,
+            "clients": clients,
+            "servers": servers,
+        }
 
     # Clients
 
@@ -358,7 +386,10 @@ class Host:
         front = client.front = Front(session, connection.write, limit, first_id)
         session.tell_front = front.tell
         path = str(opened.follow.path)
-        self._hosted[connection] = Hosted(number, name, path, time.time(), client, engine)
+        self._config = path
+        self._hosted[connection] = Hosted(
+            number, name, first.get("parent_pid"), path, time.time(), client, engine, session
+        )
         connection.answer({"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))})
         connection.serve(client)
         # The first answer does not need the backends, whose start would delay it.
@@ -394,7 +425,9 @@ class Host:
         borrower.reader = connection
         source = LentBackends(self._pool, dependencies, str(path.parent), borrower.tell)
         engine = Engine(replace(config, servers=wanted), dependencies, source)
-        self._hosted[connection] = Hosted(self._numbers, "search-mcp", str(path), time.time(), borrower, engine)
+        self._hosted[connection] = Hosted(
+            self._numbers, "search-mcp", first.get("parent_pid"), str(path), time.time(), borrower, engine
+        )
         connection.answer({"pid": os.getpid()})
         connection.serve(borrower)
         await borrower.attend(engine)

@@ -232,7 +232,7 @@ class PooledServer:
                 is_shared = f"shared by {clients} clients" if clients > 1 else "can be shared"
                 return f"{is_shared}: {self.sharing.why}"
             case Verdict.PRIVATE:
-                return f"not shared: {self.sharing.why}"
+                return f"{sharing.NOT_SHARED}{self.sharing.why}"
             case Verdict.UNKNOWN:
                 return None
 

@@ -3,6 +3,8 @@
 After an intended change: `UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_rendered.py`, then read the difference.
 """
 
+import sys
+import time as clock
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 from cli.conftest import Place, log
 from cli.snapshots import compare
 from search_mcp.catalog.profiles import CANONICAL
-from search_mcp.cli import check_report, contents, description, listing, overview
+from search_mcp.cli import check_report, contents, description, engines, listing, overview
 from search_mcp.cli.contents import Contents
 from search_mcp.cli.description import Described, Descriptions
 from search_mcp.cli.findings import Examination, Finding
@@ -110,6 +112,35 @@ def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.Cap
     check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
     compare(SCREENS / f"check-sharing-{columns}.txt", capsys.readouterr().out)
     assert [each.as_json().get("sharing") for each in found.findings] == [words[0], f"not shared: {words[1]}", None]
+
+
+def _in_pool(name: str, state: str, clients: int, sharing: str = "", memory: int | None = None) -> dict[str, Any]:
+    return {
+        "name": name,
+        "state": state,
+        "clients": clients,
+        "memory": memory,
+        **({"sharing": sharing} if sharing else {}),
+    }
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no `tzset`")
+def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    clock.tzset()
+    time = _in_pool("time", "ready", 3, "shared by 3 clients: it is opened in a protocol revision that keeps nothing")
+    memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 3
+    slow = _in_pool("slow-to-start", "starting", 1)
+    names = {"claude-code": [time, memory[0], slow], "Visual Studio Code": [time, memory[1]], "cursor-vscode": []}
+    clients = [
+        {"name": name, "pid": 4711 + len(name), "since": 1_795_000_000.0, "servers": servers}
+        for name, servers in names.items()
+    ]
+    config = "/home/ann/.config/search-mcp/mcp-servers.json"
+    engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20}
+    engines.show({**engine, "clients": clients, "servers": [time, *memory, slow]}, Terminal())
+    engines.show({**engine, "clients": [], "servers": [], "config": None}, Terminal())
+    compare(SCREENS / f"engine-status-{columns}.txt", capsys.readouterr().out)
 
 
 def test_list_with_one_long_name(columns: int, capsys: pytest.CaptureFixture[str]) -> None:

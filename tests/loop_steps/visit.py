@@ -72,6 +72,8 @@ class Hostile:
 class _Process:
     """A server's process, as its supervisor sees it."""
 
+    pid = None
+
     def __init__(
         self,
         loop: MeasuredLoop,

@@ -255,8 +255,13 @@ def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
         (shown,) = engine["clients"]
         (server,) = shown["servers"]
         assert server == {"name": "one", "state": "ready", "sharing": "not shared: it may keep state between calls"}
-        assert shown["config"] == str(home.config)
-        assert "1 ready" in client.types("engine", "status").stdout
+        assert (shown["name"], shown["pid"]) == ("a client", os.getpid())
+        assert shown["config"] == engine["config"] == str(home.config)
+        (process,) = engine["servers"]
+        assert {**server, "clients": 1} == {key: process[key] for key in (*server, "clients")}
+        assert process["memory"] > 1 << 20
+        assert engine["memory"] > 8 << 20
+        assert "a client" in client.types("engine", "status").stdout
         assert f"Stopped the engine with pid {engine['pid']}" in client.types("engine", "stop").stdout
         assert home.sockets() == []
         assert client.calls("one.echo", words="again") == "again"

@@ -441,6 +441,10 @@ class HttpChannel:
         """Return whether the server gave the connection a session, or keeps a stream for it."""
         return self._requests.session is not None or self._posts is not None or self._address.transport == "sse"
 
+    @property
+    def pid(self) -> int | None:
+        return None
+
     def describe(self) -> str:
         return self._address.public_url
 
