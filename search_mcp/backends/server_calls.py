@@ -288,10 +288,22 @@ class ServerCalls:
 
     def take_over(self, subscriptions: Subscriptions, held: list[HeldCall]) -> None:
         """Serve subscriptions and waiting calls that another server gave up."""
-        for (_, target), call in subscriptions.items():
-            self._pass_on(call, target)
+        for key, call in subscriptions.items():
+            if key not in self._subscriptions:
+                self._pass_on(call, key[1])
         for each in held:
             each.cancel = self._pass_on(each.call, each.target)
+
+    def renew(self, subscriptions: Subscriptions) -> None:
+        """Make subscriptions of clients that come from another server, now or once there is a connection."""
+        for key, call in subscriptions.items():
+            if key in self._subscriptions:
+                continue
+            if self._availability.dialect is None:
+                self._subscriptions[key] = call
+                self._availability.wanted.set()
+            else:
+                self._pass_on(call, key[1])
 
     def is_holding(self, call: Call) -> bool:
         """Return whether a call waits here, or where it was given to."""

@@ -75,7 +75,6 @@ def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Openin
         start = transport_to(config, dependencies).start()
     except CannotOpenChannelError:
         return None
-    whole = payload.encode_bytes(
-        [config.name, config.share, config.protocol, config.start_timeout_seconds, start, client]
-    )
-    return hashlib.blake2b(whole, key=secret, digest_size=KEY_BYTES).digest()
+    # Not as JSON: paths and variables may contain bytes that are no UTF-8, all of which it would write alike.
+    whole = repr([config.name, config.share, config.protocol, config.start_timeout_seconds, start, client])
+    return hashlib.blake2b(whole.encode("utf-8", "backslashreplace"), key=secret, digest_size=KEY_BYTES).digest()

@@ -233,6 +233,12 @@ def _admitted_request(server: str, raw: Raw) -> Raw:
     return raw if written is params else payload.encode({**request, "params": payload.encode(written)})
 
 
+def asks_for_roots(requests: Fields | None) -> bool:
+    """Return whether one of these questions is for the client's roots."""
+    asked = (payload.object_or_empty(each).get("method") for each in (requests or {}).values())
+    return any(names.ASKS.get(payload.string(method) or "") is Ask.ROOTS for method in asked)
+
+
 def _asks_the_user(raw: Raw) -> bool:
     return names.ASKS.get(payload.string(payload.object_or_empty(raw).get("method")) or "") in OF_THE_USER
 

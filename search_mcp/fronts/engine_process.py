@@ -49,7 +49,8 @@ from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client
 from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK
 from search_mcp.gateway.engine import Engine, later
 from search_mcp.gateway.lease import PooledBackends
-from search_mcp.gateway.pool import Pool, PooledServer
+from search_mcp.gateway.pool import Pool
+from search_mcp.gateway.pooled_server import PooledServer
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 from search_mcp.gateway.session import Session
 from search_mcp.model.errors import ConfigError

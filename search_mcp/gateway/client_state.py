@@ -55,8 +55,18 @@ class ClientState:
             return False
         return any(other.tasks.known(server, task) is not None for other in self._others(server))
 
+    def may_use_task(self, server: str, task: str, *, is_listed: bool) -> bool:
+        """Return whether a task may be this client's, of which its own id is all that is known.
+
+        A task outlives its client, so it may be of an earlier connection. The ids of a legacy server can be listed
+        (`is_listed`), so knowing one proves nothing if other clients use the server, or did.
+        """
+        return self.is_alone(server) or not (is_listed or self.is_task_of_another(server, task))
+
     def names_task_of_another(self, server: str, message: Fields) -> bool:
-        """Return whether a server's message is about a task that another client has."""
+        """Return whether a server's message is about a task that may be another client's."""
+        if self.is_alone(server):
+            return False
         named: list[str] = []
 
         def note(task: str) -> str:
@@ -64,4 +74,4 @@ class ClientState:
             return task
 
         renamed(message, note)
-        return any(self.is_task_of_another(server, task) for task in named)
+        return any(self.tasks.known(server, task) is None for task in named)

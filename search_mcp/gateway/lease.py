@@ -13,12 +13,13 @@ from search_mcp.backends.held_calls import HeldCall
 from search_mcp.backends.server_calls import Subscriptions
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.gateway.pool import Pool, PooledServer
+from search_mcp.gateway.pool import Pool
+from search_mcp.gateway.pooled_server import PooledServer
 from search_mcp.gateway.running import EngineBackend
 from search_mcp.gateway.turns import KeptNews, Turn, Turns
-from search_mcp.model.calls import Call
+from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.errors import NotRunning
-from search_mcp.model.names import Kind, State
+from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, Status
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import replace
@@ -72,21 +73,35 @@ class Lease:
     def move(self, server: PooledServer) -> None:
         """Use another server from now on."""
         self.server.leases.pop(self, None)
-        self._kept = KeptNews()  # the other server tells all that it knows
         self.server = server
         server.admit(self)
 
-    def separate(self) -> None:
-        """Use a server of its own from now on; calls that wait go there, calls in progress go on."""
+    def separate(self) -> Subscriptions:
+        """Use a server of its own from now on; calls that wait go there, calls in progress go on.
+
+        Return the subscriptions that no client of the server before has any more.
+        """
         assert self.opening is not None
         before, own = self.server, PooledServer(self._pool, self.config, self.dependencies)
         own.sharing = before.sharing
         self.move(own)
         own.supervisor.open(own.opening_for(self.opening))
-        before.supervisor.calls.give_to(own.supervisor.calls, self._is_of_its_clients)
+        mine = self._subscriptions()
+        own.supervisor.calls.renew(mine)
+        before.supervisor.calls.give_to(own.supervisor.calls, self.is_of)
         self._pool.start(own)
+        return before.keep_subscriptions(mine)
 
-    def _is_of_its_clients(self, call: Call) -> bool:
+    def _subscriptions(self) -> Subscriptions:
+        """Return the subscriptions of its clients; a server remembers only who subscribed to a resource last."""
+        return {
+            (Action.SUBSCRIBE, each.uri): Call(Action.SUBSCRIBE, each.uri, {}, None, each.caller, reply=_ignore)
+            for session in self.sessions()
+            for each in session.state.subscriptions.at(self.name)
+        }
+
+    def is_of(self, call: Call) -> bool:
+        """Return whether a call is of its client."""
         return any(call.caller.session is session for session in self.sessions())
 
     def leave(self) -> PooledServer:
@@ -110,7 +125,8 @@ class Lease:
         """Take over the subscriptions and waiting calls of the lease of the entry before an edit."""
         supervisor, previous = self.server.supervisor, before.server.supervisor
         if before.server.leases or self.server.was_shared:
-            previous.calls.give_to(supervisor.calls, self._is_of_its_clients)
+            supervisor.calls.renew(self._subscriptions())
+            previous.calls.give_to(supervisor.calls, self.is_of)
         else:
             supervisor.succeed(previous)
         supervisor.calls.take_over(*before.hand_over())
@@ -171,6 +187,7 @@ class Lease:
         return all(each is self for each in self.server.leases)
 
     def _pass_on(self, call: Call, target: str) -> Cancel:
+        self.server.note_caller(self)
         return self.server.supervisor.submit(call, target)
 
     def look_again(self, kind: Kind) -> None:
@@ -186,13 +203,19 @@ class Lease:
 
     def roots_changed(self) -> None:
         """Announce that the client's roots changed, unless the server may have other clients."""
-        if not self.server.was_shared and self.config.share is not True:
+        if self.server.gets_roots:
             self.server.supervisor.roots_changed()
 
     @property
     def has_calls(self) -> bool:
         """Whether calls of its client are with the server."""
         return self._turns.has_calls
+
+    @property
+    def awaits_log_messages(self) -> bool:
+        """Whether calls are with the server that it may send log messages for; those of a legacy client want all."""
+        is_modern = self.opening is not None and self.opening.era is Era.MODERN
+        return self._turns.has_calls_with_log_level if is_modern else self._turns.has_calls
 
     @property
     def is_paused(self) -> bool:
@@ -276,3 +299,7 @@ class PooledBackends:
     def was_shared(self, backend: EngineBackend) -> bool:
         assert isinstance(backend, Lease)
         return backend.server.was_shared
+
+
+def _ignore(_outcome: Outcome) -> None:
+    """Ignore an answer that no client waits for."""

@@ -171,7 +171,11 @@ class Router:
             TaskNotFound: several servers may have it, or another client has it.
         """
         server = self._servers.only_server(lambda able: able.has_tasks)
-        if server is None or self._client.is_task_of_another(server, task):
+        if server is None:
+            raise TaskNotFound(task)
+        capabilities = self._servers.status(server).capabilities
+        is_listed = capabilities is None or capabilities.lists_tasks
+        if not self._client.may_use_task(server, task, is_listed=is_listed):
             raise TaskNotFound(task)
         self._client.tasks.id_for_client(server, task)  # from now on its news are for this client
         return server, task

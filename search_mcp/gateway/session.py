@@ -299,8 +299,7 @@ class Session:
         if is_alone and not is_for_client:
             why = "it is about a resource of another server, or an unknown elicitation"
             log.debug("! %s: %s is not passed on: %s", news.server, type(news).__name__, why)
-        is_of_another = not is_alone and self.state.names_task_of_another(news.server, news.params)
-        return is_for_client and not is_of_another
+        return is_for_client and not self.state.names_task_of_another(news.server, news.params)
 
     def _is_update_wanted(self, server: str, uri: str) -> bool:
         """Return whether the client gets an update of a resource from this server.

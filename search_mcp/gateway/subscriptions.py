@@ -41,6 +41,10 @@ class Subscriptions:
         """Return the caller that subscribed to this very resource at this server, if any did."""
         return self._by_uri[uri].caller if self.has(server, uri) else None
 
+    def at(self, server: str) -> list[Subscription]:
+        """Return the subscriptions at a server."""
+        return [each for each in self._by_uri.values() if each.server == server]
+
     def cover(self, server: str, uri: str) -> bool:
         """Return whether the client subscribed to this resource, or to one it is a part of, at this server."""
         return any(each.server == server and each.covers(uri) for each in self._by_uri.values())

@@ -45,6 +45,7 @@ class Turns:
         """Whether the client does not read; then no more of its calls are passed on."""
         self._waiting: dict[Turn, None] = {}
         self._passed = 0  # calls that are with the server
+        self._with_log_level = 0  # calls of them with a log level of their own
         self._allowed = WINDOW
         self._has_ended = False  # whether a call ended since the last look
         self._stop_timer: Callable[[], None] | None = None
@@ -53,6 +54,11 @@ class Turns:
     def has_calls(self) -> bool:
         """Return whether calls are with the server."""
         return self._passed > 0
+
+    @property
+    def has_calls_with_log_level(self) -> bool:
+        """Return whether calls with a log level of their own are with the server."""
+        return self._with_log_level > 0
 
     @property
     def drops_progress(self) -> bool:
@@ -93,11 +99,14 @@ class Turns:
     def end(self, turn: "Turn") -> None:
         """Record that a call is no longer with the server."""
         self._passed -= 1
+        self._with_log_level -= turn.has_log_level
         self._has_ended = True
         self._fill()
 
     def _begin(self, turn: "Turn") -> None:
         self._passed += 1
+        turn.has_log_level = turn.call.caller.log_level is not None
+        self._with_log_level += turn.has_log_level
         turn.begin(self._pass_on)
 
     def _fill(self) -> None:
@@ -132,6 +141,8 @@ class Turn(Struct, eq=False):
     cancel_passed: Cancel | None = None
     """Cancels the call at the server, once it was passed on."""
     is_over: bool = False
+    has_log_level: bool = False
+    """Whether it had a log level of its own when it was passed on; that of a legacy client may change."""
 
     def begin(self, pass_on: Callable[[Call, str], Cancel]) -> None:
         report = self.report if self.call.report is not None else None

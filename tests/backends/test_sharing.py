@@ -141,3 +141,9 @@ def test_what_was_seen_is_remembered_for_the_program(cache: CatalogCache) -> Non
 @pytest.fixture
 def cache(tmp_path: Any) -> CatalogCache:
     return CatalogCache(tmp_path)
+
+
+def test_values_that_are_no_utf_8_are_distinguished() -> None:
+    """The names of two folders that are both shown as `/work\ufffd`."""
+    folders = [replace(WORLD, folder=f"/work{character}") for character in "\udcfe\udcff\ufffd"]
+    assert len({key(world=world) for world in folders}) == 3

@@ -1,6 +1,7 @@
 """The calls and news of one client of a shared server."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from search_mcp.gateway.turns import (
@@ -66,7 +67,7 @@ class Client:
         return [self._call(name) for name in names]
 
     def _call(self, name: str) -> Cancel:
-        caller: Any = None
+        caller: Any = SimpleNamespace(log_level=None)
 
         def reply(outcome: Outcome) -> None:
             self.outcomes[name] = outcome
