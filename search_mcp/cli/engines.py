@@ -9,20 +9,22 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from search_mcp.backends.sharing import NOT_SHARED
-from search_mcp.cli import memory
+from search_mcp.cli import logs, memory
 from search_mcp.cli.counting import counted
 from search_mcp.cli.help_text import Command, Group
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
+from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
+from search_mcp.folders import log_folder
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import NoEngineError, ask
-from search_mcp.fronts.meeting import folder_name, is_supported, make_safe
+from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, folder_name, is_supported, make_safe
 
 app = typer.Typer(cls=Group, help="Show and stop the engines that several clients share.", invoke_without_command=True)
 
@@ -67,6 +69,29 @@ def stop(options: Options) -> int:
         options.screen.text(f"Stopped the engine with pid {engine['pid']} and {_count(len(engine['clients']))}.")
     if not stopped:
         options.screen.text(_NONE)
+    return FINE
+
+
+@app.command("logs", cls=Command, epilog="search-mcp engine logs --follow")
+@takes("debug")
+def engine_logs(
+    options: Options,
+    following: Annotated[bool, typer.Option("--follow", "-f", help="Keep showing new lines until Ctrl-C.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, metavar="N", help="Number of lines.")] = 50,
+) -> int:
+    """Show the log of the engines."""
+    path = log_folder() / LOG_FOLDER / LOG_FILE
+    file = logs.LogFile("engine", path)
+
+    def show_line(_name: str, line: logs.Line) -> None:
+        options.screen.text(" ".join(filter(None, (line.time, line.text))))
+
+    if following:
+        run_alone(lambda: logs.follow([file], path.parent, lines, show_line, options.screen))
+    elif file.written_at():
+        logs.show_last([file], lines, show_line)
+    else:
+        raise Problem(f"there is no log yet in {path.parent}", 'an engine writes it if "engine" is "shared"')
     return FINE
 
 

@@ -33,7 +33,8 @@ class Line:
     """Time of the line or, without one, of the line before it; empty if neither has a time."""
 
 
-Show = Callable[[ServerConfig, Line], None]
+Show = Callable[[str, Line], None]
+"""Shows a line of a log of this name."""
 
 
 @takes("config", "as_json", "debug")
@@ -52,15 +53,15 @@ def logs(
     if of_server is not None:
         inventory.known_server(loaded, of_server)
     folder = log_folder()
-    files = [LogFile(each, folder) for each in loaded.servers if of_server in (None, each.name)]
+    files = [of_one(each, folder) for each in loaded.servers if of_server in (None, each.name)]
 
-    def show(of: ServerConfig, line: Line) -> None:
+    def show(name: str, line: Line) -> None:
         if options.as_json:
-            screen.json_line({"server": of.name, "time": line.time, "line": line.text})
+            screen.json_line({"server": name, "time": line.time, "line": line.text})
         elif of_server is not None:
             screen.text(" ".join(filter(None, (line.time, line.text))))
         else:
-            screen.logged(line.time, of.name, line.text)
+            screen.logged(line.time, name, line.text)
 
     if following:
         run_alone(lambda: follow(files, folder, lines, show, screen))
@@ -71,11 +72,10 @@ def logs(
 
 
 class LogFile:
-    """One server's log file, read in parts; its writer may replace it with a new file at any time."""
+    """One log file, read in parts; its writer may replace it with a new file at any time."""
 
-    def __init__(self, server: ServerConfig, folder: Path) -> None:
-        self.server = server
-        self.path = folder / file_name(server.name)
+    def __init__(self, name: str, path: Path, redact: Callable[[str], str] = lambda text: text) -> None:
+        self.name, self.path, self._redact = name, path, redact
         self._older = self.path.with_suffix(".old.log")
         self._position = _Position(None, 0)
         self._unfinished = b""
@@ -111,12 +111,17 @@ class LogFile:
         return self._decoded([self._unfinished] if self._unfinished else [])
 
     def _decoded(self, lines: Iterable[bytes]) -> list[Line]:
-        decoded, redact = [], self.server.redactor
+        decoded = []
         for line in lines:
             time, text = split_time(_text(line))
             self._order = time or self._order
-            decoded.append(Line(redact(text), time, self._order))
+            decoded.append(Line(self._redact(text), time, self._order))
         return decoded
+
+
+def of_one(server: ServerConfig, folder: Path) -> LogFile:
+    """Return the log file of a server."""
+    return LogFile(server.name, folder / file_name(server.name), server.redactor)
 
 
 def _text(line: bytes) -> str:
@@ -170,9 +175,9 @@ def _last_written_last(files: Iterable[LogFile]) -> list[LogFile]:
 
 def _show_merged(lines_of: Iterable[tuple[LogFile, list[Line]]], show: Show) -> None:
     """Show the lines of several files in order of time, keeping the order within each file."""
-    streams = [[(log.server, line) for line in lines] for log, lines in lines_of]
-    for server, line in heapq.merge(*streams, key=lambda entry: entry[1].order):
-        show(server, line)
+    streams = [[(log.name, line) for line in lines] for log, lines in lines_of]
+    for name, line in heapq.merge(*streams, key=lambda entry: entry[1].order):
+        show(name, line)
 
 
 def _make(folder: Path) -> None:

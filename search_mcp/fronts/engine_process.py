@@ -44,7 +44,7 @@ from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import READY
 from search_mcp.fronts.lending import Borrower, LentBackends
-from search_mcp.fronts.meeting import build, is_same_user
+from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, build, is_same_user
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
 from search_mcp.fronts.stdio import CONGESTED_BYTES, READ_CHUNK
 from search_mcp.gateway.engine import Engine, later
@@ -71,8 +71,6 @@ OPEN_FILES = 8192
 LOG_LEVELS = (None, "debug", "info", "warning", "error")
 LOG_BYTES = 1 << 20
 """Bytes of the log file at the start of an engine after which it becomes the older one."""
-LOG_FOLDER = "engine"
-"""The folder of the engine's log, beside the files of the servers."""
 
 
 class Opened(Struct, frozen=True):
@@ -488,17 +486,16 @@ def _say_ready() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
     os.close(nothing)
-    os.dup2(_log_file(), 2)
+    os.dup2(_open_log(), 2)
 
 
-def _log_file() -> int:
+def _open_log() -> int:
     """Open the log file; the null device if that is impossible."""
-    folder = log_folder() / LOG_FOLDER
-    file = folder / "engine.log"
+    file = log_folder() / LOG_FOLDER / LOG_FILE
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if file.exists() and file.stat().st_size > LOG_BYTES:
-            file.replace(folder / "engine.log.1")
+            file.replace(file.with_suffix(".old.log"))
         return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)

@@ -20,6 +20,8 @@ FOLDER = "search-mcp"
 MOST_BYTES = 103
 """The longest path of a socket on macOS; Linux has four bytes more."""
 NAME_LENGTH = 32
+LOG_FOLDER, LOG_FILE = "engine", "engine.log"
+"""The log of the engines, in a folder beside the logs of the servers."""
 FOLDER_VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 FIXED_VARIABLES = (*FOLDER_VARIABLES, "PYTHONHOME", "PYTHONPATH", "PYTHONUTF8", "SSL_CERT_FILE", "SSL_CERT_DIR")
 """Environment variables that the engine process reads for itself.

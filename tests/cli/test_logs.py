@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Place, log, server
-from search_mcp.cli.logs import Line, LogFile, show_last
+from search_mcp.cli.logs import Line, of_one, show_last
 from search_mcp.config.schema import ServerConfig
 
 BOX = ServerConfig(name="box", command="x", secrets=frozenset({"s3cr3t"}))
@@ -26,8 +26,8 @@ def merged(folder: Path, count: int, logs: dict[str, str]) -> list[str]:
     for name, text in logs.items():
         (folder / f"{name}.log").write_text(text)
     shown: list[str] = []
-    files = [LogFile(ServerConfig(name=name, command="x"), folder) for name in logs]
-    show_last(files, count, lambda of, line: shown.append(f"{of.name} {line.time and line.time[-3:-1]} {line.text}"))
+    files = [of_one(ServerConfig(name=name, command="x"), folder) for name in logs]
+    show_last(files, count, lambda of, line: shown.append(f"{of} {line.time and line.time[-3:-1]} {line.text}"))
     return shown
 
 
@@ -59,14 +59,14 @@ def test_a_line_without_a_time_stays_behind_the_line_before_it(tmp_path: Path) -
 def test_the_last_lines_include_the_older_file(tmp_path: Path) -> None:
     (tmp_path / "box.old.log").write_text("1\n2\n3\n")
     (tmp_path / "box.log").write_text("4\r\n5\nunfini")
-    box = LogFile(BOX, tmp_path)
+    box = of_one(BOX, tmp_path)
     assert texts(box.last_lines(4)) == ["2", "3", "4", "5"]
     assert texts(box.rest()) == ["unfini"]
 
 
 def test_new_lines_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
-    box = LogFile(BOX, tmp_path)
+    box = of_one(BOX, tmp_path)
     assert texts(box.last_lines(5)) == []
     path.write_text("one\ntw")
     assert texts(box.new_lines()) == ["one"]
@@ -79,7 +79,7 @@ def test_new_lines_are_shown(tmp_path: Path) -> None:
 def test_nothing_is_lost_when_the_file_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     path.write_text("one\ntw")
-    box = LogFile(BOX, tmp_path)
+    box = of_one(BOX, tmp_path)
     assert texts(box.last_lines(5)) == ["one"]
     with path.open("a") as file:
         file.write("o\nthree\nfo")
@@ -91,7 +91,7 @@ def test_nothing_is_lost_when_the_file_is_replaced(tmp_path: Path) -> None:
 def test_a_deleted_file_is_created_again(tmp_path: Path) -> None:
     path = tmp_path / "box.log"
     path.write_text("one\n")
-    box = LogFile(BOX, tmp_path)
+    box = of_one(BOX, tmp_path)
     assert texts(box.last_lines(5)) == ["one"]
     path.unlink()
     assert texts(box.new_lines()) == []

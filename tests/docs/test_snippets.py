@@ -38,6 +38,7 @@ def reader(tmp_path: Path, fork_server: ForkServer | None, server_fork_server: F
     _write(tmp_path / ".cursor" / "mcp.json", {"mcpServers": IN_CURSOR})
     for name in SERVERS:
         _write(logs / f"{name}.log", "ready")
+    _write(logs / "engine" / "engine.log", "ready")
     return reader
 
 
