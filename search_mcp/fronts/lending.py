@@ -15,7 +15,7 @@ from search_mcp.fronts import loan_lines
 from search_mcp.fronts.loan_lines import Cancellation, FromCommand, FromEngine, Listed, Progress, Standing
 from search_mcp.fronts.serve import Client
 from search_mcp.gateway.engine import Engine
-from search_mcp.gateway.lease import PooledBackends
+from search_mcp.gateway.lease import Lease, PooledBackends
 from search_mcp.gateway.person import OPENING, Person
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.running import EngineBackend
@@ -55,6 +55,8 @@ class LentBackends(PooledBackends):
             self._tell(backend, news)
 
         backend = super().make(config, publish_to_both, sessions)
+        assert isinstance(backend, Lease)
+        backend.is_of_command = True
         return backend
 
 

@@ -76,16 +76,28 @@ class Pool:
         key: bytes | None = None
         if lease.config.share is not False:
             key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
-        if key is not None and (found := self._by_key.get(key)) is not None:
+        found = self._by_key.get(key) if key is not None else None
+        if found is None and key is not None and lease.is_of_command:
+            found = self._opened_for_others(lease)
+        if found is not None:
             lease.move(found)
             return
         own.supervisor.recall(wanted)
         self._learn(own)
         own.judge()
         if key is not None and own.sharing.verdict is not Verdict.PRIVATE:
-            self._by_key[key], own.key = own, key
+            self._by_key[key], own.key, own.opening = own, key, wanted
         own.supervisor.open(wanted)
         self.start(own)
+
+    def _opened_for_others(self, lease: Tenant) -> PooledServer | None:
+        """Find a shared server that differs from the one that a lease would start in the kind of its clients only."""
+        for each in self._by_key.values():
+            if each.config.name == lease.config.name and each.sharing.verdict is Verdict.SHARED:
+                assert each.opening is not None
+                if sharing.launch_key(lease.config, lease.dependencies, each.opening, self._secret) == each.key:
+                    return each
+        return None
 
     def start(self, server: PooledServer) -> None:
         """Start the task of a server, after the answer to the client that needs it was written."""

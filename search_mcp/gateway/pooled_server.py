@@ -57,6 +57,8 @@ class Tenant(Recipient, Protocol):
     log_level: str | None
     config: ServerConfig
     dependencies: Dependencies
+    is_of_command: bool
+    """Whether its client is a command, which uses a shared server that was opened for another kind of client."""
 
     @property
     def has_calls(self) -> bool:
@@ -98,6 +100,8 @@ class PooledServer:
         self.leases: dict[Tenant, None] = {}
         self.key: bytes | None = None
         """The digest by which other clients find it; `None` if they get a server of their own."""
+        self.opening: Opening | None = None
+        """The opening of the client that it was started for; `None` before."""
         self.sharing = NOT_ASKED
         self.was_shared = False
         """Whether it has, or had, more than one client."""

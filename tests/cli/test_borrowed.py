@@ -61,13 +61,20 @@ def client(place: Place) -> Iterator[subprocess.Popen[bytes]]:
     ) as running:
         assert running.stdin is not None
         assert running.stdout is not None
-        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": OPENING}
-        running.stdin.write(json.dumps(message).encode() + b"\n")
-        running.stdin.flush()
-        running.stdout.readline()
+        asks(running, "initialize", **OPENING)
         yield running
         running.stdin.close()
         running.stdout.read()
+
+
+def asks(client: subprocess.Popen[bytes], method: str, **params: Any) -> None:
+    """Send a request, and wait for the answer."""
+    assert client.stdin is not None
+    assert client.stdout is not None
+    client.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode() + b"\n")
+    client.stdin.flush()
+    while "id" not in json.loads(client.stdout.readline()):
+        pass
 
 
 def engine(place: Place) -> dict[str, Any]:
@@ -99,6 +106,15 @@ def test_calls_of_a_shared_server_use_one_process_and_those_of_a_private_one_lea
         shared.run("call", "box.echo", "text=b")
         shared.run("call", "own.echo", "text=b")
         assert shared.processes() == before
+
+
+def test_a_command_uses_the_process_of_a_server_that_clients_share(shared: Place) -> None:
+    with client(shared) as legacy:
+        asks(legacy, "tools/call", name="box.echo", arguments={"text": "a"})
+        before = {each["name"]: each["pid"] for each in engine(shared)["servers"]}
+        assert shared.run("call", "box.echo", "text=b").code == 0
+        after = [(each["name"], each["pid"]) for each in engine(shared)["servers"]]
+        assert [pid for name, pid in after if name == "box"] == [before["box"]]
 
 
 def test_a_server_that_no_client_has_listed_is_listed_through_the_engine(shared: Place) -> None:
