@@ -21,7 +21,17 @@ from search_mcp.config import location
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.fronts import loan_lines
 from search_mcp.fronts.joining import Joined, NoEngineError, join_running
-from search_mcp.fronts.loan_lines import Cancellation, FromCommand, FromEngine, Listed, Progress, Request, Standing
+from search_mcp.fronts.loan_lines import (
+    Cancellation,
+    Compared,
+    Comparison,
+    FromCommand,
+    FromEngine,
+    Listed,
+    Progress,
+    Request,
+    Standing,
+)
 from search_mcp.fronts.meeting import folder_name, is_supported, meeting
 from search_mcp.gateway.running import EngineBackend
 from search_mcp.model.calls import Call
@@ -84,6 +94,8 @@ class Loan:
         self._numbers = count(1)
         self._writer: asyncio.StreamWriter | None = None
         self._ended = asyncio.Event()
+        self._compared: dict[str, list[Open]] = {}
+        self._is_compared = asyncio.Event()
 
     # The source of the backends
 
@@ -138,6 +150,7 @@ class Loan:
 
     def _end(self) -> None:
         self._ended.set()
+        self._is_compared.set()
         for backend in self._backends.values():
             backend.lose()
         calls, self._calls = self._calls, {}
@@ -150,6 +163,9 @@ class Loan:
                 self._backends[status.server].hear(StateChanged(status.server, status))
             case Listed(news):
                 self._backends[news.server].hear(news)
+            case Compared(found):
+                self._compared = found
+                self._is_compared.set()
             case Progress(number, fields):
                 if (asked := self._calls.get(number)) is not None and (report := asked[1].report) is not None:
                     report(fields)
@@ -173,6 +189,12 @@ class Loan:
                 self._send(Cancellation(number, reason if reason is not None else UNSET))
 
         return cancel
+
+    async def differences(self) -> "dict[str, list[Open]]":
+        """Return the differences between the accepted and the listed definitions, by server."""
+        self._send(Comparison())
+        await self._is_compared.wait()
+        return self._compared
 
     def _send(self, line: FromCommand) -> None:
         if self._writer is not None and not self._ended.is_set():
@@ -243,4 +265,4 @@ class BorrowedServer:
     def terminate(self) -> None: ...
 
     def opened(self) -> "list[Open]":
-        raise NotImplementedError  # `check` starts its servers itself
+        raise NotImplementedError  # the engine compares

@@ -5,7 +5,7 @@ Decides which problems of a server are reported, and what is shown while a perso
 
 import contextlib
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from search_mcp.backends.pin_records import Open
@@ -35,9 +35,12 @@ async def examine(
     """
     await _settled(session, terminal, names)
     judge = client or CANONICAL
-    findings = _findings(session, names)
+    differences: dict[str, list[Open]] = {}
+    with contextlib.suppress(OSError):  # a record that cannot be read is reported among the changes
+        differences = await session.differences()
+    findings = _findings(session, names, differences)
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
-    return Examination(findings, judge, remarks, notes.of_session(session, names))
+    return Examination(findings, judge, remarks, notes.of_session(session, names), session.engine_as_json)
 
 
 def _chosen(session: Session, names: Sequence[str]) -> list[Status]:
@@ -79,10 +82,7 @@ def _awaited(names: Sequence[str], config: Config) -> str:
     return f"waiting for {enumerated(names)}{more}"
 
 
-def _findings(session: Session, names: Sequence[str]) -> list[Finding]:
-    differences: dict[str, list[Open]] = {}
-    with contextlib.suppress(OSError):  # a record that cannot be read is reported among the changes
-        differences = session.differences()
+def _findings(session: Session, names: Sequence[str], differences: Mapping[str, Sequence[Open]]) -> list[Finding]:
     configs = {server.name: server for server in session.config.servers}
     problems, changes = _by_server(_problems(session)), _by_server(session.changes())
     return [

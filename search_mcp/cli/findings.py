@@ -123,6 +123,8 @@ class Examination:
     remarks: Sequence[Remark]
     notes: Sequence[str] = ()
     """Lines that report no fault."""
+    engine: Mapping[str, int | None] = field(default_factory=dict)
+    """The engine, in the JSON form."""
 
     @property
     def exit_code(self) -> int:
@@ -140,4 +142,5 @@ class Examination:
             "servers": [finding.as_json() for finding in self.findings],
             "client": {"name": self.client.name, "problems": [remark.text for remark in self.remarks]},
             "notes": self.notes,
+            **self.engine,
         }

@@ -102,12 +102,14 @@ class Session:
         """Return server and text of each change since the definitions were first seen or accepted."""
         return self._engine.servers.changes()
 
-    def differences(self) -> "dict[str, list[Open]]":
+    async def differences(self) -> "dict[str, list[Open]]":
         """Return the differences between the accepted and the listed definitions, by server.
 
         Raises:
             OSError: the record of accepted definitions cannot be read.
         """
+        if self._loan is not None:
+            return await self._loan.differences()
         return {backend.name: backend.opened() for backend in self._engine.backends}
 
     @property

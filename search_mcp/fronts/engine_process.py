@@ -235,7 +235,7 @@ def _facts_of(status: Status) -> Json:
 
 def _facts(server: PooledServer) -> Json:
     status = replace(server.supervisor.status, sharing=server.describe_sharing())
-    return {**_facts_of(status), "pid": server.supervisor.pid, "clients": len(server.leases)}
+    return {**_facts_of(status), "pid": server.supervisor.pid, "clients": server.clients}
 
 
 class Host:

@@ -4,15 +4,28 @@ A command is a client of its own. It uses a server that other clients use if it 
 started for it, and ends with it.
 """
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+import anyio
+
+from search_mcp.backends.command_cache import FreshLists
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.config.schema import ServerConfig
 from search_mcp.fronts import loan_lines
-from search_mcp.fronts.loan_lines import Cancellation, FromCommand, FromEngine, Listed, Progress, Standing
+from search_mcp.fronts.loan_lines import (
+    Cancellation,
+    Compared,
+    Comparison,
+    FromCommand,
+    FromEngine,
+    Listed,
+    Progress,
+    Standing,
+)
 from search_mcp.fronts.serve import Client
 from search_mcp.gateway.engine import Engine
 from search_mcp.gateway.lease import Lease, PooledBackends
@@ -26,6 +39,8 @@ from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import Fields, Raw
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
+
     from search_mcp.gateway.session import Session
 
 log = logging.getLogger(__name__)
@@ -46,6 +61,7 @@ class LentBackends(PooledBackends):
     ) -> None:
         super().__init__(pool, dependencies, folder)
         self._tell = tell
+        self._wants_fresh = isinstance(dependencies.cache, FreshLists)
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
@@ -56,7 +72,7 @@ class LentBackends(PooledBackends):
 
         backend = super().make(config, publish_to_both, sessions)
         assert isinstance(backend, Lease)
-        backend.is_of_command = True
+        backend.is_of_command, backend.wants_fresh = True, self._wants_fresh
         return backend
 
 
@@ -69,13 +85,14 @@ class Borrower(Client):
         self._backends: dict[str, EngineBackend] = {}
         self._person = Person()
         self._calls: dict[int, Cancel] = {}
+        self._tasks: TaskGroup | None = None
 
     async def attend(self, engine: Engine) -> None:
         """Run the servers until the command has ended the connection; those that it alone has end with it."""
         self._engine = engine
         session = engine.open_session()
         self._person = Person(session=session)
-        async with engine.running():
+        async with engine.running(), anyio.create_task_group() as self._tasks:
             session.open(OPENING)
             self._backends = {each.name: each for each in engine.backends}
             for backend in self._backends.values():
@@ -85,6 +102,7 @@ class Borrower(Client):
                 cancel(payload.encode("interrupted"))
             self._calls.clear()
             session.close()
+            self._tasks.cancel_scope.cancel()
 
     def tell(self, backend: EngineBackend, news: News) -> None:
         """Pass on news of a server, as far as a command uses them."""
@@ -110,6 +128,10 @@ class Borrower(Client):
             if (cancel := self._calls.pop(line.number, None)) is not None:
                 cancel(line.reason if isinstance(line.reason, Raw) else None)
             return
+        if isinstance(line, Comparison):
+            if self._tasks is not None:
+                self._tasks.start_soon(self._compare)
+            return
         call = Call(
             line.action,
             line.target,
@@ -124,6 +146,13 @@ class Borrower(Client):
         cancel = self._backends[line.server].submit(call, line.target)
         if line.number in self._calls:
             self._calls[line.number] = cancel
+
+    async def _compare(self) -> None:
+        found = {}
+        for name, backend in self._backends.items():
+            with contextlib.suppress(OSError):  # a record that cannot be read is reported among the changes
+                found[name] = await anyio.to_thread.run_sync(backend.opened)
+        self._write(Compared(found))
 
     def _answer(self, number: int, outcome: Outcome) -> None:
         if self._calls.pop(number, None) is not None:

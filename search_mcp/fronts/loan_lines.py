@@ -6,6 +6,7 @@ Both ends are of the same build, so the lines have the form of our own records.
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from search_mcp.backends.pin_records import Open
 from search_mcp.model.calls import InputRequired, Outcome, Result
 from search_mcp.model.errors import Lost, NotRunning
 from search_mcp.model.names import Action, State
@@ -49,7 +50,11 @@ class Cancellation(Struct, frozen=True, tag="cancel"):
     reason: Raw | UnsetType = UNSET
 
 
-FromCommand: TypeAlias = Request | Cancellation
+class Comparison(Struct, frozen=True, tag="compare"):
+    """Asks for the differences between the accepted and the listed definitions."""
+
+
+FromCommand: TypeAlias = Request | Cancellation | Comparison
 
 
 # From the engine
@@ -81,7 +86,13 @@ class Answer(Struct, frozen=True, tag="answer"):
     refusal: Refusal | None = None
 
 
-FromEngine: TypeAlias = Standing | Listed | Progress | Answer
+class Compared(Struct, frozen=True, tag="compared"):
+    """The differences, by server."""
+
+    differences: dict[str, list[Open]]
+
+
+FromEngine: TypeAlias = Standing | Listed | Progress | Answer | Compared
 
 
 def encode(line: FromCommand | FromEngine) -> bytes:

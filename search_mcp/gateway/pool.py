@@ -79,6 +79,8 @@ class Pool:
         found = self._by_key.get(key) if key is not None else None
         if found is None and key is not None and lease.is_of_command:
             found = self._opened_for_others(lease)
+        if lease.wants_fresh and (found is None or not found.supervisor.is_ready):
+            found = key = None
         if found is not None:
             lease.move(found)
             return

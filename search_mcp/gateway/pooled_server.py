@@ -59,6 +59,8 @@ class Tenant(Recipient, Protocol):
     dependencies: Dependencies
     is_of_command: bool
     """Whether its client is a command, which uses a shared server that was opened for another kind of client."""
+    wants_fresh: bool
+    """Whether its client wants a server that runs, or one that is started for it, but no cached lists."""
 
     @property
     def has_calls(self) -> bool:
@@ -155,12 +157,16 @@ class PooledServer:
         """Decide by what is known now whether clients may share it."""
         self.sharing = sharing.judge(self.config, self.supervisor.era, self.supervisor.sharing)
 
+    @property
+    def clients(self) -> int:
+        """The number of its clients, without commands."""
+        return sum(not each.is_of_command for each in self.leases)
+
     def describe_sharing(self) -> str | None:
         """Say whether clients share it, and why; `None` while that is unknown."""
         match self.sharing.verdict:
             case Verdict.SHARED:
-                clients = len(self.leases)
-                is_shared = f"shared by {clients} clients" if clients > 1 else "can be shared"
+                is_shared = f"shared by {self.clients} clients" if self.clients > 1 else "can be shared"
                 return f"{is_shared}: {self.sharing.why}"
             case Verdict.PRIVATE:
                 return f"{sharing.NOT_SHARED}{self.sharing.why}"
