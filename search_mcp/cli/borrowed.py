@@ -79,7 +79,10 @@ def borrow(explicit: str | None, config: Config, cache: type[CommandCache]) -> "
     except (NoEngineError, OSError) as exc:
         log.debug("= the shared engine is not used: %s", exc)
         return None
-    return Loan(joined) if joined is not None else None
+    if joined is None:
+        return None
+    log.debug("= the servers are those of the shared engine with pid %s", joined.answer["pid"])
+    return Loan(joined)
 
 
 class Loan:

@@ -62,11 +62,18 @@ def status(options: Options) -> int:
 
 @app.command(cls=Command, epilog="search-mcp engine stop")
 @takes("debug")
-def stop(options: Options) -> int:
-    """Stop the running engines; the next message of a client starts another one."""
-    stopped = list(_asked("stop", options.screen))
+def stop(
+    options: Options,
+    pid: Annotated[
+        int | None, typer.Argument(metavar="[PID]", help="Only the engine with this process id.", show_default=False)
+    ] = None,
+) -> int:
+    """Stop the running engines, of all config files; the next message of a client starts another one."""
+    stopped = list(_asked("stop", options.screen, pid))
     for engine in stopped:
         options.screen.text(f"Stopped the engine with pid {engine['pid']} and {_count(len(engine['clients']))}.")
+    if pid is not None and not stopped:
+        raise Problem(f"there is no shared engine with the process id {pid}", "`search-mcp engine status` shows all")
     if not stopped:
         options.screen.text(_NONE)
     return FINE
@@ -95,16 +102,18 @@ def engine_logs(
     return FINE
 
 
-def _asked(wants: str, screen: Terminal) -> Iterator[Json]:
-    """Yield the answers of all engines."""
+def _asked(wants: str, screen: Terminal, pid: int | None = None) -> Iterator[Json]:
+    """Yield the answers of all engines, or of the one with this process id."""
     for path in _sockets():
         try:
+            if pid is not None and (ask(str(path), {"wants": "status"}, PATIENCE_SECONDS) or {}).get("pid") != pid:
+                continue
             answer = ask(str(path), {"wants": wants}, PATIENCE_SECONDS)
         except NoEngineError as exc:
             screen.warning(f"{path}: {exc}.")
             continue
         if answer is not None and isinstance(answer.get("pid"), int) and isinstance(answer.get("clients"), list):
-            yield answer
+            yield {"config": None, "servers": [], **answer}  # an earlier version may not say all
 
 
 def _sockets() -> list[Path]:
@@ -162,7 +171,7 @@ def _client_row(client: Json) -> Sequence[str]:
     counts = Counter(_is_shared(each) for each in client["servers"])
     words = {True: "shared", False: "own", None: "not known yet"}
     servers = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key]) or "none"
-    pid = client["pid"]
+    pid = client.get("pid")
     return client["name"], "" if pid is None else str(pid), _clock(client["since"]), servers
 
 

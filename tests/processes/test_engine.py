@@ -262,7 +262,10 @@ def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
         assert process["memory"] > 1 << 20
         assert engine["memory"] > 8 << 20
         assert "a client" in client.types("engine", "status").stdout
-        assert f"Stopped the engine with pid {engine['pid']}" in client.types("engine", "stop").stdout
+        assert client.types("engine", "stop", "1").returncode == 1
+        assert client.types("engine", "stop", str(engine["pid"])).stdout == (
+            f"Stopped the engine with pid {engine['pid']} and 1 client's servers.\n"
+        )
         assert home.sockets() == []
         assert client.calls("one.echo", words="again") == "again"
 
