@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cli.conftest import COMMAND, SECONDS, Ended, Place, server
+from cli.conftest import SERVERS as SERVERS_FOLDER
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are shared on POSIX")
 
@@ -163,3 +164,18 @@ def test_an_engine_that_is_killed_during_a_call_costs_one_error(shared: Place, t
         lost = "error: MCP server 'box' was lost with the shared engine; the tool may have run nevertheless"
         assert said.decode().strip() == lost
         assert shared.run("call", "box.echo", "text=again").code == 0
+
+
+def test_check_shows_and_accepts_changed_definitions_of_servers_in_the_engine(shared: Place, tmp_path: Path) -> None:
+    script = tmp_path / "box.py"
+    script.write_text((SERVERS_FOLDER / "toolbox.py").read_text("utf-8"), "utf-8")
+    shared.configure({"box": {"command": sys.executable, "args": [str(script)], "share": True}}, engine="shared")
+    assert shared.run("check", "--json").json["servers"][0].get("changes") is None
+    script.write_text(script.read_text("utf-8").replace("Can {n}.", "Can {n} and more."), "utf-8")
+    alone = shared.run("check", "box", "--json")
+    with client(shared) as legacy:
+        asks(legacy, "tools/call", name="box.echo", arguments={})
+        assert without_engine(shared.run("check", "box", "--json")) == without_engine(alone)
+        assert len(alone.json["servers"][0]["changes"]) == 7
+        assert shared.run("check", "--accept", "box.echo", "--yes").code == 0
+        assert len(shared.run("check", "box", "--json").json["servers"][0]["changes"]) == 6
