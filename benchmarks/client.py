@@ -62,6 +62,10 @@ class Pipe:
     def pid(self) -> int:
         return self._process.pid
 
+    def fileno(self) -> int:
+        """Return the descriptor of its stdout, for a selector."""
+        return self._out.fileno()
+
     def write(self, data: bytes) -> None:
         view = memoryview(data)
         while view:

@@ -25,11 +25,12 @@ from pathlib import Path
 import calls
 import costs
 import remote
+import shared
 import starts
 from client import EndedError, OverdueError, WrongAnswerError
 from readings import FULL, SHORT, Extent, Measure, Reading
 from report import Report, Taken
-from subjects import SUBJECTS, Backend, LeftRunningError, RemoteBackend, Subject
+from subjects import SUBJECTS, Backend, LeftRunningError, RemoteBackend, Server, SharedBackend, Subject
 
 MEASURES: Mapping[str, Measure] = {
     "start": starts.start,
@@ -47,9 +48,14 @@ MEASURES: Mapping[str, Measure] = {
     "remote-result": remote.large_result,
     "remote-start": remote.start,
     "remote-modules": remote.modules,
+    "shared-start": shared.start,
+    "shared-call": shared.small_call,
+    "shared-throughput": shared.throughput,
+    "shared-memory": shared.memory,
 }
-OF_REMOTE_SERVERS = {name for name in MEASURES if name.startswith("remote-")}
-NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle", "remote-start", "remote-modules"}
+KINDS: Mapping[str, type[Server]] = {"remote-": RemoteBackend, "shared-": SharedBackend}
+"""Kinds of servers, by the beginning of the names of their measures."""
+NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle", "remote-start", "remote-modules", "shared-start"}
 """Measures that are meaningless without a proxy between client and servers."""
 FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subprocess.CalledProcessError)
 
@@ -72,7 +78,8 @@ def _is_measured(subject: Subject, measure: str) -> bool:
     """Return whether a subject can do what is measured."""
     if subject.name == "direct" and measure in NOT_DIRECTLY:
         return False
-    return (RemoteBackend if measure in OF_REMOTE_SERVERS else Backend) in subject.reaches
+    kind = next((kind for beginning, kind in KINDS.items() if measure.startswith(beginning)), Backend)
+    return kind in subject.reaches
 
 
 def _interleaved(
@@ -155,7 +162,8 @@ def main() -> int:
     described = parser(__doc__)
     described.add_argument("--subjects", type=_names(SUBJECTS), default=list(SUBJECTS), help="with commas between")
     options = described.parse_args()
-    return run([SUBJECTS[name]() for name in options.subjects], options, ["direct", "floor"])
+    references = ["direct", "floor", *(["search-mcp"] if "search-mcp-shared" in options.subjects else [])]
+    return run([SUBJECTS[name]() for name in options.subjects], options, references)
 
 
 if __name__ == "__main__":

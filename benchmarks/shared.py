@@ -1,72 +1,71 @@
-"""Clients of a shared engine against clients with an engine each: `python benchmarks/shared.py`.
+"""Measures of several clients with the same configuration: with a shared engine, or with a process for each.
 
-Measures the start to `initialize`, a small call, the throughput of busy clients, and the memory of all processes. The
-servers are those of the other benchmarks. Linux only: memory is the proportional set size, which counts pages that
-several processes share once.
+Every server is shareable. The clients of a turn have a home folder together, and are started one after the other.
+Memory is the proportional set size, in which a page that several processes share counts once; Linux only.
 """
 
-import argparse
 import contextlib
 import itertools
-import json
+import selectors
 import statistics
-import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import client
 import psutil
-import subjects
-from client import Pipe
-from subjects import Backend, Session, Subject, backends, environment_below
+from calls import BLOCK_SECONDS, call_times
+from client import patience
+from readings import Extent, Reading, Turns, milliseconds_since, quantile
+from subjects import HERE, START_SECONDS, Session, SharedBackend, Subject
 
-MEGABYTE = 1_000_000
-CALLS = 2000
-START_TURNS = 15
-BUSY_CALLS = 500
-"""Calls of each busy client."""
+SERVERS = 6
+CLIENTS = (1, 3, 6)
+"""Numbers of clients whose memory is measured."""
+BUSY_CLIENTS = 12
 AT_ONCE = 8
 """Calls that a busy client has in flight."""
+STARTS = 5
+"""Starts beside a running client in one turn."""
+MEGABYTE = 1_000_000
+NAMES = [f"b{number}" for number in range(SERVERS)]
 
 
 class Home:
-    """A home folder with a configuration, in which clients are started."""
+    """A home folder in which clients are started."""
 
-    def __init__(self, folder: Path, subject: Subject, servers: Sequence[Backend], engine: str) -> None:
-        self._folder, self._subject, self.servers = folder, subject, servers
-        folder.mkdir()
-        runtime = folder / "run"
-        runtime.mkdir(mode=0o700)
-        self._environment = {**environment_below(folder), "XDG_RUNTIME_DIR": str(runtime)}
-        self._config = folder / "mcp-servers.json"
-        entries = {each.name: each.entry for each in servers}
-        settings = {"listing": subject.listings[0], **({"engine": engine} if engine else {})}
-        self._config.write_text(json.dumps({"mcpServers": entries, "settings": settings}), "utf-8")
+    def __init__(self, subject: Subject, folder: Path) -> None:
+        self.servers = [SharedBackend(name, ("--tools", "20")) for name in NAMES]
+        self._subject, self._folder = subject, folder
+        self._runtime = folder / "run"
+        folder.mkdir(parents=True)
+        self._runtime.mkdir(mode=0o700)
 
     @contextlib.contextmanager
     def client(self) -> Iterator[Session]:
-        """Start a client's process, and stop it as a client does."""
-        pipe = Pipe(self._subject.command(self._config, self._folder), self._environment, self._folder)
-        session = Session(self._subject, {each.name: pipe for each in self.servers})
+        """Start a client's process; stop it as a client does."""
+        session = self._subject.start(self.servers, self._folder, {"XDG_RUNTIME_DIR": str(self._runtime)})
         try:
             yield session
             session.end()
         finally:
             session.kill()
 
-    @contextlib.contextmanager
-    def clients(self, count: int) -> Iterator[list[Session]]:
-        """Start several clients that have opened."""
-        with contextlib.ExitStack() as stack:
-            sessions = [stack.enter_context(self.client()) for _ in range(count)]
-            for session in sessions:
-                session.open(self.servers)
-            yield sessions
+    def open(self, stack: contextlib.ExitStack, count: int) -> list[Session]:
+        """Start clients that stay until the stack is closed, and that have called every server."""
+        sessions = []
+        for _ in range(count):
+            session = stack.enter_context(self.client())
+            session.open(self.servers)
+            with patience(session.pipes, BLOCK_SECONDS):
+                for number, name in enumerate(NAMES):
+                    session.pipe_to(name).write(session.echo(number, name))
+                    client.check_echoes([session.pipe_to(name).line()], [number], session.read)
+            sessions.append(session)
+        return sessions
 
     def processes(self) -> list[psutil.Process]:
-        """Return all processes of this home, the engine included."""
+        """Return all processes of this home, those of an engine included."""
         found = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
@@ -76,111 +75,214 @@ class Home:
 
     def close(self) -> None:
         """End the engine, which would wait for clients for five minutes."""
-        for process in self.processes():
-            with contextlib.suppress(psutil.Error):
+        left = self.processes()
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
                 process.terminate()
-                process.wait(10)
+        _, overdue = psutil.wait_procs(left, START_SECONDS)
+        for process in overdue:
+            process.kill()
 
 
-def start(home: Home) -> float:
-    """Return the median time to the answer to `initialize`, in ms."""
-    times = []
-    for _ in range(START_TURNS):
-        began = time.perf_counter()
-        with home.client() as session:
-            session.initialize()
-            times.append((time.perf_counter() - began) * 1000)
-            session.wait_for(home.servers)
-    return statistics.median(times)
+@contextlib.contextmanager
+def home_of(subject: Subject, folder: Path) -> Iterator[Home]:
+    """Make a home, and end what is left in it."""
+    home = Home(subject, folder)
+    try:
+        yield home
+    finally:
+        home.close()
 
 
-def small_call(session: Session, server: str) -> float:
-    """Return the median time of a small call, in microseconds."""
-    (pipe,) = session.pipes
-    requests = [session.echo(number, server) for number in range(CALLS)]
-    times, lines = [], []
-    for each in requests:
-        began = time.perf_counter()
-        pipe.write(each)
-        lines.append(pipe.line())
-        times.append((time.perf_counter() - began) * 1e6)
-    client.check_echoes(lines, range(CALLS), session.read)
-    return statistics.median(times)
+def start(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure the start of the first client, with an empty home and no engine, then starts beside it."""
+    for turn in range(extent.turns):
+        with home_of(subject, folder / str(turn)) as home:
+            began = time.perf_counter()
+            with home.client() as first:
+                readings = _start(first, home, began, "start of the first client")
+                later = [_later_start(home) for _ in range(STARTS)]
+        for row in later[0]:
+            median = statistics.median(found[row] for found in later)
+            readings.append(Reading(f"start beside a client: {row}", "ms", median))
+        yield readings
 
 
-def throughput(sessions: Sequence[Session], server: str) -> float:
-    """Return the calls in a second of all clients together."""
-    threads = [threading.Thread(target=_busy, args=(each, server)) for each in sessions]
+def _start(session: Session, home: Home, began: float, label: str) -> list[Reading]:
+    return [Reading(f"{label}: {row}", "ms", value) for row, value in _start_times(session, home, began).items()]
+
+
+def _later_start(home: Home) -> dict[str, float]:
     began = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return len(sessions) * BUSY_CALLS / (time.perf_counter() - began)
+    with home.client() as session:
+        times = _start_times(session, home, began)
+        ending = time.perf_counter()
+    return {**times, "time to end": milliseconds_since(ending)}
 
 
-def _busy(session: Session, server: str) -> None:
-    (pipe,) = session.pipes
-    numbers = itertools.count()
-    for _ in range(AT_ONCE):
-        pipe.write(session.echo(next(numbers), server))
-    answered = 0
-    while answered < BUSY_CALLS:
-        for _ in pipe.lines():
-            answered += 1
-            if (number := next(numbers)) < BUSY_CALLS:
-                pipe.write(session.echo(number, server))
+def _start_times(session: Session, home: Home, began: float) -> dict[str, float]:
+    with patience(session.pipes, START_SECONDS):
+        session.initialize()
+        initialized = milliseconds_since(began)
+        session.wait_for(home.servers)
+    return {"initialize": initialized, "complete list": milliseconds_since(began)}
 
 
-def memory(processes: Sequence[psutil.Process]) -> float:
-    """Return the proportional set size in MB."""
-    return float(sum(each.memory_full_info().pss for each in processes)) / MEGABYTE
+def small_call(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure small calls of one client: while five others are idle, and while one of them is busy."""
+    with home_of(subject, folder) as home, contextlib.ExitStack() as stack:
+        first, second, *_ = home.open(stack, 6)
+        call_times(first, NAMES[:1], extent)  # warm up
+        for _ in range(extent.turns):
+            alone = call_times(first, NAMES[:1], extent)
+            with patience(first.pipes + second.pipes, BLOCK_SECONDS):
+                beside = _beside_busy(first, second, extent)
+            yield [
+                Reading("small call of one of 6 clients: p50", "ms", quantile(alone, 0.5)),
+                Reading("small call of one of 6 clients: p99", "ms", quantile(alone, 0.99)),
+                Reading("small call beside a busy client: p50", "ms", quantile(beside, 0.5)),
+                Reading("small call beside a busy client: p99", "ms", quantile(beside, 0.99)),
+            ]
 
 
-def measured(home: Home, servers: Sequence[Backend], clients: int, busy: int) -> dict[str, float]:
-    """Return all figures of one way to serve."""
-    found = {"start to initialize, ms": start(home)}
-    with home.clients(1) as (session,):
-        found["small call, us"] = small_call(session, servers[0].name)
-        found["throughput of one client, calls/s"] = throughput([session], servers[0].name)
-    with home.clients(busy) as sessions:
-        found[f"throughput of {busy} clients, calls/s"] = throughput(sessions, servers[0].name)
-    with home.clients(clients) as sessions:
-        processes = home.processes()
-        started = {pipe.pid for session in sessions for pipe in session.pipes}
-        of_clients = [each for each in processes if each.pid in started]
-        found[f"memory of {clients} clients, MB"] = memory(processes)
-        found["processes"] = len(processes)
-        found["memory of the process of one client, MB"] = memory(of_clients) / clients
-    return found
+def _beside_busy(session: Session, busy: Session, extent: Extent) -> list[float]:
+    """Call one server while another client keeps calls of another server in flight; return the times."""
+    other = _Busy(busy, NAMES[1:2])
+    other.send(AT_ONCE)
+    spent, answers = [], []
+    pipe = session.pipe_to(NAMES[0])
+    with selectors.DefaultSelector() as selector:
+        for each in {pipe, other.pipes[0]}:
+            selector.register(each, selectors.EVENT_READ)
+        for number in range(extent.block_calls):
+            request = session.echo(number, NAMES[0])
+            began = time.perf_counter()
+            pipe.write(request)
+            while len(answers) == number:
+                for key, _ in selector.select():
+                    if key.fileobj is pipe:
+                        spent.append(milliseconds_since(began))
+                        answers += pipe.lines()
+                    else:
+                        other.receive(other.pipes[0])
+    other.finish()
+    client.check_echoes(answers, range(len(answers)), session.read)
+    return spent
 
 
-def main() -> None:
-    """Measure and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clients", type=int, default=6, help="clients whose memory is measured")
-    parser.add_argument("--servers", type=int, default=6, help="servers of each client")
-    parser.add_argument("--busy", type=int, default=12, help="clients that call at the same time")
-    options = parser.parse_args()
-    servers = backends(options.servers, "--tools", "20")
-    ways = {
-        "floor": (subjects.floor(), ""),
-        "own": (subjects.search_mcp(), "own"),
-        "shared": (subjects.search_mcp(), "shared"),
-    }
-    figures = {}
-    with tempfile.TemporaryDirectory(prefix="mcp-") as folder:
-        for name, (subject, engine) in ways.items():
-            home = Home(Path(folder) / name, subject, servers, engine)
-            try:
-                figures[name] = measured(home, servers, options.clients, options.busy)
-            finally:
-                home.close()
-    print(f"| {'':40} | " + " | ".join(f"{name:>8}" for name in figures) + " |")
-    print("| :--- |" + " ---: |" * len(figures))
-    for label in figures["shared"]:
-        print(f"| {label:40} | " + " | ".join(f"{found[label]:8.1f}" for found in figures.values()) + " |")
+class _Busy:
+    """A client that keeps a number of calls in flight."""
+
+    def __init__(self, session: Session, servers: Sequence[str]) -> None:
+        self.pipes = list({session.pipe_to(name): None for name in servers})
+        self._session, self._servers = session, itertools.cycle(servers)
+        self._sent, self._received = 0, list[bytes]()
+
+    def send(self, count: int) -> None:
+        for _ in range(count):
+            server = next(self._servers)
+            self._session.pipe_to(server).write(self._session.echo(self._sent, server))
+            self._sent += 1
+
+    def receive(self, pipe: client.Pipe, *, is_over: bool = False) -> None:
+        """Read the answers of a pipe that has some, and send as many calls."""
+        lines = pipe.lines()
+        self._received += lines
+        if not is_over:
+            self.send(len(lines))
+
+    @property
+    def is_done(self) -> bool:
+        return len(self._received) == self._sent
+
+    @property
+    def answered(self) -> int:
+        return len(self._received)
+
+    def finish(self) -> None:
+        """Wait for the last answers, and check all."""
+        with selectors.DefaultSelector() as selector:
+            for pipe in self.pipes:
+                selector.register(pipe, selectors.EVENT_READ, pipe)
+            while not self.is_done:
+                for key, _ in selector.select():
+                    self.receive(key.data, is_over=True)
+        client.check_echoes(self._received, range(self._sent), self._session.read)
 
 
-if __name__ == "__main__":
-    main()
+def throughput(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure the calls answered per second of one busy client, and of twelve together."""
+    with home_of(subject, folder) as home, contextlib.ExitStack() as stack:
+        sessions = home.open(stack, BUSY_CLIENTS)
+        _rate(sessions, extent)  # warm up
+        for _ in range(extent.turns):
+            one, all_of_them = _rate(sessions[:1], extent), _rate(sessions, extent)
+            yield [
+                Reading("calls a second of one busy client", "/s", one),
+                Reading(f"calls a second of {BUSY_CLIENTS} busy clients", "/s", all_of_them),
+                Reading(f"calls of {BUSY_CLIENTS} busy clients, to those of one", "×", all_of_them / one),
+            ]
+
+
+def _rate(sessions: Sequence[Session], extent: Extent) -> float:
+    """Return the calls per second of all clients, each with the same number of calls in flight."""
+    clients = [_Busy(session, NAMES) for session in sessions]
+    pipes = [pipe for session in sessions for pipe in session.pipes]
+    with patience(pipes, BLOCK_SECONDS), selectors.DefaultSelector() as selector:
+        for each in clients:
+            for pipe in each.pipes:
+                selector.register(pipe, selectors.EVENT_READ, each)
+        began = time.perf_counter()
+        for each in clients:
+            each.send(AT_ONCE)
+        while (spent := time.perf_counter() - began) < extent.block_seconds:
+            for key, _ in selector.select():
+                assert isinstance(key.fileobj, client.Pipe)
+                key.data.receive(key.fileobj)
+        answered = sum(each.answered for each in clients)
+        for each in clients:
+            each.finish()
+    return answered / spent
+
+
+def memory(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Count the processes and the memory of clients that have called every server, servers included."""
+    if not psutil.LINUX:
+        return
+    for turn in range(extent.turns):
+        with home_of(subject, folder / str(turn)) as home, contextlib.ExitStack() as stack:
+            sessions: list[Session] = []
+            readings: list[Reading] = []
+            for count in CLIENTS:
+                sessions += home.open(stack, count - len(sessions))
+                readings += _memory(home, sessions, "1 client" if count == 1 else f"{count} clients")
+        yield readings
+
+
+def _memory(home: Home, sessions: Sequence[Session], label: str) -> list[Reading]:
+    processes = home.processes()
+    servers = [each for each in processes if _is_running(each, str(HERE / "backend.py"))]
+    started = {pipe.pid for session in sessions for pipe in session.pipes}
+    of_clients = [each for each in processes if each.pid in started and each not in servers]
+    label = f"{label} of {SERVERS} servers"
+    readings = [
+        Reading(f"{label}: memory of all processes", "MB", _sum(processes, _pss)),
+        Reading(f"{label}: processes", "", len(processes)),
+        Reading(f"{label}: server processes", "", len(servers)),
+    ]
+    if of_clients:
+        each = _sum(of_clients, _pss) / len(of_clients)
+        readings.append(Reading(f"{label}: memory of the process that a client starts", "MB", each))
+    return readings
+
+
+def _is_running(process: psutil.Process, script: str) -> bool:
+    return script in process.cmdline()
+
+
+def _sum(processes: Sequence[psutil.Process], measure: Callable[[psutil.Process], float]) -> float:
+    return sum(map(measure, processes))
+
+
+def _pss(process: psutil.Process) -> float:
+    return float(process.memory_full_info().pss) / MEGABYTE

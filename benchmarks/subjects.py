@@ -12,7 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,14 @@ class RemoteBackend:
         return {"url": self.url}
 
 
+class SharedBackend(Backend):
+    """A server that the clients of one engine may share."""
+
+    @property
+    def entry(self) -> Mapping[str, object]:
+        return {**super().entry, "share": True}
+
+
 Server = Backend | RemoteBackend
 
 
@@ -103,6 +111,8 @@ class Subject:
     """Size in MB of the largest result that it relays."""
     reaches: Collection[type[Server]] = (Backend,)
     """Kinds of servers that it is measured with."""
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """Settings of search-mcp in its configuration."""
 
     @property
     def lists_tools(self) -> bool:
@@ -131,7 +141,8 @@ class Subject:
         home.mkdir(parents=True, exist_ok=True)
         path = home / "mcp-servers.json"
         entries = {each.name: each.entry for each in servers}
-        path.write_text(json.dumps({"mcpServers": entries, "settings": {"listing": self.listings[0]}}), "utf-8")
+        settings = {"listing": self.listings[0], **self.settings}
+        path.write_text(json.dumps({"mcpServers": entries, "settings": settings}), "utf-8")
         pipe = Pipe(self.command(path, home), {**environment_below(home), **(variables or {})}, home)
         return Session(self, {each.name: pipe for each in servers})
 
@@ -297,7 +308,7 @@ def environment_below(home: Path) -> dict[str, str]:
 
 
 def direct() -> Subject:
-    return Direct("direct", lambda _path, _home: (), _bare, reaches=(Backend, RemoteBackend))
+    return Direct("direct", lambda _path, _home: (), _bare, reaches=(Backend, RemoteBackend, SharedBackend))
 
 
 def floor() -> Subject:
@@ -305,7 +316,8 @@ def floor() -> Subject:
         is_remote = any("url" in entry for entry in _servers(path).values())
         return sys.executable, str(HERE / ("remote_floor.py" if is_remote else "floor.py")), str(path)
 
-    return Subject("floor", command, _with_dot, imports=(sys.executable, "asyncio"), reaches=(Backend, RemoteBackend))
+    reaches = (Backend, RemoteBackend, SharedBackend)
+    return Subject("floor", command, _with_dot, imports=(sys.executable, "asyncio"), reaches=reaches)
 
 
 def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subject:
@@ -316,8 +328,13 @@ def search_mcp(name: str = "search-mcp", python: str = sys.executable) -> Subjec
         _with_dot,
         imports=(python, "search_mcp.fronts.serve"),
         listings=("light", "full", "search"),
-        reaches=(Backend, RemoteBackend),
+        reaches=(Backend, RemoteBackend, SharedBackend),
     )
+
+
+def search_mcp_shared() -> Subject:
+    """Return search-mcp with one engine for all clients in the same home."""
+    return replace(search_mcp("search-mcp-shared"), settings={"engine": "shared"}, reaches=(SharedBackend,))
 
 
 def fastmcp() -> Subject:
@@ -446,6 +463,7 @@ SUBJECTS: Mapping[str, Callable[[], Subject]] = {
     "direct": direct,
     "floor": floor,
     "search-mcp": search_mcp,
+    "search-mcp-shared": search_mcp_shared,
     "fastmcp": fastmcp,
     "fastmcp-persistent": fastmcp_persistent,
     "mcpm": mcpm,
