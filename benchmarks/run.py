@@ -69,7 +69,7 @@ def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -
     failures: list[str] = []
     for name in measures:
         chosen = [subject for subject in subjects if _is_measured(subject, name)]
-        with tempfile.TemporaryDirectory(prefix="search-mcp-benchmark-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(prefix="mcp-", ignore_cleanup_errors=True) as folder:
             taken += _interleaved(name, chosen, extent, Path(folder), failures)
     return taken, failures
 

@@ -23,6 +23,7 @@ _OUTSIDE = re.compile(rb'["{}\[\]]')
 _INSIDE = re.compile(rb'["\\]')
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]*"),"(?:result|error)":')
 """The beginning of a response of the engine, which writes its members in this order."""
+_QUOTE = ord('"')
 
 
 class Piece(NamedTuple):
@@ -178,7 +179,8 @@ class Lines:
 
 def _read(line: bytes) -> tuple[tuple[Json, ...], bool]:
     if found := _ANSWER.match(line):
-        return _messages(b'{"id":%b}' % found[1])
+        identifier = found[1]
+        return _messages(b'{"id":%b}' % identifier) if identifier[0] == _QUOTE else (({"id": int(identifier)},), False)
     if len(line) <= PARSED_BYTES:
         return _messages(line)
     outline = Outline()
