@@ -3,10 +3,10 @@
     python benchmarks/guard.py                  measure briefly, and judge
     python benchmarks/guard.py --read FILE      judge the output of run.py --json
 
-Every figure is judged as a ratio to the floor, by the best turn of each: load on the machine makes turns worse, never
-better. While a figure is out of bounds the measures are repeated, and only figures out of bounds every time count.
-The bounds are far from the usual figures: they detect a change that multiplies a cost, on a machine with other work
-to do. Use compare.py for smaller changes.
+Every figure is judged as a ratio to that of the floor or, where clients share an engine, to that of search-mcp without
+it, by the best turn of each: load on the machine makes turns worse, never better. While a figure is out of bounds the
+measures are repeated, and only figures out of bounds every time count. The bounds are far from the usual figures: they
+detect a change that multiplies a cost, on a machine with other work to do. Use compare.py for smaller changes.
 """
 
 import argparse
@@ -17,9 +17,20 @@ from pathlib import Path
 from readings import Extent
 from report import Report, read, rounded
 from run import take
-from subjects import floor, search_mcp
+from subjects import floor, search_mcp, search_mcp_shared
 
-MEASURES = ("start", "small-call", "throughput", "large-result", "remote-call", "remote-throughput")
+MEASURES = (
+    "start",
+    "small-call",
+    "throughput",
+    "large-result",
+    "remote-call",
+    "remote-throughput",
+    "shared-start",
+    "shared-call",
+    "shared-throughput",
+    "shared-memory",
+)
 LITTLE = Extent(3, (1, 10), 200, 0.5, (64,), (10,))
 MOST_RUNS = 4
 """Number of runs before a figure out of bounds counts: other work on the machine spoils a run now and then."""
@@ -27,11 +38,17 @@ MOST_RUNS = 4
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Limit of a ratio to the floor's figure: the most for costs, the least for throughput."""
+    """Limit of a ratio to another subject's figure: the most for costs, the least for throughput."""
 
     row: str
     most: float | None = None
     least: float | None = None
+    subject: str = "search-mcp"
+    reference: str = "floor"
+
+
+def _shared(row: str, most: float | None = None, least: float | None = None, reference: str = "floor") -> Bound:
+    return Bound(row, most, least, "search-mcp-shared", reference)
 
 
 BOUNDS = (
@@ -45,6 +62,13 @@ BOUNDS = (
     Bound("small remote call, answers in JSON: p50, ms", most=4),
     Bound("small remote call, answers in streams: p50, ms", most=4),
     Bound("remote calls a second, 64 in flight, /s", least=0.2),
+    _shared("start beside a client: initialize, ms", most=1, reference="search-mcp"),
+    _shared("start of the first client: initialize, ms", most=6, reference="search-mcp"),
+    _shared("small call of one of 6 clients: p50, ms", most=4),
+    _shared("calls a second of 12 busy clients, /s", least=0.2),
+    _shared("6 clients of 6 servers: memory of all processes, MB", most=0.5, reference="search-mcp"),
+    _shared("6 clients of 6 servers: server processes", most=0.17, reference="search-mcp"),
+    _shared("6 clients of 6 servers: memory of the process that a client starts, MB", most=1.2),
 )
 
 
@@ -53,16 +77,19 @@ def judge(report: Report) -> dict[str, str]:
     complaints = {}
     rows = {report.label(row): row for row in report.rows}
     for bound in BOUNDS:
-        ours, theirs = (report.values(rows.get(bound.row, ""), name) for name in ("search-mcp", "floor"))
+        names = bound.subject, bound.reference
+        ours, theirs = (report.values(rows.get(bound.row, ""), name) for name in names)
         best = min if bound.most is not None else max
         if not ours or not theirs:
             complaints[bound.row] = f"{bound.row}: it was not measured"
             continue
         ratio = best(ours) / best(theirs)
         if bound.most is not None and ratio > bound.most:
-            complaints[bound.row] = f"{bound.row}: {rounded(ratio)} times the floor's, more than {bound.most:g}"
+            complaints[bound.row] = f"{bound.row}: {rounded(ratio)} times {bound.reference}'s, more than {bound.most:g}"
         elif bound.least is not None and ratio < bound.least:
-            complaints[bound.row] = f"{bound.row}: {rounded(ratio)} times the floor's, less than {bound.least:g}"
+            complaints[bound.row] = (
+                f"{bound.row}: {rounded(ratio)} times {bound.reference}'s, less than {bound.least:g}"
+            )
     return complaints
 
 
@@ -79,7 +106,7 @@ def _judged_until_content() -> dict[str, str]:
 
 
 def _measured() -> Report:
-    taken, failures = take([floor(), search_mcp()], MEASURES, LITTLE)
+    taken, failures = take([floor(), search_mcp(), search_mcp_shared()], MEASURES, LITTLE)
     if failures:
         sys.exit("\n".join(failures))
     return Report(taken, ["floor"])

@@ -31,8 +31,19 @@ def readings(**ours: float) -> str:
         "small remote call, answers in JSON: p50": ("ms", 0.9),
         "small remote call, answers in streams: p50": ("ms", 1.0),
         "remote calls a second, 64 in flight": ("/s", 1_200.0),
+        "start beside a client: initialize": ("ms", 45.0),
+        "start of the first client: initialize": ("ms", 250.0),
+        "small call of one of 6 clients: p50": ("ms", 0.3),
+        "calls a second of 12 busy clients": ("/s", 6_000.0),
+        "6 clients of 6 servers: memory of all processes": ("MB", 90.0),
+        "6 clients of 6 servers: server processes": ("", 6.0),
+        "6 clients of 6 servers: memory of the process that a client starts": ("MB", 7.0),
     }
-    values = {"floor": {}, "search-mcp": ours}
+    several = {
+        "6 clients of 6 servers: memory of all processes": 300.0,
+        "6 clients of 6 servers: server processes": 36.0,
+    }
+    values = {"floor": {}, "search-mcp": {**several, **ours}, "search-mcp-shared": ours}
     return json.dumps(
         {
             "readings": [
@@ -54,8 +65,8 @@ def test_nothing_became_several_times_slower() -> None:
 @pytest.mark.parametrize(
     ("row", "figure", "said"),
     [
-        ("small call, 1 backend: p50", 2.8, "20.0 times the floor's, more than 4"),
-        ("calls a second, 64 in flight, 8 backends", 400, "0.01 times the floor's, less than 0.08"),
+        ("small call, 1 backend: p50", 2.8, "20.0 times floor's, more than 4"),
+        ("calls a second, 64 in flight, 8 backends", 400, "0.01 times floor's, less than 0.08"),
     ],
 )
 def test_the_guard_reports_a_figure_out_of_bounds(tmp_path: Path, row: str, figure: float, said: str) -> None:
@@ -206,6 +217,28 @@ def test_a_start_with_a_remote_server_is_measured_to_its_first_call() -> None:
 def test_modules_for_a_remote_server_are_counted() -> None:
     rows = [f"modules loaded for the first call of a {kind}" for kind in ("process", "remote server")]
     assert taken("subjects.search_mcp()", "remote-modules") == (rows, [])
+
+
+SHARED_STARTS = [
+    *(f"start of the first client: {what}" for what in ("initialize", "complete list")),
+    *(f"start beside a client: {what}" for what in ("initialize", "complete list", "time to end")),
+]
+
+
+def test_starts_beside_a_running_engine_are_measured() -> None:
+    assert taken("subjects.search_mcp_shared()", "shared-start") == (SHARED_STARTS, [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts shared pages once")
+def test_clients_of_one_engine_have_one_process_of_each_server() -> None:
+    done = evaluated("""
+import run, subjects
+from readings import SHORT
+from dataclasses import replace
+taken, failures = run.take([subjects.search_mcp_shared()], ["shared-memory"], replace(SHORT, turns=1))
+print([each.reading.value for each in taken if each.reading.row.endswith(": server processes")], failures)
+""")
+    assert done.stdout.strip() == "[6, 6, 6] []", done.stderr
 
 
 ONLY_REMOTE = "replace(subjects.search_mcp(), reaches=[subjects.RemoteBackend])"
