@@ -238,6 +238,7 @@ IMPURE_MODULES = (
     "config.gate",  # logs
     "config.location",  # reads files
     "config.trust",  # reads and writes files
+    "config.watches",  # events for tasks that follow the same files
     "config.watching",  # follows edits of files
 )
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import fsdecode
 from pathlib import Path
 
@@ -23,8 +23,8 @@ _EDITS = [events.FileCreatedEvent, events.FileModifiedEvent, events.FileMovedEve
 class _Handler(events.FileSystemEventHandler):
     """Selects the folders to watch, and filters the changes in them."""
 
-    def __init__(self, paths: Sequence[Path], loop: asyncio.AbstractEventLoop, edited: asyncio.Event) -> None:
-        self._loop, self._edited = loop, edited
+    def __init__(self, paths: Sequence[Path], loop: asyncio.AbstractEventLoop, on_edit: Callable[[], None]) -> None:
+        self._loop, self._on_edit = loop, on_edit
         self._folders = {path.resolve() for path in paths if path.is_dir()}
         files = [path for path in paths if not path.is_dir()]
         # The link and its target: both may be replaced.
@@ -35,7 +35,7 @@ class _Handler(events.FileSystemEventHandler):
         for path in map(Path, map(fsdecode, (event.src_path, event.dest_path))):
             if path in self._files or path.parent in self._folders:
                 with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                    self._loop.call_soon_threadsafe(self._edited.set)
+                    self._loop.call_soon_threadsafe(self._on_edit)
 
 
 @contextlib.contextmanager
@@ -45,10 +45,16 @@ def noticed(*paths: Path) -> Iterator[asyncio.Event]:
     Symbolic links are followed. The waiting task clears the event.
     """
     edited = asyncio.Event()
-    handler = _Handler(paths, asyncio.get_running_loop(), edited)
-    observer = _watch(handler)
-    try:
+    with watched(edited.set, *paths):
         yield edited
+
+
+@contextlib.contextmanager
+def watched(on_edit: Callable[[], None], *paths: Path) -> Iterator[None]:
+    """Call `on_edit` in the event loop at every edit that `noticed` reports."""
+    observer = _watch(_Handler(paths, asyncio.get_running_loop(), on_edit))
+    try:
+        yield
     finally:
         observer.stop()
 

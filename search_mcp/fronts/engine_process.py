@@ -37,6 +37,7 @@ from search_mcp.config.gate import Gate
 from search_mcp.config.location import approvals, locate, origin, read, untrusted
 from search_mcp.config.schema import Config
 from search_mcp.config.trust import printable
+from search_mcp.config.watches import Watches
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
 from search_mcp.fronts import hello
 from search_mcp.fronts.connection import Front
@@ -261,6 +262,7 @@ class Host:
             log_folder=log_folder(),
         )
         self._pool = Pool(later)
+        self._watches = Watches()
         self._config: str | None = None
         self._started = time.time()
         self._build = build()  # now: the files may be replaced while this runs
@@ -394,7 +396,7 @@ class Host:
         # The first answer does not need the backends, whose start would delay it.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
-        follow = partial(follow_edits, opened.follow, engine, opened.config, self._log_to, variables)
+        follow = partial(follow_edits, opened.follow, engine, opened.config, self._log_to, variables, self._watches)
         await attend(engine, client, front, connection, self._signals, follow)
         log.info("= client %d has ended", number)
 

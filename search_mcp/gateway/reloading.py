@@ -16,6 +16,7 @@ from search_mcp.config.location import (
 from search_mcp.config.schema import Config, Settings, camel
 from search_mcp.config.secrets import Redactor
 from search_mcp.config.trust import printable
+from search_mcp.config.watches import Watches
 from search_mcp.folders import approvals_folder, trust_folder
 from search_mcp.gateway.engine import Engine
 from search_mcp.model.errors import ConfigError
@@ -74,10 +75,11 @@ async def follow_edits(
     current: Config,
     log_to: LogSettings,
     variables: Mapping[str, str] = os.environ,
+    watches: Watches | None = None,
 ) -> None:
     """Apply edits of the configuration and what the user accepts; a broken edit is reported once.
 
-    `variables` are those that the configuration may refer to.
+    `variables` are those that the configuration may refer to, `watches` those of a process with several clients.
     """
     complaint = ""
 
@@ -105,7 +107,8 @@ async def follow_edits(
     # Loaded after the first answers, which do not need it.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
     await anyio.to_thread.run_sync(engine.tidy, abandon_on_cancel=True)
-    with edits.noticed(follow.path, *folders) as edited:
+    noticed = edits.noticed if watches is None else watches.noticed
+    with noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()

@@ -1,0 +1,48 @@
+"""One watch of the same files for several tasks, because the system limits the number of watches of a user."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+
+class _Watch:
+    """A watch, and the events that it sets."""
+
+    def __init__(self) -> None:
+        self.events: set[asyncio.Event] = set()
+        self.stop = contextlib.ExitStack()
+
+    def on_edit(self) -> None:
+        for event in self.events:
+            event.set()
+
+
+class Watches:
+    """The watches of one process, by the files that they watch."""
+
+    def __init__(self) -> None:
+        self._watches: dict[tuple[Path, ...], _Watch] = {}
+
+    def __len__(self) -> int:
+        return len(self._watches)
+
+    @contextlib.contextmanager
+    def noticed(self, *paths: Path) -> Iterator[asyncio.Event]:
+        """Yield an event that is set at every edit, as `watching.noticed` does."""
+        watch = self._watches.get(paths)
+        if watch is None:
+            watch = _Watch()
+            watching = import_module("search_mcp.config.watching")  # not loaded with the engine process
+            watch.stop.enter_context(watching.watched(watch.on_edit, *paths))
+            self._watches[paths] = watch
+        edited = asyncio.Event()
+        watch.events.add(edited)
+        try:
+            yield edited
+        finally:
+            watch.events.discard(edited)
+            if not watch.events:
+                del self._watches[paths]
+                watch.stop.close()
