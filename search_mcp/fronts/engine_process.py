@@ -541,6 +541,7 @@ def main() -> None:
     detach()
     allow_more_files()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(*THRESHOLDS)
     log_to = LogSettings(None)
     with logs.to_stderr("INFO", log_to.clean):

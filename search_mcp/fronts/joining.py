@@ -27,7 +27,8 @@ ANSWER_BYTES = 1 << 20
 READY = b"search-mcp: the engine is ready\n"
 """Written by an engine to its stdout once it can be joined."""
 _PROGRAM = """
-import sys
+import gc, sys
+gc.disable()  # until all modules are loaded
 sys.path.append(sys.argv.pop(1))  # last, so that it hides no other module
 from search_mcp.fronts.engine_process import main
 main()
