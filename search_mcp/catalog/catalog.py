@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app, literal_beginning
-from search_mcp.catalog.named_items import NamedItems
+from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plain_item
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
 from search_mcp.config.schema import ServerConfig
@@ -31,7 +31,9 @@ FEW_ENTRIES = 500
 class Catalog:
     """The known lists of all servers, in the order of the configuration."""
 
-    def __init__(self, servers: Sequence[ServerConfig]) -> None:
+    def __init__(self, servers: Sequence[ServerConfig], named_once: NamedOnce | None = None) -> None:
+        """`named_once` has the tools and prompts of other clients, which equal ones are taken from."""
+        self._named_once = named_once or NamedOnce()
         self._servers = {server.name: server for server in servers}
         self.prefixes = Prefixes(servers)
         self._pages: dict[tuple[str, Kind], ServerList | None] = {}
@@ -157,7 +159,7 @@ class Catalog:
             for entry, _ in self._entries(config.name, Kind.TOOLS)
             if entry.key in withheld
         )
-        return NamedItems(withheld, self.prefixes)
+        return NamedItems(Admitted([plain_item(*each) for each in withheld], self.prefixes))
 
     def everything(self, kind: Kind) -> Iterator[tuple[str, Entry]]:
         """Yield all listed definitions of a kind with their servers, including withheld and filtered ones."""
@@ -191,9 +193,10 @@ class Catalog:
     def named(self, kind: Kind) -> "NamedItems":
         """Return the tools or prompts of all servers."""
         if kind not in self._named:
-            withheld = [name for server in self._servers for name in self.withheld(server, kind)]
+            withheld = frozenset(name for server in self._servers for name in self.withheld(server, kind))
+            plain = [plain_item(*each) for each in self._admitted(kind)]
             noun = "tool" if kind is Kind.TOOLS else "prompt"
-            self._named[kind] = NamedItems(self._admitted(kind), self.prefixes, withheld, noun)
+            self._named[kind] = self._named_once(Admitted(plain, self.prefixes, withheld, noun))
         return self._named[kind]
 
     def merge_long(self, kind: Kind) -> bool:
@@ -347,8 +350,11 @@ class Catalog:
         if page is None:
             return ()
         if (server, kind) not in self._repaired:
-            fitted = [(entry.key, *repaired(kind, entry)) for entry in page.entries]
-            self._repaired[server, kind] = [(Entry(key, fields), remarks) for key, fields, remarks in fitted]
+            fitted = [(entry, *repaired(kind, entry)) for entry in page.entries]
+            self._repaired[server, kind] = [
+                (entry if fields is entry.fields else Entry(entry.key, fields), remarks)
+                for entry, fields, remarks in fitted
+            ]
         return self._repaired[server, kind]
 
     def admissible(self, server: str, kind: Kind) -> frozenset[str]:

@@ -3,43 +3,52 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, WeakValueDictionary
 
 from search_mcp.catalog.items import OWN_NAMES, Item, accepted, fold, stable_suffix, without_separators
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.errors import short_reason
-from search_mcp.wire.structs import Fields, replace
+from search_mcp.wire.structs import Fields, Struct, field, replace
+
+if TYPE_CHECKING:
+    from search_mcp.catalog.profiles import Profile
+
+
+class Admitted(Struct, frozen=True):
+    """Everything that `NamedItems` are made of; equal ones make equal items."""
+
+    items: Sequence[Item]
+    """Each with its plain name, which need not be unique."""
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    withheld: frozenset[str] = frozenset()
+    """Names that are not given to other servers."""
+    noun: str = "tool"
 
 
 class NamedItems(Sequence[Item]):
     """Tools or prompts in order, with a lookup by all unambiguous spellings of their names.
 
     No name or spelling of an item begins with the prefix of another server. If two names are equal when folded, the
-    owner of the prefix keeps the plain name, in any order of the file, and the other gets a suffix. Names in `withheld`
-    are not given to other servers.
+    owner of the prefix keeps the plain name, in any order of the file, and the other gets a suffix.
     """
 
-    def __init__(
-        self,
-        admitted: Iterable[tuple[ServerConfig, str, str, Fields]],
-        prefixes: Prefixes | None = None,
-        withheld: Iterable[str] = (),
-        noun: str = "tool",
-    ) -> None:
-        self._prefixes = Prefixes() if prefixes is None else prefixes
-        self._noun = noun
-        self._withheld = frozenset(map(fold, withheld))
+    def __init__(self, admitted: Admitted) -> None:
+        self.made_of = admitted
+        self.shown_names: WeakValueDictionary[Profile, Any] = WeakValueDictionary()
+        """The `ShownNames` of each profile in use."""
+        self._prefixes, self._noun = admitted.prefixes, admitted.noun
+        self._withheld = frozenset(map(fold, admitted.withheld))
         self._by_bare: dict[str, list[Item]] = {}
         self.collisions: list[tuple[str, str]] = []
         self._by_name: dict[str, Item] = {}
         # None: ambiguous, or one of search-mcp's own tools
         self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
         self._by_other: dict[str, Item] = {}
-        plain = [_plain_item(*each) for each in admitted]
-        named = self._name(plain)
+        named = self._name(admitted.items)
         self._items = [item for item in named if item is not None]
-        for item, was in zip(named, plain, strict=True):
+        for item, was in zip(named, admitted.items, strict=True):
             if item is not None:
                 self._add_spellings(item, was.own)
         for item in self._items:
@@ -198,6 +207,22 @@ class NamedItems(Sequence[Item]):
         return {item.key: item for item in callable_items if having[item.key] == 1 and self.admits(item, item.key)}
 
 
+class NamedOnce:
+    """The tools and prompts in use, for any number of clients: those made of equal definitions are made once."""
+
+    def __init__(self) -> None:
+        self._in_use: WeakSet[NamedItems] = WeakSet()
+
+    def __call__(self, admitted: Admitted) -> NamedItems:
+        """Return the items that are made of these definitions."""
+        for each in self._in_use:
+            if each.made_of == admitted:
+                return each
+        made = NamedItems(admitted)
+        self._in_use.add(made)
+        return made
+
+
 def _double(item: Item) -> str:
     """Return an item's name with `__`, as it is shown to many clients."""
     return f"{item.prefix}__{item.own}" if item.prefix else item.own
@@ -211,7 +236,7 @@ def _precedence(item: Item) -> tuple[bool, str, str]:
     return fold(item.prefix) != item.prefix, item.prefix, item.server if item.prefix else ""
 
 
-def _plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> Item:
+def plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> Item:
     """Make an item with its plain name, which need not be unique."""
     prefix = accepted(config.effective_prefix)
     pinned = key in config.pinned or shown in config.pinned

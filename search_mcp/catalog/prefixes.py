@@ -36,6 +36,11 @@ class Prefixes:
             if len(owners) == 1 and self._is_unrivalled(prefix, ordered)
         )
 
+    def __eq__(self, other: object) -> bool:  # everything else is derived from them
+        return isinstance(other, Prefixes) and self._exact == other._exact
+
+    __hash__ = None  # type: ignore[assignment]
+
     def _is_unrivalled(self, prefix: str, ordered: Sequence[str]) -> bool:
         """Return whether no other prefix begins with this one, or is equal to it, when folded."""
         folded = fold(prefix)

@@ -25,6 +25,8 @@ def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], d
     def define(item: Item, name: str) -> Fields:
         if mode == "full" or item.pinned:
             return full_definition(item, name, audience)
+        if name == names[item]:  # as nearly always; an app uses another one
+            return kept_light_definition(item, names, description_length)
         return light_definition(item, name, description_length)
 
     shown = [item for item in spellings.catalog.tools() if mode != "search" or item.pinned]
@@ -106,16 +108,20 @@ def light_definition(item: Item, name: str, description_length: int) -> Fields:
     """Return a tool in a few tokens: its name, a short description, and the names of its required parameters.
 
     Clients ask for permission by `annotations`; `execution` says whether it can be called without a task; `_meta`,
-    which no model sees, names its app. The result is cached in the item.
+    which no model sees, names its app.
     """
-    known: tuple[str, int, Fields] = item.__dict__.get("light_definition", ("", -1, {}))
-    if known[:2] == (name, description_length):
-        return known[2]
     about = with_required(brief(item.description, description_length), item.fields.get("inputSchema"))
     fields = {"name": payload.encode(name), "description": payload.encode(about)}
     fields["inputSchema"] = OPEN_SCHEMA
     for key in ("annotations", "execution", "_meta"):
         if key in item.fields:
             fields[key] = item.fields[key]
-    item.__dict__["light_definition"] = name, description_length, fields
     return fields
+
+
+def kept_light_definition(item: Item, names: ShownNames, description_length: int) -> Fields:
+    """Return the same with the name that is shown; it is kept with the names."""
+    kept = names.light_definitions.setdefault(description_length, {})
+    if (known := kept.get(item.name)) is None:
+        known = kept[item.name] = light_definition(item, names[item], description_length)
+    return known

@@ -8,6 +8,7 @@ from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile, without_registration
 from search_mcp.model.names import Kind
 from search_mcp.model.similar import nearest
+from search_mcp.wire.structs import Fields, Raw
 
 MOST_SUGGESTIONS = 5
 
@@ -16,6 +17,10 @@ class ShownNames:
     """The shown names of items for one profile, and the lookup of names that a client uses."""
 
     def __init__(self, items: NamedItems, profile: Profile) -> None:
+        self.light_definitions: dict[int, dict[str, Fields]] = {}
+        """Short definitions of items by their names, for each length of descriptions; see `rendering`."""
+        self.lists: dict[object, Raw] = {}
+        """Lists with these names, by everything else that they are made of; see `gateway.listings`."""
         self._shown: dict[str, str] = {}
         self._by_shown: dict[str, Item] = {}
         self._items, self._profile = items, profile
@@ -89,7 +94,10 @@ class Spellings:
         """Return the shown names of the current tools or prompts."""
         version, names = self._made.get((kind, profile), (-1, None))
         if names is None or version != self.catalog.version:
-            names = ShownNames(self.catalog.named(kind), profile)
+            items = self.catalog.named(kind)
+            names = items.shown_names.get(profile)
+            if names is None:
+                names = items.shown_names[profile] = ShownNames(items, profile)
             self._made[kind, profile] = self.catalog.version, names
         return names
 

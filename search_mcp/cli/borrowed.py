@@ -33,6 +33,7 @@ from search_mcp.fronts.loan_lines import (
     Standing,
 )
 from search_mcp.fronts.meeting import folder_name, is_supported, meeting
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.running import EngineBackend
 from search_mcp.model.calls import Call
 from search_mcp.model.errors import Lost
@@ -91,6 +92,7 @@ class Loan:
     def __init__(self, joined: Joined) -> None:
         self.pid: int = joined.answer["pid"]
         """The process of the engine."""
+        self.in_common = InCommon()
         self._joined = joined
         self._backends: dict[str, BorrowedServer] = {}
         self._calls: dict[int, tuple[str, Call]] = {}  # with the server of each

@@ -58,7 +58,7 @@ class Engine:
             log_folder=log_folder(),
         )
         self._source = source or OwnBackends(later, self._dependencies)
-        self.servers = Servers(self._dependencies.clock)
+        self.servers = Servers(self._dependencies.clock, self._source.in_common)
         self._problems = ProblemLog(self.servers, later)
         self._sessions: dict[Session, None] = {}
         self._opening: Opening | None = None

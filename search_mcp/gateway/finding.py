@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.servers import ServerFacts, Status
 
 if TYPE_CHECKING:
@@ -28,8 +29,11 @@ class Finder(Protocol):
 
 
 def load_finder(
-    catalog: Catalog, facts: Callable[[], Mapping[str, ServerFacts]], statuses: Callable[[], Iterable[Status]]
+    catalog: Catalog,
+    facts: Callable[[], Mapping[str, ServerFacts]],
+    statuses: Callable[[], Iterable[Status]],
+    in_common: InCommon,
 ) -> Finder:
-    """Load the search, which takes as long to load as all other modules, and make an empty index."""
-    finder: Finder = import_module("search_mcp.gateway.tool_index").ToolIndex(catalog, facts, statuses)
+    """Load the search, which takes as long to load as all other modules; nothing is indexed yet."""
+    finder: Finder = import_module("search_mcp.gateway.tool_index").ToolIndex(catalog, facts, statuses, in_common)
     return finder

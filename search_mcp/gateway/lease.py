@@ -13,6 +13,7 @@ from search_mcp.backends.held_calls import HeldCall
 from search_mcp.backends.server_calls import Subscriptions
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
 from search_mcp.gateway.running import EngineBackend
@@ -275,6 +276,10 @@ class PooledBackends:
         """`dependencies` are those of the client; entries that are shared on demand run in `configuration_folder`."""
         self._pool, self._dependencies = pool, replace(dependencies, lists=pool.lists)
         self._of_shared = replace(self._dependencies, folder=configuration_folder)
+
+    @property
+    def in_common(self) -> InCommon:
+        return self._pool.in_common
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from search_mcp.catalog import profiles
 from search_mcp.catalog.profiles import Audience, CallTool, Profile
-from search_mcp.catalog.rendering import light_definition, prompt_list, resource_list, tool_list
+from search_mcp.catalog.rendering import kept_light_definition, prompt_list, resource_list, tool_list
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import Settings
 from search_mcp.gateway import own_tool_definitions
@@ -123,11 +123,13 @@ class Presentation:
             return
         yield
         names = self._spellings.of(Kind.TOOLS, audience.profile)
+        if self._rest_of(audience) in names.lists:  # another client was shown the same
+            return
         yield
         for item in items:
             _ = item.is_of_app
             if audience.profile.listing == "light" and not item.pinned and version == self._catalog.version:
-                light_definition(item, names[item], self._settings.description_length)
+                kept_light_definition(item, names, self._settings.description_length)
             yield
 
     def _is_long(self) -> bool:
@@ -141,17 +143,33 @@ class Presentation:
                 changed.add(kind)
         return frozenset(changed)
 
+    def _is_whole(self, audience: Audience) -> bool:
+        """Return whether `call_tool` need not be listed for tools that come later."""
+        return not self._was_partial and audience.profile.reads_later_lists is not False
+
     def _list(self, kind: Kind, audience: Audience) -> Raw:
-        profile = audience.profile
-        is_whole = not self._was_partial and profile.reads_later_lists is not False
+        is_whole = self._is_whole(audience)
         version, items = self._made.get((kind, audience, is_whole), (-1, EMPTY))
         if version != self._catalog.version:
             if kind is Kind.TOOLS:
-                own = own_tool_definitions.definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool)
-                items = tool_list(self._spellings, audience, own, self._settings.description_length)
+                items = self._tool_list(audience)
             elif kind is Kind.PROMPTS:
                 items = prompt_list(self._spellings, audience)
             else:
                 items = resource_list(self._catalog, kind)
             self._made[kind, audience, is_whole] = self._catalog.version, items
         return items
+
+    def _rest_of(self, audience: Audience) -> object:
+        """Return everything that a list of tools is made of besides the names."""
+        return audience, self._is_whole(audience), self._settings.description_length
+
+    def _tool_list(self, audience: Audience) -> Raw:
+        """Write the list of tools, unless another client was shown the same."""
+        profile, names = audience.profile, self._spellings.of(Kind.TOOLS, audience.profile)
+        key = self._rest_of(audience)
+        if key not in names.lists:
+            is_whole = self._is_whole(audience)
+            own = own_tool_definitions.definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool)
+            names.lists[key] = tool_list(self._spellings, audience, own, self._settings.description_length)
+        return names.lists[key]

@@ -14,6 +14,7 @@ from search_mcp.catalog.shown_names import ShownNames, Spellings
 from search_mcp.catalog.skills import Skill
 from search_mcp.gateway.finding import Finder, load_finder
 from search_mcp.gateway.found_tools import found_tools, on_one_line, within_answer
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.own_arguments import (
     MOST_NAMED,
     ArgumentError,
@@ -62,7 +63,7 @@ class OwnTools:
         finder: Callable[[], Finder] | None = None,
     ) -> None:
         """Make the tools; `configuration_error` gives the reason why the last edit of the file is not in effect."""
-        self._load_finder = finder or (lambda: load_finder(self._catalog, facts, statuses))
+        self._load_finder = finder or (lambda: load_finder(self._catalog, facts, statuses, InCommon()))
         self._spellings, self._catalog = spellings, spellings.catalog
         self._facts, self._statuses = facts, statuses
         self._description_length, self._configuration_error = description_length, configuration_error

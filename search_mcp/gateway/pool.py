@@ -16,6 +16,7 @@ from search_mcp.backends import sharing
 from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.backends.sharing import Verdict
 from search_mcp.config import identity
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.pooled_server import PooledServer, Tenant
 from search_mcp.model.calls import CallLater
 from search_mcp.model.servers import Opening
@@ -33,6 +34,7 @@ class Pool:
     def __init__(self, later: CallLater, linger_seconds: float = LINGER_SECONDS) -> None:
         self.later, self.linger_seconds = later, linger_seconds
         self.lists = EqualLists()
+        self.in_common = InCommon()
         self._by_key: dict[bytes, PooledServer] = {}  # those that more clients may get
         self._running: dict[PooledServer, None] = {}
         self._tasks: TaskGroup | None = None

@@ -9,6 +9,7 @@ import anyio
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.supervisor import Supervisor
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.calls import CallLater
 from search_mcp.model.servers import Backend, News
 
@@ -70,6 +71,11 @@ class EngineBackend(Backend, Protocol):
 class BackendSource(Protocol):
     """The origin of an engine's backends."""
 
+    @property
+    def in_common(self) -> InCommon:
+        """What the engines with backends of this origin have in common."""
+        ...
+
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
     ) -> EngineBackend:
@@ -98,6 +104,7 @@ class OwnBackends:
 
     def __init__(self, later: CallLater, dependencies: Dependencies) -> None:
         self._later, self._dependencies = later, dependencies
+        self.in_common = InCommon()
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], _sessions: "Callable[[], Iterable[Session]]"

@@ -14,6 +14,7 @@ from search_mcp.catalog.uris import ResourceMap
 from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.gateway.finding import Finder, load_finder
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.names import GIVEN_UP, Kind, State
 from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
 from search_mcp.wire.structs import Raw
@@ -27,9 +28,9 @@ ENDED_STATES = GIVEN_UP | {State.BACKING_OFF, State.DISABLED, State.HELD}
 class Servers:
     """The servers of one configuration."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self.catalog = Catalog(())
+    def __init__(self, clock: Callable[[], float], in_common: InCommon) -> None:
+        self._clock, self._in_common = clock, in_common
+        self.catalog = Catalog((), in_common.named_once)
         self.spellings = Spellings(self.catalog)
         self.resources = ResourceMap(self.catalog)
         self.backends: Mapping[str, Backend] = {}
@@ -58,7 +59,7 @@ class Servers:
     @cached_property
     def finder(self) -> Finder:
         """The search index; it is made with the first search."""
-        return load_finder(self.catalog, lambda: self.facts, self.statuses)
+        return load_finder(self.catalog, lambda: self.facts, self.statuses, self._in_common)
 
     # States
 

@@ -1,17 +1,22 @@
 """The search index of a catalogue, which follows its changes server by server.
 
-Decides when tools and skills are indexed, and how much of their text. How they rank is decided in `search`, for which a
-skill is a tool without parameters.
+Decides when tools and skills are indexed, how much of their text, and which clients use the same index. How they rank
+is decided in `search`, for which a skill is a tool without parameters.
+
+Clients share an index only if all tools, skills and texts in it are equal, names included. So nothing of one client can
+be found by another, or changes its ranks. A client that is shown other tools has an index of its own.
 """
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
+from weakref import WeakSet
 
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.list_limits import LONGEST_NAME
 from search_mcp.catalog.skills import Skill
+from search_mcp.gateway.in_common import InCommon
 from search_mcp.model.servers import ServerFacts, Status
 from search_mcp.search import Document, Effect, Explanation, Index
 from search_mcp.wire.structs import Struct
@@ -78,25 +83,59 @@ def key_of(found: Item | Skill) -> str:
     return f"skill {found.uri}" if isinstance(found, Skill) else found.name
 
 
+_Content: TypeAlias = Mapping[str, _Listed]
+"""Everything that is indexed, by server."""
 _Seen: TypeAlias = tuple[int, Mapping[str, ServerFacts], Mapping[str, str]]
 """The catalogue's version, the servers' facts from the configuration, and their own titles."""
 
 
+class SharedIndex:
+    """The search index of all catalogues with one content; a server that did not change is not indexed again."""
+
+    def __init__(self) -> None:
+        self.index = Index()
+        self.content: _Content = {}
+        """What is indexed, or will be when `work` is done."""
+        self.work: Iterator[None] = iter(())
+        """The indexing under way, which any of its users advances."""
+        self.users: WeakSet[ToolIndex] = WeakSet()
+        self._held: dict[str, _Listed] = {}
+
+    def change(self, content: _Content) -> None:
+        """Begin to index another content; only what differs is indexed."""
+        self.content, self.work = content, self._follow(self.work, content)
+
+    def _follow(self, before: Iterator[None], content: _Content) -> Iterator[None]:
+        yield from before
+        for server in sorted(content.keys() | self._held.keys()):
+            listed = content.get(server)
+            if listed == self._held.get(server):
+                continue
+            if listed is None:
+                del self._held[server]
+                yield from self.index.removing(server)
+            else:
+                self._held[server] = listed
+                yield from self.index.adding(server, listed.documents())
+
+
 class ToolIndex:
-    """The search index of a catalogue; a server that did not change is not indexed again."""
+    """The search in one catalogue, with an index that equal catalogues share."""
 
     def __init__(
         self,
         catalog: Catalog,
         facts: Callable[[], Mapping[str, ServerFacts]],
         statuses: Callable[[], Iterable[Status]],
+        in_common: InCommon,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._catalog, self._facts, self._statuses, self._clock = catalog, facts, statuses, clock
-        self._index = Index()
+        self._in_common = in_common
+        self._shared = SharedIndex()
+        self._content: _Content = {}  # what this catalogue needs indexed
         self._seen: _Seen | None = None  # the state that `_items` was made from
         self._items: dict[str, Item | Skill] = {}
-        self._held: dict[str, _Listed] = {}
         self._order: Mapping[str, int] = {}
         self._work: Iterator[None] | None = None  # indexing under way
         self._rounds = 0  # passes over the catalogue since the index was up to date
@@ -108,6 +147,7 @@ class ToolIndex:
         Changes that come meanwhile are indexed as well, but only some times: a server that changes all the time delays
         no search.
         """
+        self._is_current = False
         if self._work is None:
             self._work = self._catch_up()
         ends = self._clock() + SLICE_SECONDS
@@ -118,22 +158,22 @@ class ToolIndex:
         self._rounds += 1
         if self._rounds < MOST_ROUNDS and self._seen != self._now():
             return True
-        self._rounds, self._is_current = 0, True
+        self._rounds, self._is_current = 0, True  # until the next search
         return False
 
     def search(self, query: str, limit: int, server: str | None) -> tuple[list[Item | Skill], bool]:
         """Rank tools and skills for a query, and return whether the first clearly fits; index the rest first."""
-        while not self._is_current:
+        while not self._is_current or self._shared.content is not self._content:
             self.advance()
         self._is_current = False
-        answer = self._index.answer(query, limit, server=server, order=self._order)
+        answer = self._shared.index.answer(query, limit, server=server, order=self._order)
         found = [(hit.score, self._items[hit.name]) for hit in answer.hits]
         # A skill never precedes a tool of the same score.
         found.sort(key=lambda each: (-each[0], isinstance(each[1], Skill)))
         return [each for _, each in found], answer.fits
 
     def explain(self, query: str, found: Item | Skill) -> Explanation | None:
-        return self._index.explain(query, key_of(found))
+        return self._shared.index.explain(query, key_of(found))
 
     def _now(self) -> _Seen:
         titles = {
@@ -141,18 +181,40 @@ class ToolIndex:
         }
         return self._catalog.version, self._facts(), titles
 
+    @property
+    def needs_content(self) -> bool:
+        """Whether the index is still searched as it is: the catalogue has not changed since."""
+        return self._shared.content is self._content and self._seen == self._now()
+
     def _catch_up(self) -> Iterator[None]:
         now = self._now()
-        if self._seen == now:
-            return
-        self._seen = now
-        wanted = self._look_again(*now[1:])
-        yield
-        for server in sorted(wanted.keys() | self._held.keys()):
-            if wanted.get(server) != self._held.get(server):
-                yield from self._follow(server, wanted.get(server))
+        if self._seen != now:
+            self._seen = now
+            self._content = self._look_again(*now[1:])
+            yield
+        if self._shared.content is not self._content:
+            self._share()
+        yield from self._shared.work
 
-    def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> Mapping[str, _Listed]:
+    def _share(self) -> None:
+        """Use an index of equal content; else change the own one, or make one if other clients need that."""
+        known: Iterable[SharedIndex] = self._in_common.indexes
+        equal = next((each for each in known if each.content == self._content), None)
+        if equal is not None:
+            self._use(equal)
+            self._content = equal.content
+        else:
+            is_needed = any(user.needs_content for user in self._shared.users if user is not self)
+            self._use(SharedIndex() if is_needed else self._shared)
+            self._shared.change(self._content)
+
+    def _use(self, shared: SharedIndex) -> None:
+        self._shared.users.discard(self)
+        self._shared = shared
+        shared.users.add(self)
+        self._in_common.indexes.add(shared)
+
+    def _look_again(self, facts: Mapping[str, ServerFacts], titles: Mapping[str, str]) -> _Content:
         # Equal tools of two servers tie: the order of the configuration decides, not the alphabet.
         self._order = {server: position for position, server in enumerate(facts)}
         tools = [item for item in self._catalog.tools() if item.is_for_models]
@@ -166,14 +228,6 @@ class ToolIndex:
             )
             for server in tools_by_server.keys() | skills_by_server.keys()
         }
-
-    def _follow(self, server: str, listed: _Listed | None) -> Iterator[None]:
-        if listed is None:
-            del self._held[server]
-            yield from self._index.removing(server)
-        else:
-            self._held[server] = listed
-            yield from self._index.adding(server, listed.documents())
 
 
 def _by_server(found: Iterable[_Found]) -> dict[str, list[_Found]]:

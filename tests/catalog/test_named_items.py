@@ -1,16 +1,23 @@
 """Tools and prompts under unique names, and the spellings that find them."""
 
 import re
+import weakref
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catalog.samples import CHART, CLOCK, catalog, listed, merge, names, server, shown_by, tool, tools
+from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import OWN_NAMES, accepted, fold, stable_suffix
+from search_mcp.catalog.named_items import NamedOnce
 from search_mcp.catalog.profiles import PROFILES
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.model.servers import ServerList
+from search_mcp.config.schema import ServerConfig
+from search_mcp.model.names import Kind
+from search_mcp.model.servers import Entry, ServerList
+from search_mcp.wire import payload
 
 HASH = "_[0-9a-f]{6}"
 
@@ -248,3 +255,30 @@ def test_the_first_server_that_names_an_app_has_it() -> None:
 @pytest.mark.parametrize(("name", "then"), [("s.a", True), ("s__b", True), ("s_a", False), ("a", False)])
 def test_a_name_carries_a_prefix_as_it_is_written(name: str, then: bool) -> None:
     assert listed({"s": ["a"]}).carries_prefix(name) is then
+
+
+def test_equal_definitions_are_named_once_for_all_clients() -> None:
+    once = NamedOnce()
+
+    def named(*other: ServerConfig, tool: str = "echo", changed: frozenset[str] = frozenset(), **entry: Any) -> object:
+        catalog = Catalog([ServerConfig(name="a", command="x", **entry), *other], once)
+        fields = {"name": payload.encode(tool), "inputSchema": payload.encode({"type": "object"})}
+        catalog.put("a", Kind.TOOLS, ServerList((Entry(tool, fields), Entry("say", fields)), changed=changed))
+        return catalog.tools()
+
+    first = named()
+    assert named(env={"TOKEN": "another"}) is first
+    for another in (
+        named(ServerConfig(name="a_b", command="x")),  # a rival of its prefix
+        named(tool="echoes"),
+        named(prefix="b"),
+        named(pinned=("echo",)),
+        named(rename={"echo": "say_again"}),
+        named(describe={"echo": "Say it."}),
+        named(deny=("say",)),
+        named(pin_tools=True, changed=frozenset({"say"})),
+    ):
+        assert another is not first
+    kept = weakref.ref(first)
+    del first
+    assert kept() is None

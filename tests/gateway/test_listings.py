@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from search_mcp.catalog.catalog import Catalog
+from search_mcp.catalog.named_items import NamedOnce
 from search_mcp.catalog.profiles import BY_NAME, CANONICAL, Profile
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig, Settings
@@ -15,6 +16,7 @@ from search_mcp.model.calls import Viewer
 from search_mcp.model.names import Kind
 from search_mcp.model.servers import Entry, ServerList
 from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw
 
 UNKNOWN, CLAUDE = Viewer(None, False), Viewer("claude-ai", True)
 SERVER = ServerConfig(name="s", command="x")
@@ -126,3 +128,21 @@ def test_instructions_are_cut_at_a_line_and_say_so() -> None:
         ": Does something.",
         "…",
     )
+
+
+def test_equal_clients_are_shown_one_list_and_others_their_own() -> None:
+    once = NamedOnce()
+
+    def shown(name: str = "a", viewer: Viewer = UNKNOWN, **settings: Any) -> tuple[Presentation, Raw]:
+        catalog = Catalog([SERVER], once)
+        catalog.put("s", Kind.TOOLS, tools(name))
+        presentation = Presentation(Spellings(catalog), Settings(**settings), None)
+        return presentation, presentation.show(Kind.TOOLS, viewer)
+
+    first, second = shown(), shown()
+    assert first[1] is second[1]
+    second[0].note_partial()
+    assert second[0].show(Kind.TOOLS, UNKNOWN) != first[1]
+    for another in (shown("b"), shown(viewer=CLAUDE), shown(description_length=4), shown(separator="-")):
+        assert another[1] != first[1]
+    assert first[0].show(Kind.TOOLS, UNKNOWN) is first[1]

@@ -1,0 +1,18 @@
+"""Values that the engines of one process have in common: each is made once for equal lists and configurations.
+
+A value is never changed while an engine may use it as it is, and lives as long as an engine uses it.
+"""
+
+from typing import Any
+from weakref import WeakSet
+
+from search_mcp.catalog.named_items import NamedOnce
+
+
+class InCommon:
+    """The values that are in use now."""
+
+    def __init__(self) -> None:
+        self.named_once = NamedOnce()
+        self.indexes: WeakSet[Any] = WeakSet()
+        """Each `SharedIndex` of `tool_index`, which is loaded with the first search."""
