@@ -32,6 +32,8 @@ RENEWAL_SECONDS = 7 * 86_400.0
 """Age at which a record no longer spares a start: servers that are started by `npx` or `uvx` change under it."""
 FAILURE_SECONDS = 600.0
 """Time in which no client's first list waits for a server that could not be started: ten minutes."""
+PROGRAM_LENGTH = 32
+"""Characters of the digest that stands for a program."""
 KEPT_SECONDS = 180 * 86_400.0
 """Age at which an unused file is deleted."""
 
@@ -102,9 +104,13 @@ def fingerprint(config: ServerConfig, program: str, opening: Opening) -> Key:
 
     `program` stands for the executable and its state. Values of `env` may be secrets and are left out.
     """
-    started = [VERSION, *identity.cached(config), program]
     capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
-    return Key(_digest(started)[:32], _digest([opening.era is Era.MODERN, capabilities])[:16])
+    return Key(program_digest(config, program), _digest([opening.era is Era.MODERN, capabilities])[:16])
+
+
+def program_digest(config: ServerConfig, program: str) -> str:
+    """Return the beginning of the names of all files about a program."""
+    return _digest([VERSION, *identity.cached(config), program])[:PROGRAM_LENGTH]
 
 
 def failure(config: ServerConfig, reason: str, now: float, *, needs_login: bool = False) -> Failure:
@@ -139,15 +145,15 @@ class CatalogCache:
 
     def _find_similar(self, key: Key) -> tuple[Path, Record] | None:
         with contextlib.suppress(OSError):  # another process deletes old files at this moment
-            others = [path for path in self._folder.glob(f"{key.program}-*.json") if path != self._path(key)]
-            for path in sorted(others, key=lambda path: (-path.stat().st_mtime, path.name)):
+            others = [path for path in self._records_of(key.program) if path != self._path(key)]
+            for path in sorted(others, key=lambda path: (-self._modified_at(path), path.name)):
                 if (record := self._read(path)) is not None and record.pages:
                     return path, record
         return None
 
     def _read(self, path: Path) -> Record | None:
         try:
-            written = payload.typed(path.read_bytes(), _Written)
+            written = payload.typed(self._content(path), _Written)
             pages = {
                 Kind(name): ServerList(page.entries, rejected=page.rejected) for name, page in written.pages.items()
             }
@@ -161,7 +167,7 @@ class CatalogCache:
     def age_seconds(self, key: Key, now: float) -> float:
         """Age of the record for this kind of client, by the clock of the file system; infinite if there is none."""
         try:
-            return now - self._path(key).stat().st_mtime
+            return now - self._modified_at(self._path(key))
         except OSError:
             return float("inf")
 
@@ -183,7 +189,7 @@ class CatalogCache:
     def load_failure(self, key: Key, config: ServerConfig) -> Failure | None:
         """Read how the last start of this very entry failed; `None` if it did not, or the entry was edited since."""
         try:
-            failure = payload.typed(self._failure_path(key).read_bytes(), Failure)
+            failure = payload.typed(self._content(self._failure_path(key)), Failure)
         except (OSError, ValueError):
             return None
         return failure if failure.entry == _entry_digest(config, failure.salt) else None
@@ -202,7 +208,7 @@ class CatalogCache:
     def load_sharing(self, key: Key) -> SharingRecord:
         """Read what was seen of this program; the default if nothing was."""
         try:
-            return payload.typed(self._sharing_path(key).read_bytes(), SharingRecord)
+            return payload.typed(self._content(self._sharing_path(key)), SharingRecord)
         except (OSError, ValueError):
             return SharingRecord()
 
@@ -222,6 +228,30 @@ class CatalogCache:
             with contextlib.suppress(OSError):  # another process deleted it first, or the folder is read-only
                 if now - path.stat().st_mtime > KEPT_SECONDS:
                     path.unlink()
+
+    def _records_of(self, program: str) -> list[Path]:
+        """Return the paths of a program's records.
+
+        Raises:
+            OSError: the folder cannot be read.
+        """
+        return list(self._folder.glob(f"{program}-*.json"))
+
+    def _content(self, path: Path) -> bytes:
+        """Read a file of the folder.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return path.read_bytes()
+
+    def _modified_at(self, path: Path) -> float:
+        """Return the time of a file's last change, in seconds since the epoch.
+
+        Raises:
+            OSError: there is no such file.
+        """
+        return path.stat().st_mtime
 
     def _path(self, key: Key) -> Path:
         return self._folder / f"{key.record}.json"

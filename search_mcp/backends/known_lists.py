@@ -147,10 +147,9 @@ class KnownLists:
             return
         if is_file:
             try:
-                state = os.stat(program)  # noqa: PTH116  # a string is what there is
+                program = with_state(program)
             except OSError:
                 return
-            program = f"{program} {state.st_mtime_ns} {state.st_size}"
         key = fingerprint(self._config, program, opening)
         if key == self._key:
             return
@@ -543,6 +542,16 @@ class KnownLists:
         if key not in self._keyed[kind][1]:
             return (ToolNotFound if kind is Kind.TOOLS else PromptNotFound)(name, ())
         return None
+
+
+def with_state(file: str) -> str:
+    """Return a file's path with its date and size: another version of a program lists other tools.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    state = os.stat(file)  # noqa: PTH116  # a string is what there is
+    return f"{file} {state.st_mtime_ns} {state.st_size}"
 
 
 def rules() -> Any:

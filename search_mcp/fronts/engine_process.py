@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -29,13 +29,14 @@ from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawner, without_threads
 from search_mcp.backends.process.reaper import last_resort
-from search_mcp.background import FileQueue
+from search_mcp.backends.read_ahead import ReadAhead, read_ahead
+from search_mcp.background import FileQueue, run_in_thread
 from search_mcp.catalog.profiles import BY_NAME
 from search_mcp.collector import THRESHOLDS
 from search_mcp.config import location
 from search_mcp.config.gate import Gate
 from search_mcp.config.location import approvals, locate, origin, read, untrusted
-from search_mcp.config.schema import Config
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
@@ -67,6 +68,10 @@ IDLE_SECONDS = 300.0
 HELLO_SECONDS = 10.0
 """Time for a new connection to send its first line."""
 WAITING_CONNECTIONS = 1024
+CACHE_SECONDS = 1.0
+"""Time to read what is cached of a client's servers; the adapter waits two seconds for its answer."""
+AHEAD_SECONDS = 5.0
+"""Time that the files read before serve the opening of the client, which follows at once."""
 OPEN_FILES = 8192
 """Files that may be open: about 10 for each client, and 4 for each of its servers."""
 LOG_LEVELS = (None, "debug", "info", "warning", "error")
@@ -370,6 +375,8 @@ class Host:
             connection.answer({"alone": str(exc)})
             connection.close()
             return
+        dependencies = self._dependencies_for(opened.config, first)
+        cache = await _read_ahead(opened.config.servers, dependencies)
         if self._is_ending:
             return
         self._log_to.level(opened.config)  # records its secrets before anything about it is logged
@@ -377,8 +384,7 @@ class Host:
         number, name = self._numbers, str(first.get("parent") or "a client")
         log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
         opened.follow.report()
-        dependencies = self._dependencies_for(opened.config, first)
-        source = PooledBackends(self._pool, dependencies, str(opened.follow.path.parent))
+        source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
         engine = Engine(opened.config, dependencies, source)
         client = Client(engine)
         client.reader = connection
@@ -441,6 +447,16 @@ class Host:
             variables=dict(first["variables"]),
             folder=str(first["folder"]),
         )
+
+
+async def _read_ahead(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:
+    """Read what is cached of a client's servers; return `None` if the file system does not answer."""
+    with anyio.move_on_after(CACHE_SECONDS):
+        ahead = await run_in_thread(partial(read_ahead, cache_folder(), servers, dependencies))
+        asyncio.get_running_loop().call_later(AHEAD_SECONDS, ahead.drop)
+        return ahead
+    log.warning("! the catalogue cache does not answer; a client is served without it")
+    return None
 
 
 @contextlib.contextmanager

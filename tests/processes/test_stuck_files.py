@@ -8,6 +8,7 @@ import pytest
 
 from processes.conftest import Serve
 from processes.run import server
+from processes.shared import Home
 from search_mcp.files import locked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
@@ -95,3 +96,19 @@ def test_a_cached_list_that_cannot_be_read_before_it_is_replaced_holds_up_nothin
         assert run.asks("ping") == {}
         run.close_stdin()
         assert run.ended() == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on POSIX; pidfds are of Linux")
+def test_a_cached_file_that_cannot_be_opened_holds_up_no_other_client_of_an_engine(tmp_path: Path) -> None:
+    with Home(tmp_path, GOOD) as home, home.client() as first, home.client() as second:
+        first.opens()
+        assert first.calls("good.echo", words="x") == "x"
+        first.waits_until(lambda: bool([*home.folder.rglob("*-*.json")]))
+        (record,) = home.folder.rglob("*-*.json")
+        _stick(record.with_name(f"{record.name.partition('-')[0]}.failed"))
+        begun = second.sends("ping")
+        assert first.calls("good.echo", words="y") == "y"
+        assert second.answer(begun)["result"] == {}
+        second.opens()
+        assert second.calls("good.echo", words="z") == "z"
+        assert len(home.engine()["clients"]) == 2
