@@ -5,6 +5,7 @@ The event loop of an engine process serves other clients, and a disk or a networ
 
 import contextlib
 from collections.abc import Collection, Iterable
+from mmap import mmap
 from pathlib import Path
 
 from search_mcp.backends.cache import PROGRAM_LENGTH, CatalogCache, program_digest
@@ -22,17 +23,25 @@ class ReadAhead(CatalogCache):
         """Read the files of these programs; may block."""
         super().__init__(folder)
         self._programs = frozenset(programs)
-        self._files: dict[Path, tuple[bytes, float]] = {}
+        self._files: dict[Path, tuple[slice, float]] = {}  # where its content is, and when it was changed
+        sizes: dict[Path, int] = {}
         with contextlib.suppress(OSError):  # there is no folder yet
-            for path in folder.iterdir():
-                if path.name[:PROGRAM_LENGTH] in self._programs:
-                    with contextlib.suppress(OSError):  # it was deleted meanwhile, or cannot be read
-                        self._files[path] = path.read_bytes(), path.stat().st_mtime
+            for path in filter(self._is_known, folder.iterdir()):
+                with contextlib.suppress(OSError):  # it was deleted meanwhile
+                    sizes[path] = path.stat().st_size
+        # Not on the heap: the process would keep the heap of this thread after its end.
+        self._contents = mmap(-1, sum(sizes.values()) or 1)
+        for path in sizes:
+            begin = self._contents.tell()
+            with contextlib.suppress(OSError, ValueError):  # it cannot be read, or has grown meanwhile
+                self._contents.write(path.read_bytes())
+                self._files[path] = slice(begin, self._contents.tell()), path.stat().st_mtime
 
     def drop(self) -> None:
         """Read the folder itself from now on."""
         self._programs = frozenset()
         self._files = {}
+        self._contents.close()
 
     def _records_of(self, program: str) -> list[Path]:
         if program not in self._programs:
@@ -40,7 +49,7 @@ class ReadAhead(CatalogCache):
         return [path for path in self._files if path.name.startswith(f"{program}-") and path.suffix == ".json"]
 
     def _content(self, path: Path) -> bytes:
-        return self._file(path)[0] if self._is_known(path) else super()._content(path)
+        return self._contents[self._file(path)[0]] if self._is_known(path) else super()._content(path)
 
     def _modified_at(self, path: Path) -> float:
         return self._file(path)[1] if self._is_known(path) else super()._modified_at(path)
@@ -48,7 +57,7 @@ class ReadAhead(CatalogCache):
     def _is_known(self, path: Path) -> bool:
         return path.name[:PROGRAM_LENGTH] in self._programs
 
-    def _file(self, path: Path) -> tuple[bytes, float]:
+    def _file(self, path: Path) -> tuple[slice, float]:
         if path not in self._files:
             raise FileNotFoundError(path)
         return self._files[path]

@@ -71,7 +71,7 @@ WAITING_CONNECTIONS = 1024
 CACHE_SECONDS = 1.0
 """Time to read what is cached of a client's servers; the adapter waits two seconds for its answer."""
 AHEAD_SECONDS = 5.0
-"""Time that the files read before serve the opening of the client, which follows at once."""
+"""Longest time that the files read before are kept for the opening of the client, which follows at once."""
 OPEN_FILES = 8192
 """Files that may be open: about 10 for each client, and 4 for each of its servers."""
 LOG_LEVELS = (None, "debug", "info", "warning", "error")
@@ -402,6 +402,8 @@ class Host:
         # The first answer does not need the backends, whose start would delay it.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
+        if cache is not None and session.opening is not None:
+            cache.drop()
         follow = partial(follow_edits, opened.follow, engine, opened.config, self._log_to, variables, self._watches)
         await attend(engine, client, front, connection, self._signals, follow)
         log.info("= client %d has ended", number)
