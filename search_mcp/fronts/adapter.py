@@ -31,8 +31,6 @@ LAST_BYTES_SECONDS = 1.0
 """Time for a client to read the last bytes, as without an adapter."""
 LAST_ANSWERS_SECONDS = 8.0
 """Time for an engine to end the connection after the client's last message; it allows itself six."""
-MOST_OPENINGS = 3
-"""Engines that may be lost while one client opens; more means that its opening ends them."""
 _LIVES_APART = 1_000_000_000
 """Ids that one connection to an engine may use before they could meet those of the next one."""
 
@@ -148,7 +146,10 @@ class Outlet:
 
 
 class Adapter:
-    """The connection between one client and the engine."""
+    """The connection between one client and the engine.
+
+    After the loss of an engine there is none until the client's next message, unless a request is to be repeated.
+    """
 
     def __init__(self, joined: Joined, again: Callable[[int], Joined], streams: Streams) -> None:
         self._again, self._streams = again, streams
@@ -156,12 +157,11 @@ class Adapter:
         self._from_client, self._from_engine = Lines(), Lines()
         self._to_client, self._to_engine = Outlet(), Outlet()
         self._unsent: deque[Piece] = deque()  # of the client, for which there is no engine yet, or no room
-        self._is_broken_line = False  # the rest of a line whose beginning went to a lost engine
-        self._refusal = LINE_LOST
+        self._refusal = ""  # the reason why the rest of this line of the client is dropped and refused
+        self._is_inside_line = False  # the engine has a part of a line of the client
         self._engine: Link | None = None
-        self._is_shut = False  # the engine was told that the client sends no more
-        self._is_client_done = False
-        self._is_client_gone = False
+        self._is_client_done = False  # it sends no more
+        self._is_client_gone = False  # it reads no more
         self._lives = 0
         self._attach(joined)
 
@@ -210,77 +210,66 @@ class Adapter:
             return
         except OSError:
             chunk = b""
-        pieces = self._from_client.feed(chunk) if chunk else self._from_client.flush()
-        for piece in pieces:
-            self._unsent.append(piece)
-        if not chunk:
-            self._is_client_done = True
+        self._unsent.extend(self._from_client.feed(chunk) if chunk else self._from_client.flush())
+        self._is_client_done = not chunk
 
     def _send(self) -> None:
         """Pass on the pieces of the client, each once everything before it was written."""
-        while self._unsent:
-            if self._is_broken_line:
-                self._drop_rest_of_line(self._unsent.popleft())
-                continue
-            if self._engine is None and not self._join_again():
-                continue
-            if self._engine is None or not self._flush(self._engine) or not self._send_piece(self._engine):
-                break
-        if self._engine is not None and self._flush(self._engine) and self._is_client_done and not self._is_shut:
-            self._is_shut = True
+        while self._unsent or self._to_engine:
+            if self._refusal and self._unsent:
+                self._refuse(self._unsent.popleft())
+            elif self._engine is None:
+                self._join()
+            elif not self._write_to(self._engine):
+                return
+        if self._is_client_done and self._engine is not None:
             self._engine.end()
 
-    def _flush(self, engine: Link) -> bool:
-        """Write what is left of the piece before; return whether nothing is left."""
-        try:
-            self._to_engine.write(engine.write)
-        except OSError:
-            self._read_rest(engine)
-        return not self._to_engine
+    def _write_to(self, engine: Link) -> bool:
+        """Write the rest of the piece before, or the beginning of the next one; return false if there is no room.
 
-    def _send_piece(self, engine: Link) -> bool:
-        """Write one piece, or its beginning. A piece of which nothing was written goes to the next engine."""
-        if self._engine is None:
-            return True
-        piece = self._unsent[0]
+        A line of which nothing was written goes to the next engine.
+        """
         try:
-            written = engine.write(piece.data)
+            if self._to_engine:
+                self._to_engine.write(engine.write)
+                return not self._to_engine
+            piece = self._unsent[0]
+            written = engine.write(piece.data) if piece.data else 0
         except BlockingIOError:
             return False
         except OSError:
             self._read_rest(engine)
             return True
         self._unsent.popleft()
+        self._to_engine.put(piece.data[written:])
+        self._is_inside_line = not piece.ends
         if piece.ends:
             self._conversation.from_client(piece)
-        self._is_inside_line = not piece.ends
-        self._to_engine.put(piece.data[written:])
         return True
 
-    def _drop_rest_of_line(self, piece: Piece) -> None:
+    def _refuse(self, piece: Piece) -> None:
         if piece.ends:
-            self._is_broken_line = False
-            self._to_client.put(self._conversation.refuse(piece.messages, self._refusal))
+            self._to_client.put(self._conversation.refuse(piece, self._refusal))
+            self._refusal = ""
 
-    def _join_again(self) -> bool:
-        """Join another engine; without one, refuse the next message of the client."""
+    # The engine
+
+    def _join(self) -> None:
+        """Join another engine; without one, refuse what waits for it."""
+        self._write_out()  # joining takes time
         try:
-            joined = self._again(self._lives)
+            self._attach(self._again(self._lives))
         except (NoEngineError, OSError) as exc:
-            self._refusal = NO_ENGINE.format(exc)
-            self._is_broken_line = True
-            return False
-        self._attach(joined)
-        self._to_engine.put(self._conversation.opening())
-        return True
-
-    # From the engine
+            reason = NO_ENGINE.format(exc)
+            self._to_client.put(self._conversation.refuse_open(reason))
+            self._refusal = self._refusal or (reason if self._unsent else "")
 
     def _attach(self, joined: Joined) -> None:
         self._engine = self._streams.attach(joined)
         self._from_engine = Lines()
-        self._is_shut = self._is_inside_line = False
         self._lives += 1
+        self._to_engine.put(self._conversation.opening())
         self._take(joined.early)
 
     def _read_engine(self, engine: Link) -> None:
@@ -307,7 +296,7 @@ class Adapter:
                 self._to_client.put(piece.data)
 
     def _lose(self, engine: Link) -> None:
-        """Answer what the lost engine has not answered."""
+        """Answer what the lost engine has not answered, and join another one if it can."""
         engine.close()
         self._engine = None
         self._to_engine.clear()
@@ -317,29 +306,15 @@ class Adapter:
             return
         if self._from_engine.is_inside_line:
             self._to_client.put(b"\n")
-        self._is_broken_line, self._refusal = self._is_inside_line, LINE_LOST
+        if self._is_inside_line:
+            self._is_inside_line, self._refusal = False, LINE_LOST
         self._to_client.put(self._conversation.lose(ENGINE_LOST))
-        if self._conversation.is_opening:
-            self._open_again()
-
-    def _open_again(self) -> None:
-        """Open another engine at once, because the client waits for the answer to `initialize` before it goes on."""
-        reason = "it was lost again and again"
-        if self._lives <= MOST_OPENINGS:
-            try:
-                self._attach(self._again(self._lives))
-            except (NoEngineError, OSError) as exc:
-                reason = str(exc)
-            else:
-                self._to_engine.put(self._conversation.opening())
-                return
-        self._to_client.put(self._conversation.refuse_opening(NO_ENGINE.format(reason)))
+        if self._conversation.is_waiting:
+            self._join()
 
     # To the client
 
     def _write_out(self) -> None:
-        if not self._to_client:
-            return
         try:
             self._to_client.write(self._streams.write)
         except OSError:

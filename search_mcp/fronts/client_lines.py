@@ -4,6 +4,7 @@ A short line is passed on only when it is complete, so that a lost connection br
 the outermost members are kept, to find its id. Standard library only, because adapters load nothing else.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ HELD_BYTES = 1 << 20
 """Bytes of an incomplete line that are held back; longer lines are passed on in pieces."""
 PARSED_BYTES = 1 << 16
 """Bytes of a line that is parsed; of longer lines only the outermost members are."""
-OUTLINE_BYTES = 1 << 12
+OUTLINE_BYTES = 1 << 16
 """Bytes of the outermost members; a line that has more is not understood."""
 FRAMED = b"content-length:"
+_IGNORED = codecs.BOM_UTF8 + b" \t\r\n"  # bytes that may come before the first message
 
 Json = dict[str, Any]
 
@@ -127,16 +129,10 @@ class Lines:
         """Whether a part of a line was passed on, and its end was not."""
         return self._outline is not None
 
-    def drop(self) -> None:
-        """Forget the incomplete line."""
-        self._held.clear()
-        self._outline = None
-
     def feed(self, chunk: bytes) -> Iterator[Piece]:
         """Yield the pieces that can be passed on."""
-        if self._is_first and chunk.strip():
-            self._is_first = False
-            self.is_framed = chunk.lstrip()[: len(FRAMED)].lower() == FRAMED
+        if self._is_first:
+            chunk = self._look_for_header(chunk)
         if self.is_framed:
             yield Piece(chunk, (), False, True, True)
             return
@@ -146,6 +142,17 @@ class Lines:
             start = end
         if start < len(chunk):
             yield from self._hold(chunk[start:])
+
+    def _look_for_header(self, chunk: bytes) -> bytes:
+        """Decide from the first bytes how messages are separated; return those that are not read yet."""
+        start = bytes(self._held) + chunk
+        begun = start.lstrip(_IGNORED)[: len(FRAMED)].lower()
+        self._is_first = FRAMED.startswith(begun) and begun != FRAMED  # not known yet
+        self.is_framed = begun == FRAMED
+        if not self.is_framed:
+            return chunk
+        self._held.clear()
+        return start
 
     def flush(self) -> Iterator[Piece]:
         """Yield the last line of a stream that ended without a line ending."""

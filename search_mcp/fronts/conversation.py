@@ -10,19 +10,30 @@ from typing import Any, NamedTuple
 from search_mcp.fronts.client_lines import Json, Piece
 
 REMEMBERED = 1000
-"""Most resources whose subscription is made again."""
+"""Most subscriptions, and most open requests, that are made again."""
+REMEMBERED_BYTES = 1 << 13
+"""The longest line that is kept to be sent again, except `initialize`."""
+MOST_ENGINES = 4
+"""Engines that may be lost with the same request; more means that the request ends them."""
 LOST = -32000
+AGAIN_AND_AGAIN = "The search-mcp engine was lost again and again with this"
 
 INITIALIZE = "initialize"
 INITIALIZED = "notifications/initialized"
+DISCOVER = "server/discover"
 SET_LEVEL = "logging/setLevel"
 SUBSCRIBE, UNSUBSCRIBE = "resources/subscribe", "resources/unsubscribe"
 LISTEN = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+REPEATABLE = {
+    *(INITIALIZE, DISCOVER, "ping", SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE),
+    *("tools/list", "prompts/list", "resources/list", "resources/templates/list"),
+}
+"""Methods that may be sent to another engine, because they do the same however often they are sent."""
 
 AGAIN = "search-mcp/again/"
-"""The beginning of the ids of requests that are sent again."""
+"""The beginning of the ids of requests that are sent again although the client has their answers."""
 
 Id = str | int
 
@@ -33,6 +44,10 @@ class _Open(NamedTuple):
     method: str
     batch: int | None
     """The number of its batch, whose responses go into one array."""
+    line: bytes
+    """The whole line, if it may be sent to another engine; else empty."""
+    engines: int
+    """The number of engines that got it."""
 
 
 class Conversation:
@@ -41,7 +56,7 @@ class Conversation:
     def __init__(self) -> None:
         self._open: dict[Id, _Open] = {}
         self._asked: dict[Id, None] = {}  # requests of the engine that the client has not answered
-        self._settings: dict[tuple[str, str], tuple[Id, Json]] = {}  # by method and subject
+        self._settings: dict[tuple[str, str], bytes] = {}  # lines, by method and subject
         self._initialized = b""
         self._repeated: set[Id] = set()  # ids of requests that were sent again, whose answers the client already has
         self._repetitions = 0
@@ -51,120 +66,147 @@ class Conversation:
         return f"<Conversation open={len(self._open)} settings={len(self._settings)}>"
 
     @property
-    def is_opening(self) -> bool:
-        """Whether the client waits for the answer to `initialize`."""
-        return any(each.method == INITIALIZE for each in self._open.values())
+    def is_waiting(self) -> bool:
+        """Whether the client waits for an answer. After a loss: for one that the next engine can give."""
+        return bool(self._open)
 
     def from_client(self, piece: Piece) -> None:
         """Record the end of a line of the client."""
-        batch = None
+        batch, line = None, b""
         if piece.is_batch:
             batch = self._batches = self._batches + 1
+        elif piece.begins:
+            line = piece.data if piece.data.endswith(b"\n") else piece.data + b"\n"
         for message in piece.messages:
             method, identifier = message.get("method"), _id(message)
             if not isinstance(method, str):
                 if identifier is not None:
                     self._asked.pop(identifier, None)
             elif identifier is not None:
-                self._open[identifier] = _Open(method, batch)
-                if piece.begins and not piece.is_batch:
-                    self._record_setting(method, identifier, piece.data)
-            elif method == CANCELLED:
-                cancelled = _member(message, "requestId")
-                if isinstance(cancelled, str | int):
-                    self._open.pop(cancelled, None)
-            elif method == INITIALIZED and piece.begins and not piece.is_batch:
-                self._initialized = piece.data
+                kept = line if len(line) <= REMEMBERED_BYTES or method == INITIALIZE else b""
+                is_repeatable = method in REPEATABLE and len(self._open) < REMEMBERED
+                self._open[identifier] = _Open(method, batch, kept if is_repeatable else b"", 1)
+                if kept:
+                    self._record_setting(method, message, kept)
+            elif method == CANCELLED and (cancelled := _as_id(_member(message, "requestId"))) is not None:
+                self._open.pop(cancelled, None)
+            elif method == INITIALIZED:
+                self._initialized = _line({"method": INITIALIZED})
 
-    def _record_setting(self, method: str, identifier: Id, line: bytes) -> None:
-        if method not in (INITIALIZE, SET_LEVEL, SUBSCRIBE, UNSUBSCRIBE):
-            return
-        message = json.loads(line)  # the whole of it: long members are missing in the messages of a piece
+    def _record_setting(self, method: str, message: Json, line: bytes) -> None:
         if method in (INITIALIZE, SET_LEVEL):
-            self._settings[method, ""] = identifier, message
-        elif isinstance(uri := _member(message, "uri"), str):
+            self._settings[method, ""] = line
+        elif method in (SUBSCRIBE, UNSUBSCRIBE) and isinstance(uri := _member(message, "uri"), str):
             self._settings.pop((SUBSCRIBE, uri), None)
             if method == SUBSCRIBE and len(self._settings) < REMEMBERED:
-                self._settings[SUBSCRIBE, uri] = identifier, message
+                self._settings[SUBSCRIBE, uri] = line
 
     def from_engine(self, piece: Piece) -> bool:
         """Record the end of a line of the engine; return whether the client gets it."""
         is_for_client = True
         for message in piece.messages:
             method, identifier = message.get("method"), _id(message)
-            if identifier is None:
-                continue
             if isinstance(method, str):
-                self._asked[identifier] = None
+                if identifier is not None:
+                    self._asked[identifier] = None
+                elif method == CANCELLED and (cancelled := _as_id(_member(message, "requestId"))) is not None:
+                    self._asked.pop(cancelled, None)
             elif identifier in self._repeated:
                 self._repeated.discard(identifier)
                 is_for_client = False
-            else:
+            elif identifier is not None:
                 self._open.pop(identifier, None)
         return is_for_client
 
     def lose(self, reason: str) -> bytes:
-        """Return the lines that the client gets, because the engine was lost. `initialize` stays open."""
+        """Return the lines that the client gets, because the engine was lost.
+
+        Requests that may be repeated stay open.
+        """
         lines = [_line({"method": CANCELLED, "params": {"requestId": each, "reason": reason}}) for each in self._asked]
         self._asked.clear()
-        batches: dict[int, list[bytes]] = {}
-        for identifier, request in list(self._open.items()):
-            if request.method == INITIALIZE:
-                continue
-            del self._open[identifier]
-            line = _end_of_stream(identifier) if request.method == LISTEN else _failure(identifier, reason)
-            if request.batch is None:
-                lines.append(line)
-            else:
-                batches.setdefault(request.batch, []).append(line[:-1])
-        lines += [b"[%b]\n" % b",".join(each) for each in batches.values()]
         self._repeated.clear()
-        return b"".join(lines)
+        lost, self._open = self._open, {}
+        batches: dict[int, list[bytes]] = {}
+        for identifier, request in lost.items():
+            if request.line and request.engines < MOST_ENGINES:
+                self._open[identifier] = request._replace(engines=request.engines + 1)
+            elif request.line:
+                lines.append(_failure(identifier, AGAIN_AND_AGAIN, may_have_run=False))
+                self._forget(request.line)
+            elif request.method == LISTEN:
+                lines.append(_end_of_stream(identifier))
+            elif request.batch is None:
+                lines.append(_failure(identifier, reason))
+            else:
+                batches.setdefault(request.batch, []).append(_failure(identifier, reason))
+        return b"".join((*lines, *map(_array, batches.values())))
 
-    def refuse(self, messages: tuple[Json, ...], reason: str) -> bytes:
-        """Return the answers to requests that no engine has got."""
+    def _forget(self, refused: bytes) -> None:
+        """Forget what a request was to set."""
+        self._settings = {key: line for key, line in self._settings.items() if line != refused}
+
+    def refuse(self, piece: Piece, reason: str) -> bytes:
+        """Return the answers to a line that no engine has got as a whole."""
         lines = []
-        for message in messages:
+        for message in piece.messages:
             identifier = _id(message)
             if identifier is not None and isinstance(message.get("method"), str):
-                self._open.pop(identifier, None)
                 lines.append(_failure(identifier, reason, may_have_run=False))
-        return b"".join(lines)
+        return _array(lines) if piece.is_batch and lines else b"".join(lines)
 
-    def refuse_opening(self, reason: str) -> bytes:
-        """Return the answer to an `initialize` that no engine will answer."""
-        refused = [each for each, request in self._open.items() if request.method == INITIALIZE]
-        self._settings.clear()
-        for identifier in refused:
-            del self._open[identifier]
+    def refuse_open(self, reason: str) -> bytes:
+        """Return the answers to the requests that were to be repeated, because there is no engine."""
+        refused, self._open = self._open, {}
+        for request in refused.values():
+            self._forget(request.line)
         return b"".join(_failure(each, reason, may_have_run=False) for each in refused)
 
     def opening(self) -> bytes:
-        """Return the lines that bring a new engine to the state of the lost one; their answers are not passed on."""
-        if (INITIALIZE, "") not in self._settings:
-            return b""
-        settings = sorted(self._settings.items(), key=lambda each: each[0][0] != INITIALIZE)
-        first, *rest = (self._again(identifier, message) for _, (identifier, message) in settings)
-        return b"".join((first, self._initialized, *rest))
+        """Return the lines that bring a new engine to the state of the lost one, and the requests that are repeated.
 
-    def _again(self, identifier: Id, message: Json) -> bytes:
+        The answers to the former are not passed on.
+        """
+        waiting = [request.line for request in self._open.values()]
+        first = self._settings.get((INITIALIZE, ""))
+        if first is None:
+            return b"".join(waiting)
+        lines = [
+            first if first in waiting else self._again(first),
+            self._initialized,
+            *(self._again(line) for line in self._settings.values() if line != first and line not in waiting),
+            *(line for line in waiting if line != first),
+        ]
+        return b"".join(lines)
+
+    def _again(self, line: bytes) -> bytes:
         """Return a request under a new id, so that no request of the client can have the same."""
-        if identifier in self._open:  # an `initialize` whose answer goes to the client
-            return _line(message)
         self._repetitions += 1
         repeated = f"{AGAIN}{self._repetitions}"
+        try:
+            again = _line({**json.loads(line), "id": repeated})
+        except (ValueError, RecursionError):  # the lost engine has refused it
+            return b""
         self._repeated.add(repeated)
-        return _line({**message, "id": repeated})
+        return again
 
 
 def _id(message: Json) -> Id | None:
-    identifier = message.get("id")
-    return identifier if isinstance(identifier, str | int) and not isinstance(identifier, bool) else None
+    return _as_id(message.get("id"))
+
+
+def _as_id(value: object) -> Id | None:
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
 
 
 def _member(message: Json, key: str) -> Any:
     params = message.get("params")
     return params.get(key) if isinstance(params, dict) else None
+
+
+def _array(lines: list[bytes]) -> bytes:
+    """Join the responses to a batch."""
+    return b"[%b]\n" % b",".join(line[:-1] for line in lines)
 
 
 def _line(message: Json) -> bytes:

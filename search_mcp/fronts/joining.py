@@ -33,7 +33,10 @@ sys.path.append(sys.argv.pop(1))  # last, so that it hides no other module
 from search_mcp.fronts.engine_process import main
 main()
 """
-"""Starts an engine also if the package was found in the current folder, which is another one for the engine."""
+"""Starts an engine also if the package was found in the current folder, which is another one for the engine.
+
+With `-P`, Python finds no other module there: it may be a folder that the user does not trust.
+"""
 _OWN_PROGRAM = """
 import sys
 sys.path.append(sys.argv.pop(1))
@@ -239,7 +242,7 @@ def own(arguments: Sequence[str]) -> Joined:
     Raises:
         OSError: it cannot be started.
     """
-    command = [sys.executable, "-c", _OWN_PROGRAM, _PACKAGE, *arguments]
+    command = [sys.executable, "-P", "-c", _OWN_PROGRAM, _PACKAGE, *arguments]
     incoming, stdout = socket.socketpair()
     stdin, outgoing = socket.socketpair()
     with stdin, stdout:

@@ -12,6 +12,7 @@ import pytest
 
 from search_mcp.fronts import adapter
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
+from search_mcp.fronts.conversation import MOST_ENGINES
 from search_mcp.fronts.joining import Joined, NoEngineError
 from search_mcp.fronts.polled import Polled
 
@@ -83,6 +84,10 @@ class Bench:
 
     def writes(self, data: bytes) -> None:
         os.write(self.stdin, data)
+
+    def writes_all(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self.stdin, data) :]
 
     def hears(self) -> Json:
         message: Json = json.loads(self.line())
@@ -174,14 +179,72 @@ def test_a_message_for_an_engine_that_is_gone_goes_to_the_next_one(bench: Bench,
 
 def test_an_opening_that_ends_every_engine_is_refused(bench: Bench, engines: list[Engine]) -> None:
     bench.says({"id": 1, "method": "initialize", "params": {}})
-    for engine in engines[: adapter.MOST_OPENINGS + 1]:
+    for engine in engines[:MOST_ENGINES]:
         assert engine.hears()["method"] == "initialize"
         engine.dies()
     refused = bench.hears()
     assert "again and again" in refused["error"]["message"]
     assert refused["error"]["data"] == {"mayHaveRun": False}
     bench.says({"id": 2, "method": "ping"})
-    assert engines[adapter.MOST_OPENINGS + 1].hears()["id"] == 2
+    assert engines[MOST_ENGINES].hears()["id"] == 2
+
+
+def test_a_listing_that_an_engine_is_lost_with_is_answered_by_the_next_one(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "tools/list"})
+    bench.says({"id": 2, "method": "tools/call"})
+    assert [engines[0].hears()["id"] for _ in range(2)] == [1, 2]
+    engines[0].dies()
+    assert bench.hears()["error"]["message"] == ENGINE_LOST
+    assert engines[1].hears() == {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    engines[1].says({"id": 1, "result": {}})
+    assert bench.hears() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_a_listing_is_refused_if_there_is_no_next_engine(engines: list[Engine]) -> None:
+    bench = Bench(engines[0])
+    bench.starts()
+    bench.says({"id": 1, "method": "tools/list"})
+    engines[0].hears()
+    engines[0].dies()
+    error = bench.hears()["error"]
+    assert "there is none" in error["message"]
+    assert error["data"] == {"mayHaveRun": False}
+    bench.close()
+
+
+def test_the_rest_of_a_broken_line_reaches_no_engine_however_many_are_lost(bench: Bench, engines: list[Engine]) -> None:
+    bench.says({"id": 1, "method": "ping"})
+    engines[0].hears()
+    long = b'{"jsonrpc":"2.0","id":"long","method":"tools/call","params":{"x":"' + b"x" * 1_500_000
+    writer = threading.Thread(target=bench.writes_all, args=(long,))
+    writer.start()
+    assert len(engines[0]._lines.read(len(long))) == len(long)
+    writer.join(SECONDS)
+    engines[0].dies()
+    assert engines[1].hears()["id"] == 1
+    engines[1].dies()
+    assert engines[2].hears()["id"] == 1
+    bench.writes(b'"}}\n')
+    error = bench.hears()
+    assert error["id"] == "long"
+    assert error["error"]["data"] == {"mayHaveRun": False}
+    bench.says({"id": 2, "method": "ping"})
+    assert engines[2].hears()["id"] == 2
+
+
+def test_a_last_message_without_a_line_ending_goes_to_the_next_engine(bench: Bench, engines: list[Engine]) -> None:
+    bench.writes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
+    bench.ends()
+    assert engines[0].hears()["id"] == 1
+    assert engines[0].is_told_the_end()
+    engines[0].dies()
+    assert engines[1].hears()["id"] == 1
+    assert engines[1].is_told_the_end()
+    engines[1].says({"id": 1, "result": {}})
+    engines[1].dies()
+    assert bench.hears()["id"] == 1
+    assert bench.is_over()
+    assert bench.code == 0
 
 
 def test_messages_are_refused_while_there_is_no_engine(engines: list[Engine]) -> None:

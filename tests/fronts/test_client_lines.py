@@ -82,12 +82,33 @@ def test_memory_for_a_long_line_is_bounded() -> None:
     assert len(lines._outline.text()) <= client_lines.OUTLINE_BYTES * 2 + 2  # type: ignore[union-attr]
 
 
-def test_messages_behind_headers_pass_unread() -> None:
-    stream = b'Content-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"ping"}'
+FRAMED = b'Content-Length: 40\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"ping"}'
+
+
+@pytest.mark.parametrize("before", [b"", b"\xef\xbb\xbf", b"\r\n \n"], ids=["nothing", "a BOM", "blank lines"])
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_messages_behind_headers_pass_unread(before: bytes, size: int) -> None:
+    stream = before + FRAMED
     lines = Lines()
-    (piece,) = lines.feed(stream)
+    pieces = [piece for start in range(0, len(stream), size) for piece in lines.feed(stream[start : start + size])]
     assert lines.is_framed
-    assert piece == Piece(stream, (), False, True, True)
+    assert b"".join(piece.data for piece in pieces) == stream
+    assert not any(piece.messages for piece in pieces)
+    assert list(lines.flush()) == []
+
+
+def test_only_the_first_message_decides_that_there_are_headers() -> None:
+    lines = Lines()
+    pieces = [*lines.feed(b'{"id":1}\n'), *lines.feed(FRAMED), *lines.flush()]
+    assert not lines.is_framed
+    assert b"".join(piece.data for piece in pieces) == b'{"id":1}\n' + FRAMED
+
+
+def test_a_long_batch_is_understood() -> None:
+    batch = [{"jsonrpc": "2.0", "id": each, "method": "m", "params": {"x": "y" * 1000}} for each in range(500)]
+    (piece,) = read(json.dumps(batch).encode() + b"\n", [])
+    assert piece.is_batch
+    assert [message["id"] for message in piece.messages] == list(range(500))
 
 
 @pytest.mark.parametrize("line", [b"\n", b"no JSON\n", b"7\n", b'{"id":\n', b"[" * 100_000 + b"\n", b'{"id":"\xff"}\n'])

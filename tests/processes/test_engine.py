@@ -186,6 +186,7 @@ def test_a_client_that_comes_while_the_engine_ends_gets_another_one(tmp_path: Pa
 
 def test_an_own_engine_goes_on_where_no_shared_one_can_be_started(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, home.client() as client:
+        (tmp_path / "msgspec.py").write_text("raise SystemExit('a module of the project was run')")
         client.opens()
         assert client.calls("one.echo", words="up") == "up"
         home.kills_engine()
@@ -210,6 +211,15 @@ def test_a_long_message_that_an_engine_is_lost_in_is_answered_and_the_next_one_w
         error = client.answer("long")["error"]
         assert error == {"code": -32000, "message": LINE_LOST, "data": {"mayHaveRun": False}}
         assert client.calls("one.echo", words="up") == "up"
+
+
+def test_an_opening_that_is_nested_too_deeply_is_answered_as_without_an_engine(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.log.sent(b'{"jsonrpc":"2.0","id":"deep","method":"initialize","params":{}}')
+        deep = b"[" * 70_000 + b"]" * 70_000
+        client._put(b'{"jsonrpc":"2.0","id":"deep","method":"initialize","params":' + deep + b"}\n")
+        assert "nested too deeply" in client.answer("deep")["error"]["message"]
+        client.opens()
 
 
 MODERN = {
