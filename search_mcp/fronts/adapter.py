@@ -16,7 +16,7 @@ from search_mcp.fronts import joining
 from search_mcp.fronts.client_lines import Lines, Piece
 from search_mcp.fronts.conversation import Conversation
 from search_mcp.fronts.hello import Json
-from search_mcp.fronts.joining import AloneError, Joined, NoEngineError, join
+from search_mcp.fronts.joining import AloneError, Joined, MisconfiguredError, NoEngineError, join
 from search_mcp.fronts.meeting import is_supported, meeting
 from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
 
@@ -70,6 +70,8 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
     def again(life: int) -> Joined:
         try:
             return join(place, {**first, "first_id": 1 + life * _LIVES_APART}, joining.PATIENCE_SECONDS)
+        except MisconfiguredError:  # an own engine would refuse all messages, also after a repair
+            raise
         except (NoEngineError, OSError) as exc:
             say(SERVES_ALONE.format(exc))
             return joining.own(options.words())

@@ -372,7 +372,7 @@ class Host:
         try:
             opened = await anyio.to_thread.run_sync(open_configuration, first, variables)
         except ConfigError as exc:
-            connection.answer({"alone": str(exc)})
+            connection.answer({"alone": str(exc), "misconfigured": True})
             connection.close()
             return
         dependencies = self._dependencies_for(opened.config, first)

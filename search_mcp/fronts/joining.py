@@ -56,6 +56,10 @@ class AloneError(NoEngineError):
     """The engine asks this process to serve alone, for a reason that this process will report itself."""
 
 
+class MisconfiguredError(AloneError):
+    """The configuration is wrong; the next attempt may find it repaired."""
+
+
 class Joined:
     """A connection to an engine, after the first lines."""
 
@@ -137,6 +141,9 @@ def _greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
 
 def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
     """Connect and exchange the first lines; return `None` if there is no engine, or one that is just ending."""
+    line = hello.encode(first)
+    if len(line) > hello.MAX_BYTES:
+        raise NoEngineError("the environment is too large")
     with contextlib.ExitStack() as kept:
         connection = kept.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
@@ -144,9 +151,9 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
             connection.connect(path)
             if not is_same_user(connection):
                 raise NoEngineError("its socket belongs to another user")
-            connection.sendall(hello.encode(first))
-            line, early = _line(connection, deadline)
-            answer = hello.decode(line) if line else None
+            connection.sendall(line)
+            answered, early = _line(connection, deadline)
+            answer = hello.decode(answered) if answered else None
         except TimeoutError as exc:
             raise NoEngineError("the engine does not answer; it may be suspended") from exc
         except hello.UnreadableHelloError as exc:
@@ -158,7 +165,7 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
         if answer is None:
             return None
         if "alone" in answer:
-            raise AloneError(str(answer["alone"]))
+            raise (MisconfiguredError if "misconfigured" in answer else AloneError)(str(answer["alone"]))
         kept.pop_all()
         return Joined(connection, answer, early)
 
@@ -220,10 +227,11 @@ def _start(place: Meeting, lock: int, deadline: float) -> None:
         pass_fds=(lock,),
         **detachment(sys.platform),
     )
-    said = b""
+    said, poller = b"", select.poll()  # not `select`, which fails if the client has left us 1024 open files
+    poller.register(process.stdout, select.POLLIN)
     with process.stdout:
         while READY not in said:
-            if not select.select([process.stdout], [], [], _left(deadline))[0]:
+            if not poller.poll(1000 * _left(deadline)):
                 process.returncode = 0  # it outlives us, so `Popen` must not warn that it is not waited for
                 raise NoEngineError("it takes long to start the engine")  # the next client finds it
             chunk = os.read(process.stdout.fileno(), 1 << 16)

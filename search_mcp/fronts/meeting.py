@@ -11,7 +11,7 @@ import socket
 import stat
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 
 from search_mcp import __version__
@@ -63,7 +63,8 @@ def meeting(config: str, variables: Mapping[str, str]) -> Meeting:
     """
     folder = folder_name(variables, os.getuid())
     make_safe(folder)
-    return Meeting(folder, name(os.path.realpath(config), f"{build()} umask {umask():o} {confinement()}", variables))
+    itself = f"{build()} {sys.getfilesystemencoding()} umask {umask():o} {confinement()}"
+    return Meeting(folder, name(os.path.realpath(config), itself, variables))
 
 
 def confinement() -> list[str]:
@@ -87,13 +88,21 @@ def umask() -> int:
     return current
 
 
-def folder_name(variables: Mapping[str, str], uid: int) -> str:
+def is_own(folder: str) -> bool:
+    """Return whether a folder is there and belongs to this user; after `su` and `sudo`, variables name another's."""
+    try:
+        return os.stat(folder).st_uid == os.getuid()  # noqa: PTH116  # no pathlib: an adapter loads little
+    except OSError:
+        return False
+
+
+def folder_name(variables: Mapping[str, str], uid: int, is_own: Callable[[str], bool] = is_own) -> str:
     """Return the folder of this user's sockets, in the folder that the system makes for them if there is one."""
     runtime, temporary = variables.get("XDG_RUNTIME_DIR"), variables.get("TMPDIR")
     folder = f"/tmp/{FOLDER}-{uid}"  # checked by `make_safe`
     if temporary and temporary.startswith("/"):
         folder = f"{temporary.rstrip('/')}/{FOLDER}-{uid}"
-    if runtime and runtime.startswith("/"):
+    if runtime and runtime.startswith("/") and is_own(runtime):
         folder = f"{runtime.rstrip('/')}/{FOLDER}"
     is_short = len(os.fsencode(folder)) <= MOST_BYTES - len("/.sock") - NAME_LENGTH
     return folder if is_short else f"/tmp/{FOLDER}-{uid}"

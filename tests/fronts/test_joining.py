@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from search_mcp.fronts import hello, joining
-from search_mcp.fronts.joining import AloneError, NoEngineError, ask, detachment, join
+from search_mcp.fronts.joining import AloneError, MisconfiguredError, NoEngineError, ask, detachment, join
 from search_mcp.fronts.meeting import Meeting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
@@ -100,6 +100,17 @@ def test_an_engine_may_ask_a_process_to_serve_alone(place: Meeting) -> None:
     alone = says(hello.encode({"alone": "its configuration is wrong"}))
     with engine(place.socket, alone), pytest.raises(AloneError, match="its configuration is wrong"):
         join(place, FIRST, SECONDS)
+
+
+def test_a_wrong_configuration_is_distinguished_because_it_may_be_repaired(place: Meeting) -> None:
+    alone = says(hello.encode({"alone": "it is wrong", "misconfigured": True}))
+    with engine(place.socket, alone), pytest.raises(MisconfiguredError, match="it is wrong"):
+        join(place, FIRST, SECONDS)
+
+
+def test_an_environment_that_is_too_large_is_not_sent(place: Meeting) -> None:
+    with pytest.raises(NoEngineError, match="too large"):
+        join(place, {**FIRST, "variables": {"X": "x" * hello.MAX_BYTES}}, SECONDS)
 
 
 def test_a_socket_of_another_user_is_not_used(place: Meeting, monkeypatch: pytest.MonkeyPatch) -> None:

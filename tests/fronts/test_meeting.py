@@ -11,7 +11,7 @@ import pytest
 
 from search_mcp import __version__
 from search_mcp.fronts import meeting
-from search_mcp.fronts.meeting import MOST_BYTES, UnsafeFolderError, folder_name, is_same_user, make_safe, name
+from search_mcp.fronts.meeting import MOST_BYTES, UnsafeFolderError, folder_name, is_own, is_same_user, make_safe, name
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
 NAME_BYTES = len("/") + meeting.NAME_LENGTH + len(".sock")
@@ -29,8 +29,18 @@ NAME_BYTES = len("/") + meeting.NAME_LENGTH + len(".sock")
     ],
 )
 def test_the_folder_is_the_users_and_short_enough(variables: dict[str, str], folder: str) -> None:
-    assert folder_name(variables, 7) == folder
+    assert folder_name(variables, 7, lambda _: True) == folder
     assert len(folder) + NAME_BYTES <= MOST_BYTES
+
+
+@posix
+def test_a_runtime_folder_that_is_missing_or_of_another_user_is_not_used(tmp_path: Path) -> None:
+    assert is_own(str(tmp_path))
+    assert not is_own(str(tmp_path / "missing"))
+    if os.getuid() == 0:
+        os.chown(tmp_path, 12345, -1)
+    assert not is_own(str(tmp_path) if os.getuid() == 0 else "/")
+    assert folder_name({"XDG_RUNTIME_DIR": "/run/user/8", "TMPDIR": "/t"}, 7, lambda _: False) == "/t/search-mcp-7"
 
 
 @posix
@@ -81,6 +91,17 @@ def test_clients_with_another_umask_have_another_engine(tmp_path: Path) -> None:
         assert os.umask(before) == 0o027
     finally:
         os.umask(before)
+
+
+@posix
+def test_clients_that_encode_names_of_files_in_another_way_have_another_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first line has names as text, and the engine encodes them again."""
+    variables = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    usual = meeting.meeting("a.json", variables).socket
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: "iso8859-1")
+    assert meeting.meeting("a.json", variables).socket != usual
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell it")

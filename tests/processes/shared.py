@@ -25,10 +25,24 @@ DELAYS = """
 import os, sys
 from search_mcp.fronts import joining
 
+if "FILES" in os.environ and "serve" in sys.orig_argv:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    for _ in range(int(os.environ["FILES"])):
+        os.dup(2)
+if "FULL" in os.environ:
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 joining.PATIENCE_SECONDS = float(os.environ.get("PATIENCE", 100))
 if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
     if "BROKEN" in os.environ:
         sys.exit("it is broken")
+    if "KILLED_BEFORE" in os.environ:
+        from search_mcp.fronts import engine_process
+
+        setattr(engine_process, os.environ["KILLED_BEFORE"], lambda *_: os.kill(os.getpid(), 9))
     if "IDLE" in os.environ:
         from search_mcp.fronts import engine_process
 
@@ -89,12 +103,8 @@ class Home:
         return found
 
     def kills_engine(self) -> None:
-        """Kill the engine, and wait for the end of everything that it started."""
-        pid = self.engine()["pid"]
-        handle = os.pidfd_open(pid)
-        os.kill(pid, signal.SIGKILL)
-        select.select([handle], [], [], SECONDS)
-        os.close(handle)
+        """Kill the engine, and wait for its end."""
+        ends(self.engine()["pid"], signal.SIGKILL)
 
     def __enter__(self) -> Self:
         return self
@@ -114,6 +124,16 @@ class Home:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             shutil.rmtree(self.runtime)
+
+
+def ends(pid: int, number: int) -> None:
+    """Send a signal to a process that is no child, and wait for its end."""
+    handle = os.pidfd_open(pid)
+    try:
+        os.kill(pid, number)
+        select.select([handle], [], [], SECONDS)
+    finally:
+        os.close(handle)
 
 
 def connection(home: Home, first: Json) -> socket.socket:

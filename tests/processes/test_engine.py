@@ -6,16 +6,22 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from real.processes import wait_until_gone
 
+import search_mcp
+from processes.conftest import write
 from processes.run import SECONDS, server
-from processes.shared import Home
+from processes.shared import Home, ends
 from search_mcp.fronts.adapter import ENGINE_LOST, LINE_LOST
 
+pty: Any = pytest.importorskip("pty")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="engines are shared on POSIX; pidfds are of Linux")
 
 ECHO = {"one": server("well_behaved")}
@@ -222,6 +228,189 @@ def test_an_opening_that_is_nested_too_deeply_is_answered_as_without_an_engine(t
         client.opens()
 
 
+def test_a_wrong_configuration_at_a_loss_is_reported_until_it_is_repaired(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        right = home.config.read_text()
+        home.kills_engine()
+        home.config.write_text("{")
+        error = client.is_refused("one.echo", words="no")
+        assert "not valid JSON" in error["message"]
+        assert error["data"] == {"mayHaveRun": False}
+        home.config.write_text(right)
+        assert client.calls("one.echo", words="repaired") == "repaired"
+        assert len(home.engine()["clients"]) == 1
+
+
+def test_an_engine_that_is_killed_while_it_applies_an_edit_is_replaced_by_one_that_has_it(tmp_path: Path) -> None:
+    with Home(tmp_path, TOLD) as home, home.client() as client:
+        client.opens()
+        assert client.calls("told.echo", words="up") == "up"
+        hanging = client.sends("tools/call", name="told.echo", arguments={"words": "hang"})
+        assert client.calls("told.echo", words="up") == "up"
+        gate = tmp_path / "gate"
+        os.mkfifo(gate)
+        command = {"command": "sh", "args": ["-c", 'read _ < "$0"', str(gate)]}  # it starts, and is never ready
+        write(client, {**TOLD, "slow": command}, engine="shared", firstListSeconds=60)
+        with gate.open("w") as opened:  # returns once the new server is there
+            home.kills_engine()
+            assert client.answer(hanging)["error"]["data"] == {"mayHaveRun": True}
+            write(client, {**TOLD, "two": server("well_behaved")}, engine="shared", firstListSeconds=60)
+            assert client.calls("two.echo", words="new") == "new"
+            assert client.calls("told.echo", words="old") == "old"
+            assert opened.writable()
+
+
+@pytest.mark.parametrize("place", ["bind", "detach", "_say_ready"])
+def test_a_client_is_served_alone_if_the_engine_is_killed_while_it_starts(tmp_path: Path, place: str) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client({"KILLED_BEFORE": place}) as client:
+            client.opens()
+            assert client.calls("one.echo", words="alone") == "alone"
+        assert client.stderr.count(b"no shared engine") == 1
+        with home.client() as client:
+            client.opens()
+            assert client.calls("one.echo", words="shared") == "shared"
+            assert len(home.engine()["clients"]) == 1
+
+
+def test_a_second_engine_whose_files_replaced_those_of_the_first_disturbs_none_of_its_clients(tmp_path: Path) -> None:
+    """Programs that clean up /tmp remove the lock and the socket of a running engine."""
+    with Home(tmp_path, ECHO) as home, home.client() as first:
+        first.opens()
+        before = home.engine()["pid"]
+        shutil.rmtree(home.meeting_folder)
+        with home.client() as second:
+            second.opens()
+            assert home.engine()["pid"] != before
+            assert first.calls("one.echo", words="first") == "first"
+            ends(before, signal.SIGTERM)
+            assert first.calls("one.echo", words="joins the second") == "joins the second"
+            assert second.calls("one.echo", words="second") == "second"
+            assert len(home.engine()["clients"]) == 2
+
+
+def test_an_engine_works_while_no_file_can_be_written(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client({"FULL": "1"}) as client:
+        client.opens()
+        assert client.calls("one.echo", words="up") == "up"
+        home.kills_engine()
+        assert client.calls("one.echo", words="again") == "again"
+        assert len(home.engine()["clients"]) == 1
+
+
+def test_clients_of_two_builds_have_an_engine_each(tmp_path: Path) -> None:
+    package = tmp_path / "delays" / "search_mcp"
+    with Home(tmp_path, ECHO) as home:
+        shutil.copytree(Path(search_mcp.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+        with home.client() as old:
+            old.opens()
+            os.utime(package / "serve_options.py", (0, 0))
+            with home.client() as new:
+                new.opens()
+                assert len({each["build"] for each in home.engines()}) == 2
+                for each in home.engines():
+                    ends(each["pid"], signal.SIGKILL)
+                assert old.calls("one.echo", words="old") == "old"
+                assert new.calls("one.echo", words="new") == "new"
+                assert [len(each["clients"]) for each in home.engines()] == [1, 1]
+
+
+AS_ANOTHER_USER = "import os, socket, sys; there = socket.socket(fileno=int(sys.argv[1])); os.setuid(12345); "
+root = pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root has processes of other users")
+
+
+@root
+def test_the_socket_of_another_user_is_not_used(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client() as client:
+            client.opens()
+            home.kills_engine()
+        (path,) = home.sockets()
+        path.unlink()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(path))
+            code = AS_ANOTHER_USER + "there.listen(); print(flush=True); sys.stdin.read()"
+            with another_users(code, listening) as process, home.client() as client:
+                client.opens()
+                assert client.calls("one.echo", words="alone") == "alone"
+                assert b"another user" in client.stderr
+                assert process.poll() is None
+
+
+@root
+def test_a_process_of_another_user_is_not_served(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        (path,) = home.sockets()
+        home.runtime.chmod(0o755)
+        home.meeting_folder.chmod(0o755)
+        path.chmod(0o777)
+        code = AS_ANOTHER_USER + f"there.connect({str(path)!r}); print(there.recv(1), flush=True)"
+        with socket.socket(socket.AF_UNIX) as connecting, another_users(code, connecting) as process:
+            assert process.wait(SECONDS) == 0
+        home.meeting_folder.chmod(0o700)
+        assert client.calls("one.echo", words="up") == "up"
+
+
+@contextlib.contextmanager
+def another_users(code: str, kept: socket.socket) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run code as another user until its stdin ends; entered once it has printed a line."""
+    command = [sys.executable, "-c", code, str(kept.fileno())]
+    descriptors = (kept.fileno(),)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, pass_fds=descriptors) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() in (b"\n", b"b''\n")
+        yield process
+
+
+def test_a_client_may_be_a_terminal(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        ours, theirs = pty.openpty()
+        command = [sys.executable, "-m", "search_mcp", "serve", "--config", str(home.config)]
+        pipe = subprocess.PIPE
+        run = subprocess.Popen(
+            command, stdin=theirs, stdout=pipe, stderr=pipe, env=home.client()._environment, cwd=tmp_path
+        )
+        with run:
+            assert run.stdout is not None
+            os.write(ours, b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+            assert json.loads(run.stdout.readline()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+            assert os.get_blocking(theirs)
+            os.write(ours, b"\x04")  # the end of the input
+            assert run.wait(SECONDS) == 0
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_messages_may_come_from_a_file_and_answers_go_to_one(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        questions, answers = tmp_path / "questions", tmp_path / "answers"
+        lines = [
+            b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"x":"%b"}}' % (n, b"x" * 1000) for n in range(500)
+        ]
+        questions.write_bytes(b"\n".join(lines))
+        command = [sys.executable, "-m", "search_mcp", "serve", "--config", str(home.config)]
+        with questions.open("rb") as stdin, answers.open("wb") as stdout:
+            subprocess.run(
+                command,
+                stdin=stdin,
+                stdout=stdout,
+                env=home.client()._environment,
+                cwd=tmp_path,
+                check=True,
+                timeout=SECONDS,
+            )
+        assert [json.loads(line)["id"] for line in answers.read_bytes().splitlines()] == list(range(500))
+
+
+def test_a_client_that_leaves_the_adapter_many_open_files_is_served(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client({"FILES": "1100"}) as client:
+        client.opens()
+        assert client.calls("one.echo", words="up") == "up"
+        assert len(home.engine()["clients"]) == 1
+
+
 MODERN = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -241,7 +430,7 @@ def test_a_modern_client_that_listens_is_told_to_listen_again(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("fault", "reason"),
-    [({"XDG_RUNTIME_DIR": "/nowhere"}, b"No such file"), ({"BROKEN": "1"}, b"it is broken")],
+    [({"XDG_RUNTIME_DIR": "/nowhere", "TMPDIR": "/nowhere"}, b"No such file"), ({"BROKEN": "1"}, b"it is broken")],
     ids=["no runtime folder", "an engine that does not start"],
 )
 def test_a_client_is_served_alone_where_no_engine_can_be_started(
