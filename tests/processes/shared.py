@@ -18,7 +18,7 @@ from real.processes import VARIABLE, living, wait_until_gone
 
 from processes.conftest import write
 from processes.run import SECONDS, Json, Run
-from search_mcp.fronts import hello, joining
+from search_mcp.fronts import joining
 from search_mcp.fronts.joining import ask
 
 DELAYS = """
@@ -43,6 +43,10 @@ if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
         from search_mcp.fronts import engine_process
 
         setattr(engine_process, os.environ["KILLED_BEFORE"], lambda *_: os.kill(os.getpid(), 9))
+    if "HELLO" in os.environ:
+        from search_mcp.fronts import engine_process
+
+        engine_process.HELLO_SECONDS = float(os.environ["HELLO"])
     if "IDLE" in os.environ:
         from search_mcp.fronts import engine_process
 
@@ -136,11 +140,11 @@ def ends(pid: int, number: int) -> None:
         os.close(handle)
 
 
-def connection(home: Home, first: Json) -> socket.socket:
-    """Connect to the engine by hand, and send a first line."""
+def connection(home: Home, first: bytes) -> socket.socket:
+    """Connect to the engine by hand, and send the beginning of a first line."""
     (path,) = home.sockets()
     made = socket.socket(socket.AF_UNIX)
     made.settimeout(SECONDS)
     made.connect(str(path))
-    made.sendall(hello.encode(first))
+    made.sendall(first)
     return made

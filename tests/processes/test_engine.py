@@ -18,7 +18,8 @@ from real.processes import wait_until_gone
 import search_mcp
 from processes.conftest import write
 from processes.run import SECONDS, server
-from processes.shared import Home, ends
+from processes.shared import Home, connection, ends
+from search_mcp.fronts import hello
 from search_mcp.fronts.adapter import ENGINE_LOST, LINE_LOST
 
 pty: Any = pytest.importorskip("pty")
@@ -362,6 +363,36 @@ def another_users(code: str, kept: socket.socket) -> Iterator["subprocess.Popen[
         assert process.stdout is not None
         assert process.stdout.readline() in (b"\n", b"b''\n")
         yield process
+
+
+def test_a_first_line_that_comes_slowly_delays_no_other_client(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        line = hello.encode({"wants": "status"})
+        with connection(home, line[:10]) as slow:
+            assert client.calls("one.echo", words="up") == "up"
+            slow.sendall(line[10:])
+            with slow.makefile("rb") as lines:
+                assert len(hello.decode(lines.readline())["clients"]) == 1
+
+
+def test_a_first_line_that_does_not_come_is_not_waited_for(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client({"HELLO": "0.5"}) as client:
+        client.opens()
+        with connection(home, b"{") as silent:
+            assert silent.recv(1) == b""
+        assert client.calls("one.echo", words="up") == "up"
+
+
+def test_names_of_files_and_variables_need_not_be_utf_8(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff")
+    folder.mkdir()
+    with Home(folder, ECHO) as home, home.client({"NAME": os.fsdecode(b"\xfe")}) as client:
+        client.opens()
+        assert client.calls("one.echo", words="up") == "up"
+        home.kills_engine()
+        assert client.calls("one.echo", words="again") == "again"
+        assert len(home.engine()["clients"]) == 1
 
 
 def test_a_client_may_be_a_terminal(tmp_path: Path) -> None:
