@@ -1,0 +1,188 @@
+"""Clients of an engine that flood it, do not read, send monsters, or come and go: the others get every answer.
+
+The evidence is the order of events and their number: a server counts the calls that it gets from all clients.
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from processes.run import SECONDS, Json, Run, server
+from processes.shared import Home, connection
+from search_mcp.gateway.turns import WINDOW
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shared engine needs POSIX")
+
+MB = 1 << 20
+SERVERS = {"counter": {**server("numbers_calls"), "share": True}}
+FLOOD = 100_000
+CALLS = 20
+"""Calls of the client that behaves, one after the other."""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    with Home(tmp_path, SERVERS) as home:
+        yield home
+
+
+class Hostile:
+    """A client without an adapter."""
+
+    def __init__(self, home: Home) -> None:
+        variables = {**os.environ, **home.environment}
+        first = {"config": str(home.config), "folder": str(home.folder), "variables": variables}
+        self.socket = connection(home, {"wants": "serve", "client": None, "log_level": None, **first})
+        self._lines = self.socket.makefile("rb")
+        assert "pid" in json.loads(self._lines.readline())
+
+    def opens(self) -> None:
+        client = {"name": "hostile", "version": "1"}
+        self.sends(1, "initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+        assert self.answer()["id"] == 1
+
+    def sends(self, number: int, method: str, **params: object) -> None:
+        self.socket.sendall(_request(number, method, params))
+
+    def answer(self) -> Json:
+        while True:
+            message: Json = json.loads(self._lines.readline())
+            if "method" not in message:
+                return message
+
+    def leaves(self) -> None:
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self._lines.close()
+        self.socket.close()
+
+
+def _request(number: int, method: str, params: Json) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
+
+
+@contextmanager
+def _sending(hostile: Hostile, *parts: bytes) -> Iterator[None]:
+    """Send these bytes meanwhile, as fast as the engine takes them; at the end, leave."""
+
+    def send() -> None:
+        try:
+            for part in parts:
+                hostile.socket.sendall(part)
+        except OSError:
+            pass  # it has left
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield
+    finally:
+        hostile.leaves()
+        thread.join(SECONDS)
+
+
+def _counts(good: Run) -> list[int]:
+    return [int(good.calls("counter.count")) for _ in range(CALLS)]
+
+
+@contextmanager
+def _reading(hostile: Hostile) -> Iterator[list[int]]:
+    """Read everything that the client gets; give the number of lines, as it grows."""
+    lines = [0]
+
+    def read() -> None:
+        try:
+            while data := hostile.socket.recv(MB):
+                lines[0] += data.count(b"\n")
+        except OSError:
+            pass  # it has left
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    yield lines
+    thread.join(SECONDS)
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["reading", "not reading"])
+def test_a_client_that_sends_very_many_calls_delays_no_other(home: Home, reads: bool) -> None:
+    """The other client has all its answers before most calls of the flood are made, and then the rest is not made."""
+    with home.client() as good:
+        good.opens()
+        good.asks("tools/list")
+        hostile = Hostile(home)
+        hostile.opens()
+        flood = b"".join(
+            _request(number, "tools/call", {"name": "counter.count", "arguments": {}}) for number in range(2, FLOOD)
+        )
+        if reads:
+            with _reading(hostile) as lines, _sending(hostile, flood):
+                counts = _counts(good)
+            assert lines[0] > WINDOW, "its calls are answered, too"
+        else:
+            with _sending(hostile, flood):
+                counts = _counts(good)
+        assert counts[-1] < FLOOD / 2
+        assert _counts(good)[-1] < FLOOD / 2, "the calls of a client that left are not made"
+
+
+def test_monstrous_lines_cost_their_own_client_an_error(home: Home) -> None:
+    with home.client() as good:
+        good.opens()
+        good.asks("tools/list")
+        deep, long = b"[" * MB, b'{"jsonrpc":"2.0","id":7,"method":"' + b"x" * (16 * MB) + b'"}'
+        for monster in (deep, long, b"\xff" * (16 * MB)):
+            hostile = Hostile(home)
+            hostile.opens()
+            with _sending(hostile, monster, b"\n" + _request(8, "ping", {})):
+                _counts(good)
+                assert "error" in hostile.answer()
+                assert hostile.answer() == {"jsonrpc": "2.0", "id": 8, "result": {}}
+        _counts(good)
+
+
+def test_a_monstrous_first_line_costs_its_connection_only(home: Home) -> None:
+    with home.client() as good:
+        good.opens()
+        good.asks("tools/list")
+        (path,) = home.sockets()
+        for monster in (b"[" * MB + b"\n", b'{"search-mcp":1,"wants":"serve"}\n', b"x" * (17 * MB)):
+            made = socket.socket(socket.AF_UNIX)
+            made.settimeout(SECONDS)
+            made.connect(str(path))
+            try:
+                made.sendall(monster)
+                while made.recv(MB):
+                    pass
+            except ConnectionError:
+                pass  # it was closed before the end
+            made.close()
+            _counts(good)
+
+
+@pytest.mark.parametrize("sessions", [20, pytest.param(1000, marks=pytest.mark.figures)])
+def test_sessions_that_come_and_go_leave_nothing(home: Home, sessions: int) -> None:
+    with home.client() as good:
+        good.opens()
+        good.asks("tools/list")
+        pid = home.engine()["pid"]
+        before = _open_files(pid)
+        for number in range(sessions):
+            hostile = Hostile(home)
+            hostile.opens()
+            hostile.sends(2, "tools/call", name="counter.count", arguments={})
+            hostile.leaves()
+            if number % 10 == 0:
+                good.calls("counter.count")
+        good.waits_until(lambda: len(home.engine()["clients"]) == 1)
+        good.waits_until(lambda: _open_files(pid) <= before)
+
+
+def _open_files(pid: int) -> int:
+    folder = Path(f"/proc/{pid}/fd")
+    return len(list(folder.iterdir())) if folder.exists() else 0
