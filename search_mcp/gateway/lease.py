@@ -13,12 +13,13 @@ from search_mcp.backends.held_calls import HeldCall
 from search_mcp.backends.server_calls import Subscriptions
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
+from search_mcp.dialects import asking
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
 from search_mcp.gateway.running import EngineBackend
 from search_mcp.gateway.turns import KeptNews, Turn, Turns
-from search_mcp.model.calls import Call, Outcome
+from search_mcp.model.calls import Call, InputRequired, Outcome
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
 from search_mcp.model.servers import News, Opening, Status
@@ -49,7 +50,7 @@ class Lease:
         self._pool = pool
         self._predecessor: Lease | None = None
         self._is_over = False
-        self._turns = Turns(config.name, pool.later, self._pass_on, self._is_alone)
+        self._turns = Turns(config.name, pool.later, self._pass_on, self._is_alone, self._is_moved)
         self._kept = KeptNews()
         self._left: tuple[Subscriptions, list[HeldCall]] = {}, []  # when its client left a server that goes on
         self.server = PooledServer(pool, config, dependencies)  # started with the opening, unless another one serves
@@ -191,6 +192,12 @@ class Lease:
     def _pass_on(self, call: Call, target: str) -> Cancel:
         self.server.note_caller(self)
         return self.server.supervisor.submit(call, target)
+
+    def _is_moved(self, call: Call, outcome: Outcome) -> bool:
+        """Return whether the answer moved the client to another server, where the call is to be sent again."""
+        if not isinstance(outcome, InputRequired) or call.inputs is not None:  # a later round belongs to its process
+            return False
+        return asking.asks_for_roots(outcome.requests) and self.server.moves_asker(self)
 
     def look_again(self, kind: Kind) -> None:
         self.server.supervisor.look_again(kind)

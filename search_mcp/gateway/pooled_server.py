@@ -20,13 +20,17 @@ from search_mcp.dialects.params import most_verbose
 from search_mcp.gateway.recipients import Callers, Recipient, recipients
 from search_mcp.gateway.running import Running
 from search_mcp.model.calls import Call, Caller, CallLater, Question, Viewer
-from search_mcp.model.names import Action, Ask, Era, Kind, State
+from search_mcp.model.names import Action, Ask, Kind, State
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged
 from search_mcp.wire.errors import invalid_request
 from search_mcp.wire.inflight import Cancel, cancel_nothing
 from search_mcp.wire.structs import Fields, Raw, replace
 
 log = logging.getLogger(__name__)
+
+
+ROOTS = "it asks for roots"
+"""Why clients must not share a server."""
 
 
 class Home(Protocol):
@@ -289,11 +293,9 @@ class PooledServer:
         """
         if self.sharing.verdict is Verdict.PRIVATE or (call is not None and ask is not Ask.ROOTS):
             return
-        if self.config.share is True and self.supervisor.era is Era.MODERN:
-            return  # the answer is given in the call that it belongs to
         asker = self._asker(call)
         serves_others = any(each.has_calls for each in self.leases if each is not asker)
-        why = "it asks for roots" if ask is Ask.ROOTS else "it asks questions that belong to no call"
+        why = ROOTS if ask is Ask.ROOTS else "it asks questions that belong to no call"
         if self.config.share is True:
             self.supervisor.note_private(why)
         else:
@@ -302,6 +304,19 @@ class PooledServer:
             self._pool.note_private(self, why)
         if ask is Ask.ROOTS and (self.config.share is True or serves_others):
             raise invalid_request("Invalid Request: several clients share this server, and it gets no roots of one")
+
+    def moves_asker(self, lease: Tenant) -> bool:
+        """Learn that the answer to a call asks for roots; return whether the call is to be sent again.
+
+        The server would keep the roots of one of its clients. That client gets a server of its own, where its call is
+        sent again, as every call is whose answer asks for something.
+        """
+        if self.sharing.verdict is Verdict.PRIVATE or self.config.share is True:
+            return False
+        others = [each for each in self.leases if each is not lease]
+        self.leases = dict.fromkeys([*others, lease])
+        self._pool.note_private(self, ROOTS)
+        return bool(others)
 
     def _asker(self, call: Call | None) -> Tenant | None:
         """Return the client that a question is for; `None` if that is unknown."""

@@ -37,10 +37,20 @@ class Turns:
     """The calls of one client that are with a shared server, or wait for their turn."""
 
     def __init__(
-        self, server: str, later: CallLater, pass_on: Callable[[Call, str], Cancel], is_alone: Callable[[], bool]
+        self,
+        server: str,
+        later: CallLater,
+        pass_on: Callable[[Call, str], Cancel],
+        is_alone: Callable[[], bool],
+        is_moved: Callable[[Call, Outcome], bool] = lambda _call, _outcome: False,
     ) -> None:
-        """`is_alone` returns whether the server has no other client now; then it is always the client's turn."""
-        self._server, self._later, self._pass_on, self._is_alone = server, later, pass_on, is_alone
+        """Make the turns of one client.
+
+        `is_alone` returns whether the server has no other client now; then it is always the client's turn. `is_moved`
+        returns whether a call is to be passed on again instead of being answered.
+        """
+        self._server, self._later, self.pass_on, self._is_alone = server, later, pass_on, is_alone
+        self.is_moved = is_moved
         self.is_paused = False
         """Whether the client does not read; then no more of its calls are passed on."""
         self._waiting: dict[Turn, None] = {}
@@ -107,7 +117,7 @@ class Turns:
         self._passed += 1
         turn.has_log_level = turn.call.caller.log_level is not None
         self._with_log_level += turn.has_log_level
-        turn.begin(self._pass_on)
+        turn.begin()
 
     def _fill(self) -> None:
         while self._waiting and self._passed < self._allowed and not self.is_paused:
@@ -144,13 +154,16 @@ class Turn(Struct, eq=False):
     has_log_level: bool = False
     """Whether it had a log level of its own when it was passed on; that of a legacy client may change."""
 
-    def begin(self, pass_on: Callable[[Call, str], Cancel]) -> None:
+    def begin(self) -> None:
         report = self.report if self.call.report is not None else None
-        cancel = pass_on(replace(self.call, reply=self.reply, report=report), self.target)
+        cancel = self.turns.pass_on(replace(self.call, reply=self.reply, report=report), self.target)
         if not self.is_over:  # else it would refer to itself
             self.cancel_passed = cancel
 
     def reply(self, outcome: Outcome) -> None:
+        if self.turns.is_moved(self.call, outcome):
+            self.begin()
+            return
         self._end()
         self.call.reply(outcome)
 

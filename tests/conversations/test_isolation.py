@@ -117,36 +117,47 @@ def test_a_question_outside_of_a_call_goes_to_no_client_once_there_were_several(
     assert (refused.id, refused.body["error"]["code"]) == ("q", -32600)
 
 
-@modern
-def test_a_modern_server_that_asks_for_roots_stays_with_the_client_that_it_asks(pool: Pair) -> None:
-    """It may keep them: the filesystem server of the older revisions does."""
-    pool.alpha.config = {"share": None}
-    first, second = _two(pool, {"roots": {}})
-    call = second.calls("alpha.echo")
-    served = pool.alpha.is_called("echo")
-    served.asks(r=ROOTS)
-    call.is_asked(ROOTS).answers(roots("file:///second"))
-    served.gets(r=roots("file:///second"))
-    served.returns(text("x"))
+def _asks_for_roots(pair: Pair, front: Front) -> int:
+    """Have a call of a client ask for its roots; return the process that gets them."""
+    call = front.calls("alpha.echo")
+    asking = pair.alpha.is_called("echo")
+    asking.asks(r=ROOTS)
+    asking.is_over()
+    asking = pair.alpha.is_called("echo")  # at a process of its own, where it is sent again
+    pid = pair.alpha.life_of(asking.said).pid
+    asking.asks(r=ROOTS)
+    call.is_asked(ROOTS).answers(roots("file:///x"))
+    asking.gets(r=roots("file:///x"))
+    asking.returns(text("x"))
     call.gets(text("x"))
-    assert (_calls(pool, second), _calls(pool, first)) == (1000, 1001)
-    third = _joins(pool, {"roots": {}})
-    assert _calls(pool, third) == 1002
+    return pid
 
 
 @modern
-def test_no_roots_reach_a_server_that_serves_another_client_at_that_moment(pool: Pair) -> None:
+def test_a_client_that_a_modern_server_asks_for_roots_gets_its_own(pool: Pair) -> None:
+    """The server may keep them: the filesystem server of the older revisions does."""
     pool.alpha.config = {"share": None}
     first, second = _two(pool, {"roots": {}})
     other, slow = first.calls("alpha.greet"), pool.alpha.is_called("greet")
-    call, served = second.calls("alpha.echo"), pool.alpha.is_called("echo")
-    served.asks(r=ROOTS)
-    call.fails(-32600, "Invalid Request")
-    served.is_over()
-    assert (_calls(pool, second), _calls(pool, first)) == (1000, 1001)
+    assert _asks_for_roots(pool, second) == 1001
+    third = _joins(pool, {"roots": {}})
+    assert [_calls(pool, front) for front in (first, second, third)] == [1000, 1001, 1002]
     pool.alpha.speaks_as(pool.alpha.lives[0])
     slow.returns(text("x"))
     other.gets(text("x"))
+
+
+@modern
+def test_a_call_that_is_sent_again_for_its_roots_can_be_cancelled(pool: Pair) -> None:
+    pool.alpha.config = {"share": None}
+    _, second = _two(pool, {"roots": {}})
+    call = second.calls("alpha.echo")
+    served = pool.alpha.is_called("echo")
+    served.asks(r=ROOTS)
+    served.is_over()
+    served = pool.alpha.is_called("echo")
+    call.cancels()
+    served.is_cancelled()
 
 
 @modern
@@ -223,14 +234,9 @@ def test_a_client_that_is_given_a_server_of_its_own_ends_its_subscription_at_the
         pair.is_pooled = True
         pair.alpha.config = {"share": None}
         _accepts_subscriptions(pair)
-        first, second = _two(pair, {"roots": {}})
-        _watch(pair, first)
-        call, served = second.calls("alpha.echo"), pair.alpha.is_called("echo")
-        served.asks(r=ROOTS)
-        call.is_asked(ROOTS).answers(roots("file:///second"))
-        served.gets(r=roots("file:///second"))
-        served.returns(text("x"))
-        call.gets(text("x"))
+        _, second = _two(pair, {"roots": {}})
+        _watch(pair, second)
+        _asks_for_roots(pair, second)
         pair.after(1)
         assert _watching(pair) == {1001}
 
@@ -290,15 +296,10 @@ def test_news_that_wait_for_a_client_outlive_the_server() -> None:
         pair.is_pooled = True
         pair.alpha.config = {"share": None}
         _accepts_subscriptions(pair)
-        first, second = _two(pair, {"roots": {}})
+        _, third, first = *_two(pair, {"roots": {}}), _joins(pair, {"roots": {}})
         _watch(pair, first)
         pair.stops_reading(first)
         pair.alpha.updates("note://one")
-        call, served = second.calls("alpha.echo"), pair.alpha.is_called("echo")
-        served.asks(r=ROOTS)
-        call.is_asked(ROOTS).answers(roots("file:///second"))
-        served.gets(r=roots("file:///second"))
-        served.returns(text("x"))
-        call.gets(text("x"))
+        _asks_for_roots(pair, third)
         pair.reads_on(first)
         first.hears("notifications/resources/updated", uri="note://one")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,6 +32,9 @@ class Client:
     def __init__(self, era: Era, engine: Engine) -> None:
         self._era = era
         self.lines: list[bytes] = []
+        self.gives: dict[str, Message] = {}
+        """Its answers to questions, by method; it refuses others."""
+        self._was_asked: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
         self._answers: dict[int, asyncio.Future[bytes]] = {}
         session = engine.open_session()
         self._front = Front(session, self._hear, 64 << 20)
@@ -43,7 +47,15 @@ class Client:
         if "method" not in message:
             self._answers.pop(message["id"]).set_result(line)
         elif "id" in message:
-            self.says({"id": message["id"], "error": {"code": -32601, "message": "not here"}})
+            given = self.gives.get(message["method"])
+            answer = {"error": {"code": -32601, "message": "not here"}} if given is None else {"result": given}
+            self.says({"id": message["id"], **answer})
+            self._was_asked[message["method"]].set()
+
+    async def until_asked(self, method: str) -> None:
+        """Wait for the first question of this method."""
+        with anyio.fail_after(SECONDS):
+            await self._was_asked[method].wait()
 
     def heard(self) -> list[Message]:
         """Return all messages that it received."""

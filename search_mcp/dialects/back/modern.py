@@ -15,10 +15,10 @@ from search_mcp.dialects.back.lists import read_pages
 from search_mcp.dialects.back.notifications import likely_call, publish_task_change, read_notification
 from search_mcp.dialects.params import cancellation, with_meta, without_own_keys
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
-from search_mcp.model.names import Action, Ask, Era, Kind
+from search_mcp.model.names import Action, Era, Kind
 from search_mcp.model.servers import ListChanged, LogMessage, News, Opening, ResourceUpdated, ServerCapabilities
 from search_mcp.wire import payload
-from search_mcp.wire.errors import PeerError, ProtocolError
+from search_mcp.wire.errors import PeerError
 from search_mcp.wire.inflight import Answer, Cancel, Request, RequestFailure, cancel_nothing
 from search_mcp.wire.peer import Peer, RequestFailedError
 from search_mcp.wire.structs import ErrorObject, Fields, Raw, UnsetType
@@ -154,18 +154,13 @@ class BackModern:
             meta[names.LOG_LEVEL_KEY] = level
         return {**(call.meta or {}), **meta}
 
-    def read_answer(self, forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
+    def read_answer(self, _forwarded: ForwardedCall, answer: Raw | ErrorObject) -> Outcome:
         """Read the answer to a call."""
         read = outcome(self._server, answer)
         if not isinstance(read, Result):
             return read
         try:
-            result = self._read_result(answer)
-            if isinstance(result, InputRequired) and asking.asks_for_roots(result.requests):
-                self._opening.admit_question(Ask.ROOTS, forwarded.call)
-            return result
-        except ProtocolError as exc:
-            return exc
+            return self._read_result(answer)
         except ValueError as exc:
             log.warning("! %s: its question to the user is refused: %s", self._server, exc)
             return asking.refused(exc)
