@@ -225,6 +225,8 @@ class Back:
         return self.lives[-1]
 
     def hear(self, life: FakeChannel, said: Said) -> None:
+        if self.pair.neighbour is not None and self.pair.neighbour.serves(self, life, said):
+            return
         self.pair.transcript.say(self.name, "<", said.line)
         with self.pair.judging():
             life.log.heard(said)
@@ -271,6 +273,7 @@ class Back:
             life.log.sent(said.body)
         self.pair.loop.call_soon(life.on_stdout, line + b"\n")
         self.pair.settle()
+        self.pair.lets_neighbour_act()
 
     def answer(self, identifier: int | str | None, result: Any, **more: Any) -> None:
         """Answer with a result, given as bytes where its exact spelling matters."""

@@ -5,6 +5,7 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from conversations.eras import PAIRINGS
+from conversations.neighbour import ALONE
 from conversations.pair import Pair
 
 _failed = pytest.StashKey[bool]()
@@ -24,9 +25,23 @@ def has_failed(item: pytest.Item) -> bool:
     return item.stash.get(_failed, False)
 
 
+BESIDE = {"test_calls", "test_progress", "test_tasks"}
+"""The modules whose conversations are played beside a busy client, too."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "is_beside_a_busy_client" not in metafunc.fixturenames:
+        return
+    ways = [pytest.param(False, id="alone")]
+    module = metafunc.module.__name__.rpartition(".")[2]
+    if module in BESIDE and metafunc.function.__name__ not in ALONE:
+        ways.append(pytest.param(True, id="beside"))
+    metafunc.parametrize("is_beside_a_busy_client", ways)
+
+
 @pytest.fixture(params=PAIRINGS, ids=lambda each: f"{each[0]}+{each[1]}")
-def pair(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    with Pair(*request.param) as pair:
+def pair(request: pytest.FixtureRequest, is_beside_a_busy_client: bool) -> Iterator[Pair]:
+    with Pair(*request.param, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         yield pair
         if not has_failed(request.node):
             pair.nothing_is_left()

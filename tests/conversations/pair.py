@@ -27,6 +27,7 @@ import anyio
 
 from conversations.back import Back, FakeChannel
 from conversations.front import Front
+from conversations.neighbour import Neighbour
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
 from search_mcp.backends.cache import CatalogCache
@@ -55,7 +56,7 @@ CONFIGURATION_FOLDER = "/home/test/config"
 class Pair:
     """The client, the servers and search-mcp of a scenario."""
 
-    def __init__(self, front: str, back: str) -> None:
+    def __init__(self, front: str, back: str, *, is_beside_a_busy_client: bool = False) -> None:
         self.loop = StillLoop()
         self.transcript = Transcript()
         self.settings: dict[str, Any] = {}
@@ -64,15 +65,17 @@ class Pair:
         self.front = Front(self, front)
         self.others: list[Front] = []
         """Clients that share search-mcp with `front`."""
-        self.is_pooled = POOLED
+        self.is_pooled = POOLED or is_beside_a_busy_client
         """Whether each client has an engine of its own, and the engines share servers."""
         self.pool: Pool | None = None
         self.commands: list[Command] = []
         """Commands of all processes that were started."""
+        self._session: Session | None = None
         self._sessions: dict[Front, tuple[Face, Session]] = {}
-        self._engines: dict[
-            Front, tuple[Engine, anyio.Event, asyncio.Task[None]]
-        ] = {}  # of the clients that joined a pool
+        # Of the clients that joined a pool.
+        self._engines: dict[Front | Neighbour, tuple[Engine, anyio.Event, asyncio.Task[None]]] = {}
+        self.neighbour = Neighbour(self) if is_beside_a_busy_client else None
+        """A busy client on the same pool."""
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
         self.engine: Engine | None = None
@@ -143,6 +146,28 @@ class Pair:
         face = self._face if front not in self._sessions else self._sessions[front][0]
         self.loop.call_soon(face.peer.feed, data)
         self.settle()
+        self.lets_neighbour_act()
+
+    def lets_neighbour_act(self) -> None:
+        """Let the busy client do something, once the first client has opened."""
+        if self.neighbour is None or self._session is None or self.loop.is_running() or self._over:
+            return
+        if self._session.opening is not None and not self.neighbour.is_open:
+            self._opens_neighbour(self.neighbour)
+        if self.neighbour.is_open:
+            self.neighbour.acts()
+
+    def _opens_neighbour(self, neighbour: Neighbour) -> None:
+        engine = self._join_pool(neighbour, {"spawn": neighbour.spawn})
+        session = engine.open_session(self.profile)
+        face = Face(session, neighbour.hear, 1 << 20)
+        session.tell_front = face.tell
+
+        def feed(data: bytes) -> None:
+            self.loop.call_soon(face.peer.feed, data)
+            self.settle()
+
+        neighbour.opens(feed)
 
     def joined_by(self, revision: str, profile: Profile | None = None, **world: Any) -> Front:
         """Connect another client to the running search-mcp, after the first client has sent a message.
@@ -196,6 +221,8 @@ class Pair:
 
     def after(self, seconds: float) -> None:
         """Let time pass."""
+        if self.neighbour is not None and not self.loop.is_running():
+            self.neighbour.waits()
         self.loop.let_pass(seconds)
         self._raise_fault()
 
@@ -210,6 +237,9 @@ class Pair:
         self.nothing_is_left()
         self._end()
         self._face, self._ended = None, anyio.Event()
+        self._engines.clear()
+        if self.neighbour is not None:
+            self.neighbour = Neighbour(self)
         self.front.starts_anew()
         for back in self.backs.values():
             back.heard, back.lives = [], []
@@ -300,7 +330,7 @@ class Pair:
             self.pool = Pool(later) if self.is_pooled else None
             source = PooledBackends(self.pool, world, CONFIGURATION_FOLDER) if self.pool is not None else None
             self.engine = Engine(self._config(), world, source)
-            session = self.engine.open_session(self.profile)
+            self._session = session = self.engine.open_session(self.profile)
             face = Face(session, self.front.hear, 1 << 20)
             session.tell_front = face.tell
             faces.append(face)
@@ -326,7 +356,7 @@ class Pair:
                 await face.peer.answered()
             face.close()
 
-    def _join_pool(self, front: Front, world: dict[str, Any]) -> Engine:
+    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any]) -> Engine:
         assert self.pool is not None
         engines: list[Engine] = []
 
