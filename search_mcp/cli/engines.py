@@ -8,7 +8,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +23,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.folders import log_folder
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import NoEngineError, ask
-from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, folder_name, is_supported, make_safe
+from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, is_supported, sockets
 
 app = typer.Typer(cls=Group, help="Show and stop the engines that several clients share.", invoke_without_command=True)
 
@@ -106,9 +105,9 @@ def _asked(wants: str, screen: Terminal, pid: int | None = None) -> Iterator[Jso
     """Yield the answers of all engines, or of the one with this process id."""
     for path in _sockets():
         try:
-            if pid is not None and (ask(str(path), {"wants": "status"}, PATIENCE_SECONDS) or {}).get("pid") != pid:
+            if pid is not None and (ask(path, {"wants": "status"}, PATIENCE_SECONDS) or {}).get("pid") != pid:
                 continue
-            answer = ask(str(path), {"wants": wants}, PATIENCE_SECONDS)
+            answer = ask(path, {"wants": wants}, PATIENCE_SECONDS)
         except NoEngineError as exc:
             screen.warning(f"{path}: {exc}.")
             continue
@@ -116,7 +115,7 @@ def _asked(wants: str, screen: Terminal, pid: int | None = None) -> Iterator[Jso
             yield {"config": None, "servers": [], **answer}  # an earlier version may not say all
 
 
-def _sockets() -> list[Path]:
+def _sockets() -> list[str]:
     """Return the sockets of this user; engines that were killed have left theirs behind.
 
     Raises:
@@ -124,11 +123,7 @@ def _sockets() -> list[Path]:
     """
     if not is_supported(sys.platform):
         raise Problem("engines cannot be shared on this system yet", 'leave "engine" at "own"')
-    folder = Path(folder_name(os.environ, os.getuid()))
-    if not folder.exists():
-        return []
-    make_safe(str(folder))
-    return sorted(folder.glob("*.sock"))
+    return sockets(os.environ)
 
 
 def _with_memory(engine: Json) -> Json:

@@ -67,6 +67,19 @@ def meeting(config: str, variables: Mapping[str, str]) -> Meeting:
     return Meeting(folder, name(os.path.realpath(config), itself, variables))
 
 
+def sockets(variables: Mapping[str, str]) -> list[str]:
+    """Return the sockets of this user; engines that were killed have left theirs behind.
+
+    Raises:
+        OSError: their folder is not safe.
+    """
+    folder = folder_name(variables, os.getuid())
+    if not os.path.exists(folder):  # noqa: PTH110
+        return []
+    make_safe(folder)
+    return sorted(f"{folder}/{each}" for each in os.listdir(folder) if each.endswith(".sock"))  # noqa: PTH208
+
+
 def confinement() -> list[str]:
     """Return the namespaces and the security label of this process, as far as Linux tells them.
 

@@ -5,6 +5,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -176,6 +177,17 @@ class Other:
 def test_another_user_is_recognized(platform: str) -> None:
     assert is_same_user(Other(os.getuid()), platform)  # type: ignore[arg-type]
     assert not is_same_user(Other(os.getuid() + 1), platform)  # type: ignore[arg-type]
+
+
+@posix
+def test_the_sockets_of_the_user_are_those_in_the_folder() -> None:
+    with tempfile.TemporaryDirectory() as short:
+        variables = {"XDG_RUNTIME_DIR": short}
+        assert meeting.sockets(variables) == []
+        place = meeting.meeting("a.json", variables)
+        Path(place.socket).touch()
+        Path(place.lock).touch()
+        assert meeting.sockets(variables) == [place.socket]
 
 
 @pytest.mark.parametrize(("platform", "verdict"), [("linux", True), ("darwin", True), ("win32", False)])
