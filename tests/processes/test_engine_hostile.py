@@ -16,6 +16,7 @@ import pytest
 
 from processes.run import SECONDS, Json, Run, server
 from processes.shared import Home, connection
+from search_mcp.fronts import hello
 from search_mcp.gateway.turns import WINDOW
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shared engine needs POSIX")
@@ -39,7 +40,8 @@ class Hostile:
     def __init__(self, home: Home) -> None:
         variables = {**os.environ, **home.environment}
         first = {"config": str(home.config), "folder": str(home.folder), "variables": variables}
-        self.socket = connection(home, {"wants": "serve", "client": None, "log_level": None, **first})
+        line = hello.encode({"wants": "serve", "client": None, "log_level": None, **first})
+        self.socket = connection(home, line)
         self._lines = self.socket.makefile("rb")
         assert "pid" in json.loads(self._lines.readline())
 
