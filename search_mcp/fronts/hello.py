@@ -32,7 +32,7 @@ def decode(line: bytes) -> Json:
     """
     try:
         message = json.loads(line)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise UnreadableHelloError("not JSON") from exc
     if not isinstance(message, dict) or not isinstance(message.get("search-mcp"), int):
         raise UnreadableHelloError("another protocol")

@@ -44,9 +44,9 @@ if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
 
         setattr(engine_process, os.environ["KILLED_BEFORE"], lambda *_: os.kill(os.getpid(), 9))
     if "HELLO" in os.environ:
-        from search_mcp.fronts import engine_process
+        from search_mcp.fronts import engine_connection
 
-        engine_process.HELLO_SECONDS = float(os.environ["HELLO"])
+        engine_connection.HELLO_SECONDS = float(os.environ["HELLO"])
     if "IDLE" in os.environ:
         from search_mcp.fronts import engine_process
 

@@ -1,0 +1,333 @@
+"""The clients of an engine process: each has a session, and everything of it ends with its connection.
+
+Decides what is answered to a first line, and when there has been no client for so long that the process ends.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from search_mcp.backends.cache import CatalogCache
+from search_mcp.backends.command_cache import CACHES
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.last_uses import LastUses
+from search_mcp.backends.pins import TrustStore
+from search_mcp.backends.process.launching import Spawner
+from search_mcp.backends.read_ahead import ReadAhead, read_ahead
+from search_mcp.background import FileQueue, run_in_thread
+from search_mcp.catalog.profiles import BY_NAME
+from search_mcp.config import location
+from search_mcp.config.gate import Gate
+from search_mcp.config.location import approvals, locate, origin, read, untrusted
+from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.config.trust import printable
+from search_mcp.config.watches import Watches
+from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
+from search_mcp.fronts import hello
+from search_mcp.fronts.connection import Front
+from search_mcp.fronts.engine_connection import Connection
+from search_mcp.fronts.hello import Json
+from search_mcp.fronts.lending import Borrower, LentBackends
+from search_mcp.fronts.meeting import build
+from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
+from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.lease import PooledBackends
+from search_mcp.gateway.pool import Pool
+from search_mcp.gateway.pooled_server import PooledServer
+from search_mcp.gateway.reloading import LogSettings, follow_edits
+from search_mcp.gateway.session import Session
+from search_mcp.model.errors import ConfigError
+from search_mcp.model.servers import Status
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Struct, replace
+
+log = logging.getLogger(__name__)
+
+CACHE_SECONDS = 1.0
+"""Time to read what is cached of a client's servers; the adapter waits two seconds for its answer."""
+AHEAD_SECONDS = 5.0
+"""Longest time that the files read before are kept for the opening of the client, which follows at once."""
+LOG_LEVELS = (None, "debug", "info", "warning", "error")
+
+
+class Opened(Struct, frozen=True):
+    """What a client's first line means: its configuration, and how it is followed."""
+
+    config: Config
+    follow: Gate
+    notices: tuple[str, ...]
+
+
+def open_configuration(first: Json, variables: Mapping[str, str]) -> Opened:
+    """Find and read the configuration of a client, as it would itself.
+
+    Raises:
+        ConfigError: it cannot be read, or it is wrong.
+    """
+    explicit, folder = first["config"], Path(first["folder"])
+    current = partial(Path, folder)
+    path = locate(explicit, variables, current)
+    config = read(path, variables)
+    follow = Gate(path, origin(path, explicit, variables, current), approvals())
+    config = follow.at_start(config)
+    notices = [f"! {warning}" for warning in config.warnings]
+    if (skipped := untrusted(explicit, variables, path, current)) is not None:
+        notices.append(f"! {skipped}")
+    return Opened(config, follow, tuple(notices))
+
+
+class Hosted(Struct, eq=False):
+    """A client that is served."""
+
+    number: int
+    program: str
+    """The program that started the client's process of search-mcp."""
+    pid: int | None
+    """The process of that program."""
+    config: str
+    since: float
+    client: Client
+    engine: Engine
+    session: Session | None = None
+    """Its session; `None` for a command."""
+
+    @property
+    def name(self) -> str:
+        """The name that the client says, else its program's."""
+        info = self.session.opening.info if self.session is not None and self.session.opening is not None else None
+        return payload.string(payload.object_or_empty(info).get("name")) or self.program
+
+
+def _facts_of(status: Status) -> Json:
+    sharing = {"sharing": status.sharing} if status.sharing is not None else {}
+    return {"name": status.server, "state": status.state.value, **sharing}
+
+
+def _facts(server: PooledServer) -> Json:
+    status = replace(server.supervisor.status, sharing=server.describe_sharing())
+    return {**_facts_of(status), "pid": server.supervisor.pid, "clients": server.clients}
+
+
+class Host:
+    """All clients of this process."""
+
+    def __init__(self, idle_seconds: float, log_to: LogSettings) -> None:
+        self._idle_seconds, self._log_to = idle_seconds, log_to
+        self._open = 0  # clients that are served, or will be
+        self._hosted: dict[Connection, Hosted] = {}
+        self._numbers = 0
+        self._newcomers: asyncio.Queue[tuple[Connection, Json] | None] = asyncio.Queue()
+        self._idle: asyncio.TimerHandle
+        self._signals: list[int] = []
+        self._is_ending = False
+        self.file_queue = FileQueue()
+        # One of each: a spawner starts a shell, which lives as long as this process.
+        self._dependencies = Dependencies(
+            spawn=Spawner(file_queue=self.file_queue),
+            file_queue=self.file_queue,
+            cache=CatalogCache(cache_folder()),
+            trust=TrustStore(trust_folder()),
+            last_uses=LastUses(state_folder() / "last-uses"),
+            log_folder=log_folder(),
+        )
+        self._pool = Pool(later)
+        self._watches = Watches()
+        self._config: str | None = None
+        self._started = time.time()
+        self._build = build()  # now: the files may be replaced while this runs
+        self._rest()
+
+    # Connections
+
+    def _rest(self) -> None:
+        """End after a time; a client that comes ends the rest. Commands do not count."""
+        self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self.stop)
+
+    def on_hello(self, connection: Connection, line: bytes) -> None:
+        try:
+            first = hello.decode(line)
+        except hello.UnreadableHelloError as exc:
+            connection.answer({"alone": f"it cannot be read: {exc}"})
+            connection.close()
+            return
+        match first.get("wants"):
+            case "serve" if first["search-mcp"] != hello.PROTOCOL:  # another build has another socket
+                connection.answer({"alone": "it speaks another protocol"})
+                connection.close()
+            case "serve" | "servers" if not self._is_ending:
+                self._open += 1
+                self._idle.cancel()
+                self._newcomers.put_nowait((connection, first))
+            case "status":
+                connection.answer(self._status())
+                connection.close()
+            case "stop":
+                connection.answer(self._status())  # it is closed at the end, for which the command waits
+                self.stop()
+            case _:
+                connection.close()
+
+    def _status(self) -> Json:
+        servers = [_facts(each) for each in self._pool.servers]
+        clients = [
+            {
+                "name": hosted.name,
+                "program": hosted.program,
+                "pid": hosted.pid,
+                "since": hosted.since,
+                "config": hosted.config,
+                "servers": [_facts_of(each) for each in hosted.engine.servers.statuses()],
+            }
+            for hosted in self._hosted.values()
+        ]
+        return {
+            "pid": os.getpid(),
+            "build": self._build,
+            "since": self._started,
+            "config": self._config,
+            "clients": clients,
+            "servers": servers,
+        }
+
+    # Clients
+
+    async def run(self) -> None:
+        """Serve clients until `stop`."""
+        async with self._pool.running(), anyio.create_task_group() as tasks:
+            while (newcomer := await self._newcomers.get()) is not None:
+                tasks.start_soon(self._guarded, *newcomer)
+            for hosted in self._hosted.values():
+                self._end(hosted)
+            self._pool.terminate()
+            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.kill)
+
+    def stop(self) -> None:
+        """End all sessions, then `run`."""
+        self._is_ending = True
+        self._newcomers.put_nowait(None)
+
+    def _end(self, hosted: Hosted) -> None:
+        hosted.engine.terminate()
+        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.engine.kill)
+        self._signals.append(signal.SIGTERM)
+        hosted.client.signalled.set()
+        hosted.client.end()
+
+    async def _guarded(self, connection: Connection, first: Json) -> None:
+        try:
+            await (self._lend if first["wants"] == "servers" else self._serve)(connection, first)
+        except Exception:  # a bug in one client's session must not end the others'
+            log.exception("! bug while serving a client")
+        finally:
+            connection.abort()
+            self._hosted.pop(connection, None)
+            self._open -= 1
+            if not self._open:
+                self._rest()
+
+    async def _serve(self, connection: Connection, first: Json) -> None:
+        """Serve one client until it is gone."""
+        variables = first["variables"]
+        profile_name = first["client"]
+        if (profile_name is not None and profile_name not in BY_NAME) or first["log_level"] not in LOG_LEVELS:
+            connection.answer({"alone": "an option has an unknown value"})
+            connection.close()
+            return
+        try:
+            opened = await anyio.to_thread.run_sync(open_configuration, first, variables)
+        except ConfigError as exc:
+            connection.answer({"alone": str(exc), "misconfigured": True})
+            connection.close()
+            return
+        dependencies = self._dependencies_for(opened.config, first)
+        cache = await _read_ahead(opened.config.servers, dependencies)
+        if self._is_ending:
+            return
+        self._log_to.level(opened.config)  # records its secrets before anything about it is logged
+        self._numbers += 1
+        number, name = self._numbers, str(first.get("parent") or "a client")
+        log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
+        opened.follow.report()
+        source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
+        engine = Engine(opened.config, dependencies, source)
+        client = Client(engine)
+        client.reader = connection
+        session = engine.open_session(BY_NAME[profile_name] if profile_name is not None else None)
+        limit, first_id = opened.config.settings.max_message_bytes, int(first.get("first_id", 1))
+        front = client.front = Front(session, connection.write, limit, first_id)
+        session.tell_front = front.tell
+        path = str(opened.follow.path)
+        self._config = path
+        self._hosted[connection] = Hosted(
+            number, name, first.get("parent_pid"), path, time.time(), client, engine, session
+        )
+        connection.answer({"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))})
+        connection.serve(client)
+        # The first answer does not need the backends, whose start would delay it.
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
+        if cache is not None and session.opening is not None:
+            cache.drop()
+        follow = partial(follow_edits, opened.follow, engine, opened.config, self._log_to, variables, self._watches)
+        await attend(engine, client, front, connection, self._signals, follow)
+        log.info("= client %d has ended", number)
+
+    async def _lend(self, connection: Connection, first: Json) -> None:
+        """Lend a command the servers that it names, until it has ended."""
+        load = partial(location.load, first["config"], first["variables"], partial(Path, first["folder"]))
+        try:
+            config, path = await anyio.to_thread.run_sync(load)
+        except ConfigError as exc:
+            connection.answer({"alone": str(exc)})
+            connection.close()
+            return
+        wanted = tuple(each for each in config.servers if each.name in first["servers"] and each.may_run)
+        if len(wanted) < len(first["servers"]):
+            connection.answer({"alone": "the configuration has changed"})
+            connection.close()
+            return
+        if self._is_ending:
+            return
+        self._log_to.level(config)  # records its secrets before anything about it is logged
+        self._numbers += 1
+        log.info("= client %d is a command; configuration %s", self._numbers, printable(path))
+        dependencies = replace(
+            self._dependencies_for(config, first), cache=CACHES[first["cache"]](cache_folder()), last_uses=None
+        )
+        borrower = Borrower(connection)
+        borrower.reader = connection
+        source = LentBackends(self._pool, dependencies, str(path.parent), borrower.tell)
+        engine = Engine(replace(config, servers=wanted), dependencies, source)
+        self._hosted[connection] = Hosted(
+            self._numbers, "search-mcp", first.get("parent_pid"), str(path), time.time(), borrower, engine
+        )
+        connection.answer({"pid": os.getpid()})
+        connection.serve(borrower)
+        await borrower.attend(engine)
+
+    def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
+        """Return the dependencies of servers that run as if the client had started them."""
+        return replace(
+            self._dependencies,
+            max_message_bytes=config.settings.max_message_bytes,
+            variables=dict(first["variables"]),
+            folder=str(first["folder"]),
+        )
+
+
+async def _read_ahead(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:
+    """Read what is cached of a client's servers; return `None` if the file system does not answer."""
+    with anyio.move_on_after(CACHE_SECONDS):
+        ahead = await run_in_thread(partial(read_ahead, cache_folder(), servers, dependencies))
+        asyncio.get_running_loop().call_later(AHEAD_SECONDS, ahead.drop)
+        return ahead
+    log.warning("! the catalogue cache does not answer; a client is served without it")
+    return None
