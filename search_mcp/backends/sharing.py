@@ -49,7 +49,10 @@ def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Shari
         return Sharing(Verdict.PRIVATE, record.private_because)
     if era is Era.MODERN:
         # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
-        return Sharing(Verdict.SHARED, "it is opened in a protocol revision that keeps nothing between calls")
+        return Sharing(
+            Verdict.SHARED,
+            "it keeps nothing between calls in the newest protocol revision; clients of older ones have their own",
+        )
     if config.remote is not None and not record.has_session:
         return Sharing(Verdict.SHARED, "it is remote and has no session")
     if era is None:

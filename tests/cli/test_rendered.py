@@ -101,7 +101,10 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
 
 def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     words = (
-        "shared by 3 clients: it is opened in a protocol revision that keeps nothing between calls",
+        (
+            "shared by 3 clients: it keeps nothing between calls in the newest protocol revision; "
+            "clients of older ones have their own"
+        ),
         '"share" is false',
     )
     findings = [

@@ -315,7 +315,7 @@ def _sharing(front: Front) -> list[str]:
 @modern
 def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
     pool.front.opens()
-    why = "it is opened in a protocol revision that keeps nothing between calls"
+    why = "it keeps nothing between calls in the newest protocol revision; clients of older ones have their own"
     assert _sharing(pool.front) == ["can be shared", why]
     second = _joins(pool)
     assert _sharing(second) == ["shared by 2 clients", why]
