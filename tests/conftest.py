@@ -3,6 +3,7 @@
 `--hypothesis-profile=explore` tries other examples each time.
 """
 
+import asyncio
 import os
 import pkgutil
 import re
@@ -111,6 +112,14 @@ def folders_of_our_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
         for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         yield
+
+
+@pytest.fixture(autouse=True)
+def no_watcher_of_a_closed_loop() -> Iterator[None]:
+    """Forget a child watcher that a test left behind: Python 3.11 would use it in the next event loop and fail."""
+    yield
+    if sys.platform == "linux" and sys.version_info < (3, 12) and not asyncio.get_child_watcher().is_active():
+        asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
 
 
 UNMEASURED = ("conformance/", "distribution/", "interaction/", "real/", "soak/", "test_readme.py")

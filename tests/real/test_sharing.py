@@ -17,7 +17,6 @@ from gateway.machine import Machine, Script
 
 from real import packages
 from real.conversation import Era
-from search_mcp.backends.process.launching import without_threads
 from search_mcp.config.schema import ServerConfig
 from search_mcp.wire.structs import replace
 
@@ -119,7 +118,6 @@ async def test_two_clients_of_a_server_that_the_user_shares_see_the_same(
 async def _compare(
     config: ServerConfig, script: Script, era: Era, files: Path, folder: Path, *, is_shared: bool
 ) -> None:
-    without_threads()
     filled: Script = json.loads(json.dumps(script).replace(FILES, files.as_posix()))
     for _ in range(2):  # the first fills the cache, so that all others open alike
         machine = Machine(config, folder)
