@@ -9,9 +9,10 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 
@@ -51,11 +52,13 @@ from search_mcp.wire.structs import Struct, replace
 
 log = logging.getLogger(__name__)
 
-CACHE_SECONDS = 1.0
-"""Time to read what is cached of a client's servers; the adapter waits two seconds for its answer."""
+CONFIGURATION_SECONDS, CACHE_SECONDS = 1.0, 0.8
+"""Times to read a client's configuration, and what is cached of its servers; the adapter waits two seconds in all."""
 AHEAD_SECONDS = 5.0
 """Longest time that the files read before are kept for the opening of the client, which follows at once."""
 LOG_LEVELS = (None, "debug", "info", "warning", "error")
+
+_Read = TypeVar("_Read")
 
 
 class Opened(Struct, frozen=True):
@@ -241,11 +244,8 @@ class Host:
             connection.answer({"alone": "an option has an unknown value"})
             connection.close()
             return
-        try:
-            opened = await anyio.to_thread.run_sync(open_configuration, first, variables)
-        except ConfigError as exc:
-            connection.answer({"alone": str(exc), "misconfigured": True})
-            connection.close()
+        opened = await _read(partial(open_configuration, first, variables), connection)
+        if opened is None:
             return
         dependencies = self._dependencies_for(opened.config, first)
         cache = await _read_ahead(opened.config.servers, dependencies)
@@ -283,12 +283,9 @@ class Host:
     async def _lend(self, connection: Connection, first: Json) -> None:
         """Lend a command the servers that it names, until it has ended."""
         load = partial(location.load, first["config"], first["variables"], partial(Path, first["folder"]))
-        try:
-            config, path = await anyio.to_thread.run_sync(load)
-        except ConfigError as exc:
-            connection.answer({"alone": str(exc)})
-            connection.close()
+        if (loaded := await _read(load, connection)) is None:
             return
+        config, path = loaded
         wanted = tuple(each for each in config.servers if each.name in first["servers"] and each.may_run)
         if len(wanted) < len(first["servers"]):
             connection.answer({"alone": "the configuration has changed"})
@@ -321,6 +318,19 @@ class Host:
             variables=dict(first["variables"]),
             folder=str(first["folder"]),
         )
+
+
+async def _read(read: Callable[[], _Read], connection: Connection) -> _Read | None:
+    """Read a client's configuration; if that fails, let the client serve alone and return `None`."""
+    try:
+        with anyio.fail_after(CONFIGURATION_SECONDS):
+            return await run_in_thread(read)
+    except TimeoutError:
+        connection.answer({"alone": "the configuration is not read in time"})
+    except ConfigError as exc:
+        connection.answer({"alone": str(exc), "misconfigured": True})
+    connection.close()
+    return None
 
 
 async def _read_ahead(servers: Iterable[ServerConfig], dependencies: Dependencies) -> ReadAhead | None:

@@ -1,5 +1,6 @@
 """Files whose opening never returns, as on a lost network drive: each is a pipe that no other process opens."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 
 from processes.conftest import Serve
 from processes.run import server
-from processes.shared import Home
+from processes.shared import Home, connection
 from search_mcp.files import locked
+from search_mcp.fronts import hello
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
 GOOD = {"good": server("well_behaved")}
@@ -112,3 +114,15 @@ def test_a_cached_file_that_cannot_be_opened_holds_up_no_other_client_of_an_engi
         second.opens()
         assert second.calls("good.echo", words="z") == "z"
         assert len(home.engine()["clients"]) == 2
+
+
+def test_a_record_of_programs_that_cannot_be_opened_leaves_the_engine_to_its_other_clients(tmp_path: Path) -> None:
+    with Home(tmp_path, GOOD, confirmCommands=True) as home, home.client() as client:
+        client.opens()
+        (record,) = (home.folder / "state").rglob("programs/*.json")
+        _stick(record)
+        first = {"config": str(home.config), "folder": str(tmp_path), "variables": dict(os.environ)}
+        line = hello.encode({"wants": "serve", "client": None, "log_level": None, **first})
+        with connection(home, line) as unlucky, unlucky.makefile("rb") as answers:
+            assert json.loads(answers.read())["alone"] == "the configuration is not read in time"
+        assert client.calls("good.echo", words="x") == "x"
