@@ -184,7 +184,8 @@ def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
     for (name, state, sharing), group in sorted(groups.items()):
         known = [each["memory"] for each in group if each["memory"] is not None]
         clients = sum(each["clients"] for each in group)
-        count = f"{counted(len(group), 'process')}, " if len(group) > 1 else ""
+        running = sum(each["pid"] is not None for each in group)
+        count = f"{counted(running, 'process')}, " if running > 1 else ""
         rows.append((name, state, str(clients), _size(sum(known)) if known else "", f"{count}{sharing}"))
     return rows
 
