@@ -293,9 +293,18 @@ class Adapter:
         self._lose(engine)
 
     def _take(self, chunk: bytes) -> None:
-        for piece in self._from_engine.feed(chunk):
-            if not piece.ends or self._conversation.from_engine(piece):
-                self._to_client.put(piece.data)
+        """Record what the engine wrote and pass it on; pass it on first unless some of it is not for the client."""
+        pieces = list(self._from_engine.feed(chunk))
+        if self._conversation.is_repeating:
+            for piece in pieces:
+                if not piece.ends or self._conversation.from_engine(piece):
+                    self._to_client.put(piece.data)
+            return
+        self._to_client.put(b"".join(piece.data for piece in pieces))
+        self._write_out()
+        for piece in pieces:
+            if piece.ends:
+                self._conversation.from_engine(piece)
 
     def _lose(self, engine: Link) -> None:
         """Answer what the lost engine has not answered, and join another one if it can."""

@@ -32,12 +32,28 @@ class Piece(NamedTuple):
     """A part of a stream."""
 
     data: bytes
-    messages: tuple[Json, ...]
-    """The messages of the line that ends here, if they could be read; long members are missing."""
-    is_batch: bool
+    line: bytes
+    """The line that ends here, or its outermost members; empty if none ends, or if it is passed on unread."""
     begins: bool
     """Whether a line begins with it."""
     ends: bool
+
+    def read(self) -> tuple[tuple[Json, ...], bool]:
+        """Return the messages of the line, none if it cannot be read, and whether they are a batch.
+
+        Long members may be missing. It is a step of its own, so that data is passed on first.
+        """
+        line = self.line
+        if found := _ANSWER.match(line):
+            identifier = found[1]
+            if identifier[0] == _QUOTE:
+                return _messages(b'{"id":%b}' % identifier)
+            return ({"id": int(identifier)},), False
+        if len(line) > PARSED_BYTES:
+            outline = Outline()
+            outline.feed(line)
+            line = outline.text()
+        return _messages(line)
 
 
 class Outline:
@@ -134,7 +150,7 @@ class Lines:
         if self._is_first:
             chunk = self._look_for_header(chunk)
         if self.is_framed:
-            yield Piece(chunk, (), False, True, True)
+            yield Piece(chunk, b"", True, True)
             return
         start = 0
         while (end := chunk.find(b"\n", start) + 1) > 0:
@@ -162,7 +178,7 @@ class Lines:
     def _hold(self, data: bytes) -> Iterator[Piece]:
         if self._outline is not None:
             self._outline.feed(data)
-            yield Piece(data, (), False, False, False)
+            yield Piece(data, b"", False, False)
             return
         self._held += data
         if len(self._held) > HELD_BYTES:
@@ -171,28 +187,17 @@ class Lines:
             found = _ANSWER.match(held)
             self._outline = _Answer(found[1]) if found else Outline()
             self._outline.feed(held)
-            yield Piece(held, (), False, True, False)
+            yield Piece(held, b"", True, False)
 
     def _end(self, data: bytes) -> Piece:
         if self._outline is not None:
             outline, self._outline = self._outline, None
             outline.feed(data)
-            return Piece(data, *_messages(outline.text()), False, True)
+            return Piece(data, outline.text(), False, True)
         if self._held:
             data = bytes(self._held) + data
             self._held.clear()
-        return Piece(data, *_read(data), True, True)
-
-
-def _read(line: bytes) -> tuple[tuple[Json, ...], bool]:
-    if found := _ANSWER.match(line):
-        identifier = found[1]
-        return _messages(b'{"id":%b}' % identifier) if identifier[0] == _QUOTE else (({"id": int(identifier)},), False)
-    if len(line) <= PARSED_BYTES:
-        return _messages(line)
-    outline = Outline()
-    outline.feed(line)
-    return _messages(outline.text())
+        return Piece(data, data, True, True)
 
 
 def _messages(text: bytes) -> tuple[tuple[Json, ...], bool]:

@@ -70,14 +70,20 @@ class Conversation:
         """Whether the client waits for an answer. After a loss: for one that the next engine can give."""
         return bool(self._open)
 
+    @property
+    def is_repeating(self) -> bool:
+        """Whether some answers of the engine are not for the client, because it already has them."""
+        return bool(self._repeated)
+
     def from_client(self, piece: Piece) -> None:
         """Record the end of a line of the client."""
+        messages, is_batch = piece.read()
         batch, line = None, b""
-        if piece.is_batch:
+        if is_batch:
             batch = self._batches = self._batches + 1
         elif piece.begins:
             line = piece.data if piece.data.endswith(b"\n") else piece.data + b"\n"
-        for message in piece.messages:
+        for message in messages:
             method, identifier = message.get("method"), _id(message)
             if not isinstance(method, str):
                 if identifier is not None:
@@ -104,7 +110,8 @@ class Conversation:
     def from_engine(self, piece: Piece) -> bool:
         """Record the end of a line of the engine; return whether the client gets it."""
         is_for_client = True
-        for message in piece.messages:
+        messages, _ = piece.read()
+        for message in messages:
             method, identifier = message.get("method"), _id(message)
             if isinstance(method, str):
                 if identifier is not None:
@@ -149,11 +156,12 @@ class Conversation:
     def refuse(self, piece: Piece, reason: str) -> bytes:
         """Return the answers to a line that no engine has got as a whole."""
         lines = []
-        for message in piece.messages:
+        messages, is_batch = piece.read()
+        for message in messages:
             identifier = _id(message)
             if identifier is not None and isinstance(message.get("method"), str):
                 lines.append(_failure(identifier, reason, may_have_run=False))
-        return _array(lines) if piece.is_batch and lines else b"".join(lines)
+        return _array(lines) if is_batch and lines else b"".join(lines)
 
     def refuse_open(self, reason: str) -> bytes:
         """Return the answers to the requests that were to be repeated, because there is no engine."""

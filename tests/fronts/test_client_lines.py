@@ -35,7 +35,7 @@ def test_bytes_pass_unchanged_and_messages_are_read_however_they_are_cut(
     stream = b"".join(json.dumps(each).encode() + b"\n" for each in messages)
     pieces = read(stream, data.draw(st.lists(st.integers(0, 10_000), max_size=5)))
     assert b"".join(piece.data for piece in pieces) == stream
-    assert [message for piece in pieces for message in piece.messages] == messages
+    assert [message for piece in pieces for message in piece.read()[0]] == messages
     assert all(piece.begins and piece.ends for piece in pieces)
 
 
@@ -68,7 +68,7 @@ def test_the_id_of_a_long_line_is_found(size: int, is_answer: bool) -> None:
     assert b"".join(piece.data for piece in pieces) == stream
     assert pieces[0].begins
     assert pieces[-1].ends
-    (read_message,) = pieces[-1].messages
+    (read_message,), _ = pieces[-1].read()
     assert read_message["id"] == ("nine" if is_answer else 9)
     assert max(len(piece.data) for piece in pieces) <= HELD_BYTES + 50_000
 
@@ -93,7 +93,7 @@ def test_messages_behind_headers_pass_unread(before: bytes, size: int) -> None:
     pieces = [piece for start in range(0, len(stream), size) for piece in lines.feed(stream[start : start + size])]
     assert lines.is_framed
     assert b"".join(piece.data for piece in pieces) == stream
-    assert not any(piece.messages for piece in pieces)
+    assert not any(piece.read()[0] for piece in pieces)
     assert list(lines.flush()) == []
 
 
@@ -107,11 +107,13 @@ def test_only_the_first_message_decides_that_there_are_headers() -> None:
 def test_a_long_batch_is_understood() -> None:
     batch = [{"jsonrpc": "2.0", "id": each, "method": "m", "params": {"x": "y" * 1000}} for each in range(500)]
     (piece,) = read(json.dumps(batch).encode() + b"\n", [])
-    assert piece.is_batch
-    assert [message["id"] for message in piece.messages] == list(range(500))
+    messages, is_batch = piece.read()
+    assert is_batch
+    assert [message["id"] for message in messages] == list(range(500))
 
 
 @pytest.mark.parametrize("line", [b"\n", b"no JSON\n", b"7\n", b'{"id":\n', b"[" * 100_000 + b"\n", b'{"id":"\xff"}\n'])
 def test_a_line_that_is_no_message_passes_without_one(line: bytes) -> None:
     (piece,) = Lines().feed(line)
-    assert piece == Piece(line, (), False, True, True)
+    assert piece == Piece(line, line, True, True)
+    assert piece.read() == ((), False)
