@@ -237,6 +237,7 @@ IMPURE_MODULES = (
     "wire.write_buffer",  # waits for turns of the event loop
     "config.gate",  # logs
     "config.location",  # reads files
+    "config.scanning",  # reads folders
     "config.trust",  # reads and writes files
     "config.watches",  # events for tasks that follow the same files
     "config.watching",  # follows edits of files
