@@ -33,6 +33,8 @@ STDERR_TAIL = 1000
 """Characters of a backend's stderr that an error message quotes."""
 LAST_ANSWERS_SECONDS = 1.0
 """Time that requests in flight may still be answered after the server rejected another one."""
+RESTART_SECONDS = 2.0
+"""Time that calls in flight may take to end before the server is restarted."""
 EARLY_MESSAGES = 100
 EARLY_BYTES = 1 << 20
 """Messages and bytes that a backend may send before it is open; later ones are dropped."""
@@ -59,7 +61,8 @@ class Connection:
         """Whether the server rejects requests that it would take on the next connection."""
         self.lacks_login: str | None = None
         """The reason why the server lists nothing before the user has logged in, if so; may be empty."""
-        self._all_settled = asyncio.Event()  # while it is rejecting
+        self._all_settled = asyncio.Event()  # while it is rejecting or is to be restarted
+        self._last_dialect: BackDialect | None = None  # of the calls in flight before a restart
         self._noise = 0  # lines that were no messages
 
     @classmethod
@@ -93,9 +96,18 @@ class Connection:
         self.dialect = None
         self.over.set()
 
+    def restart(self) -> None:
+        """Take no calls from here on, and end once those in flight have ended."""
+        self._last_dialect = self.dialect
+        self.retire()
+        self._note_settled()
+
     async def stop(self) -> None:
         """Stop the server."""
         try:
+            if self._last_dialect is not None:
+                with anyio.move_on_after(RESTART_SECONDS):
+                    await self._all_settled.wait()
             if self.is_rejecting and self.peer.unanswered:
                 with anyio.move_on_after(LAST_ANSWERS_SECONDS):
                     await self._all_settled.wait()  # others may still be answered
@@ -143,7 +155,11 @@ class Connection:
         self.retire()
 
     def _note_settled(self) -> None:
-        if self.is_rejecting and not self.peer.unanswered:
+        if self._last_dialect is not None:
+            is_settled = not self._last_dialect.has_calls()
+        else:
+            is_settled = self.is_rejecting and not self.peer.unanswered
+        if is_settled:
             self._all_settled.set()
 
     def is_waiting(self, request_id: int) -> bool:
@@ -152,18 +168,21 @@ class Connection:
     def on_end(self) -> None:
         self.retire()
         self.peer.end()
+        self._note_settled()
 
     # From the backend
 
     def on_request(self, request: Request) -> None:
-        if self.dialect is not None:
-            self.dialect.on_request(request)
+        dialect = self.dialect or self._last_dialect
+        if dialect is not None:
+            dialect.on_request(request)
         elif not self._hear_later(partial(self.peer.serve, request), request.params):
             raise ProtocolError(SERVER_ERROR, "Too much was asked before the server was open")
 
     def on_notification(self, method: str, params: Raw | UnsetType) -> None:
-        if self.dialect is not None:
-            self.dialect.on_notification(method, params)
+        dialect = self.dialect or self._last_dialect
+        if dialect is not None:
+            dialect.on_notification(method, params)
         else:
             self._hear_later(partial(self.peer.hear, method, params), params)
 

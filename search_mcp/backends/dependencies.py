@@ -22,6 +22,9 @@ from search_mcp.wire.structs import Struct, field
 if TYPE_CHECKING:
     import httpx2
 
+    from search_mcp.backends.sources import Sight
+    from search_mcp.config.scanning import Watched
+
 PROBE_SECONDS = 3.0
 """Time that `server/discover` may go unanswered before `initialize` is tried: a legacy server may ignore what
 comes before `initialize` (the specification asks for "a reasonable timeout"; Claude Code waits 3 s, the SDKs 10 s)."""
@@ -64,6 +67,8 @@ class Dependencies(Struct, frozen=True):
     """`None`: earlier calls are unknown, and `startup: "auto"` starts every server."""
     lists: EqualLists | None = None
     """Lists that other backends have, too; `None` where each list belongs to one backend."""
+    watched: "dict[Watched, Sight] | None" = None
+    """The watched files of all servers of this process; `None` where no server is restarted when its files change."""
     log_folder: Path | None = None
     file_queue: Callable[[Callable[[], None]], None] = run_now
     """Carries out file operations: now, or in a thread if an event loop must not wait for them."""

@@ -16,6 +16,7 @@ class Event(enum.Enum):
     ENDED = "ended"  # it exited, was refused or did not open in time
     GIVE_UP = "give up"
     NEED_LOGIN = "need a login"
+    RESTART = "be restarted"
     TERMINATE = "be terminated"
     STOP = "stop"
     STOPPED = "stopped"
@@ -32,6 +33,11 @@ TRANSITIONS = {
     (State.BACKING_OFF, Event.GIVE_UP): State.FAILED,
     (State.STARTING, Event.NEED_LOGIN): State.NEEDS_LOGIN,
     (State.READY, Event.NEED_LOGIN): State.NEEDS_LOGIN,
+    (State.STARTING, Event.RESTART): State.RESTARTING,
+    (State.READY, Event.RESTART): State.RESTARTING,
+    (State.RESTARTING, Event.START): State.STARTING,
+    (State.RESTARTING, Event.STOP): State.STOPPING,
+    (State.RESTARTING, Event.TERMINATE): State.STOPPING,
     (State.STOPPED, Event.STOP): State.STOPPING,
     (State.STARTING, Event.STOP): State.STOPPING,
     (State.READY, Event.STOP): State.STOPPING,

@@ -41,6 +41,10 @@ class ExitedOnOpeningError(EndedError):
     """It ended before it was open, perhaps because of the request that it was probed with."""
 
 
+class RestartedError(EndedError):
+    """It is to be restarted."""
+
+
 async def opened(
     connection: Connection, config: ServerConfig, dependencies: Dependencies, opening: Opening, era: Era
 ) -> ServerCapabilities:

@@ -20,7 +20,7 @@ from search_mcp.backends.time_limit import Limited
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
 from search_mcp.model.calls import Call, CallLater
-from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning
+from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import News
 from search_mcp.wire.errors import PeerError, WireError
@@ -180,9 +180,10 @@ class ServerCalls:
         """Refuse the calls that wait for the server."""
         held = self._held.take()
         status = self._availability.status
+        error = NotStarting if self._config.watch else NotRunning
         for each in held:
             reason = status.reason or self._availability.ending
-            each.call.reply(NotRunning(self.name, status.state, reason, status.retry_after_seconds))
+            each.call.reply(error(self.name, status.state, reason, status.retry_after_seconds))
         if self._login is not None and status.state is State.STOPPING:
             self._login.refuse_waiting()
 

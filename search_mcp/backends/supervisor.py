@@ -29,6 +29,7 @@ from search_mcp.backends.opening import (
     back_dialects,
     opened,
 )
+from search_mcp.backends.restarts import REQUEST_SECONDS, Restarts
 from search_mcp.backends.server_calls import ServerCalls, login_remedy
 from search_mcp.backends.transports import transport_to
 from search_mcp.config import identity
@@ -72,6 +73,7 @@ class Supervisor:
         """The level that is set at every start; `None` for none."""
         self._is_roots_news = False  # the client's roots changed while it was starting
         self._paused = False
+        self._restarts = Restarts(config, dependencies, self._on_files_changed)
 
     def __repr__(self) -> str:
         connection = self._availability.connection
@@ -119,6 +121,7 @@ class Supervisor:
         if config.startup != "auto":
             self._is_lazy = config.startup == "lazy"
         self.calls.adopt(config)
+        self._restarts.adopt(config)
         self._watch_idleness()
         self.calls.release()
         state = self._availability.state
@@ -146,8 +149,10 @@ class Supervisor:
         if self._config.startup == "auto":
             uses = self._dependencies.last_uses
             is_unused = uses is not None and not uses.is_recent(self._config)
-            # A change of a pinned server is found by reading its lists, so it is started every time.
-            self._is_lazy = self._known.is_complete and is_unused and not self._config.pin_tools
+            # A change of a pinned server is found by reading its lists, so it is started every time. One whose files
+            # change is being worked on.
+            is_always_started = self._config.pin_tools or self._config.watch
+            self._is_lazy = self._known.is_complete and is_unused and not is_always_started
         if not self._is_lazy or not self._known.is_complete:
             self._availability.wanted.set()
 
@@ -256,6 +261,42 @@ class Supervisor:
         if self._availability.connection is not None:
             self._availability.connection.channel.resume_reading()
 
+    # Restarts of a server under development
+
+    def restart(self) -> Callable[[], bool]:
+        """Restart it, or start it; return a function that is true until it has listed its tools, or has failed."""
+        self._availability.wanted.set()
+        self._restart("a client asked for it", REQUEST_SECONDS)
+        awaited = self._restarts.starts + 1
+        return lambda: self._is_unsettled(awaited)
+
+    def _is_unsettled(self, start: int) -> bool:
+        """Return whether the result of a start, by its number, is still to come."""
+        if self._restarts.is_over or self._restarts.starts < start:
+            return not self._restarts.is_over
+        if self._availability.state is State.READY:
+            return not self._known.is_compared(Kind.TOOLS, 0)
+        return self._availability.state in (State.STARTING, State.RESTARTING)
+
+    def _on_files_changed(self, path: str) -> None:
+        """Restart it, unless it is stopped: then its next start uses the changed files."""
+        if self._availability.state is not State.STOPPED:
+            self._restart(f"{path} changed")
+
+    def _restart(self, why: str, least_seconds: float = 0.0) -> None:
+        state = self._availability.state
+        if state in (State.STOPPED, State.STOPPING) or self._restarts.is_due:
+            return
+        log.info("= %s: restarting, because %s", self.name, why)
+        self._restarts.begin(least_seconds)
+        self._availability.wanted.set()
+        if state in (State.STARTING, State.READY):
+            self._availability.ending = f"search-mcp restarts it, because {why}"
+            self._advance(Event.RESTART)
+        connection = self._availability.connection
+        if connection is not None:
+            connection.restart()
+
     def terminate(self) -> None:
         """Ask it to end now; it is not started again."""
         self._advance(Event.TERMINATE)
@@ -273,6 +314,7 @@ class Supervisor:
     async def run(self) -> None:
         """Keep it running while it is wanted; cancelled, stop it and return."""
         async with anyio.create_task_group() as self.calls.tasks:
+            self._restarts.follow(self.calls.tasks)
             await self._run()
 
     async def _run(self) -> None:
@@ -283,10 +325,15 @@ class Supervisor:
                 await anyio.lowlevel.checkpoint_if_cancelled()  # an event that is set does not check for it
                 self._availability.wanted.clear()
                 self._availability.retry_at = None
+                if self._restarts.is_due:
+                    await self._restarts.settled()
+                    self._availability.ending, failures = None, 0
+                    self._known.era = self._known.era or self._restarts.era
                 if self._config.pin_tools and self._known.recalled.is_set():
                     await self.compare_recalled_now()  # before the loop is busy with the start of many servers
                 if self._availability.state is State.STOPPING:
                     await anyio.sleep_forever()  # it was terminated; our own end follows
+                self._restarts.note_start()
                 self._advance(Event.START)
                 self._ready_at, self._is_roots_news = None, False
                 is_hopeless, is_session_lost = self._config.problem is not None, False
@@ -307,6 +354,8 @@ class Supervisor:
                     reason = f"internal error: {exc!r}"
                 if self._availability.state is State.STOPPING:
                     await anyio.sleep_forever()  # it was terminated; our own end follows
+                if self._restarts.is_due:
+                    continue
                 if reason is None:  # it was stopped because it was idle
                     self._advance(Event.STOP)
                     self._advance(Event.STOPPED)
@@ -322,6 +371,7 @@ class Supervisor:
         finally:
             self._advance(Event.STOP)
             self.calls.refuse()
+            self._restarts.is_over = True
             self._advance(Event.STOPPED)
 
     def _pause_until_login(self, reason: str) -> None:
@@ -353,7 +403,7 @@ class Supervisor:
             return
         if not was_ready:  # else they arrived while an ended server was cleaned up, and may be served by the next
             self.calls.refuse()
-        await anyio.sleep(delay)
+        await self._restarts.sleep(delay)
         self._availability.wanted.set()
 
     async def _connect(self) -> None:
@@ -375,7 +425,7 @@ class Supervisor:
                 return
             except ExitedOnOpeningError as exited:
                 reason = str(exited)
-                if self._availability.state is State.STOPPING:
+                if self._availability.state is State.STOPPING or self._restarts.is_due:
                     break
         raise EndedError(reason)
 
@@ -390,7 +440,10 @@ class Supervisor:
         if self._paused:
             connection.channel.pause_reading()
         try:
-            server_capabilities = await opened(connection, config, dependencies, opening, era)
+            server_capabilities = await self._restarts.unless_due(
+                partial(opened, connection, config, dependencies, opening, era)
+            )
+            self._restarts.era = server_capabilities.era
             self._known.meet(server_capabilities, is_http=connection.is_http)
             self._availability.start_seconds = dependencies.clock() - started
             await self._serve(connection, opening, server_capabilities)

@@ -9,7 +9,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from search_mcp.catalog.items import fold, has_literal_scheme, is_allowed, is_app, literal_beginning
+from search_mcp.catalog.items import (
+    OWN_NAMES,
+    RESTART,
+    fold,
+    has_literal_scheme,
+    is_allowed,
+    is_app,
+    literal_beginning,
+)
 from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plain_item
 from search_mcp.catalog.prefixes import Prefixes
 from search_mcp.catalog.repair import declares_read_only, is_left_out, repaired
@@ -113,6 +121,11 @@ class Catalog:
         hidden = self.hidden_by_read_only(server)
         return any(fold(name) in (fold(key), fold(self._servers[server].rename.get(key, key))) for key in hidden)
 
+    @property
+    def can_restart(self) -> bool:
+        """Whether a server is under development, so that `restart_server` exists."""
+        return any(server.watch for server in self._servers.values())
+
     def is_pinned(self, server: str) -> bool:
         """Return whether only definitions that were first seen or accepted may be shown and called."""
         return server in self._servers and self._servers[server].pin_tools
@@ -196,7 +209,8 @@ class Catalog:
             withheld = frozenset(name for server in self._servers for name in self.withheld(server, kind))
             plain = [plain_item(*each) for each in self._admitted(kind)]
             noun = "tool" if kind is Kind.TOOLS else "prompt"
-            self._named[kind] = self._named_once(Admitted(plain, self.prefixes, withheld, noun))
+            ours = (*OWN_NAMES, RESTART) if self.can_restart else OWN_NAMES
+            self._named[kind] = self._named_once(Admitted(plain, self.prefixes, withheld, noun, ours))
         return self._named[kind]
 
     def merge_long(self, kind: Kind) -> bool:

@@ -14,6 +14,8 @@ from search_mcp.wire.structs import Fields, Struct
 
 OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "call_read_only_tool", "list_servers")
 """The names of search-mcp's own tools; no other tool has such a name, even when folded."""
+RESTART = "restart_server"
+"""The name of another one, which exists only where a server is under development."""
 
 
 class Item(Struct, frozen=True, dict=True):

@@ -25,6 +25,8 @@ class Admitted(Struct, frozen=True):
     withheld: frozenset[str] = frozenset()
     """Names that are not given to other servers."""
     noun: str = "tool"
+    ours: tuple[str, ...] = OWN_NAMES
+    """The names of search-mcp's own tools."""
 
 
 class NamedItems(Sequence[Item]):
@@ -44,7 +46,7 @@ class NamedItems(Sequence[Item]):
         self.collisions: list[tuple[str, str]] = []
         self._by_name: dict[str, Item] = {}
         # None: ambiguous, or one of search-mcp's own tools
-        self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, OWN_NAMES))
+        self._by_fold: dict[str, Item | None] = dict.fromkeys(map(fold, admitted.ours))
         self._by_other: dict[str, Item] = {}
         named = self._name(admitted.items)
         self._items = [item for item in named if item is not None]

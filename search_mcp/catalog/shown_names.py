@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.items import OWN_NAMES, Item, fold, stable_suffix, without_separators
+from search_mcp.catalog.items import Item, fold, stable_suffix, without_separators
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile, without_registration
 from search_mcp.model.names import Kind
@@ -24,7 +24,7 @@ class ShownNames:
         self._shown: dict[str, str] = {}
         self._by_shown: dict[str, Item] = {}
         self._items, self._profile = items, profile
-        self._folded = folded = set(map(fold, OWN_NAMES))
+        self._folded = folded = set(map(fold, items.made_of.ours))
         canonical = {item.name: item for item in items}  # valid for every client, so reserved
         for item in items:
             name = whole = shown_name(item, profile)

@@ -257,6 +257,9 @@ class BorrowedServer:
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
         return None
 
+    def restart(self) -> Callable[[], bool]:
+        return lambda: False
+
     def set_log_level(self, level: str) -> None: ...
     def roots_changed(self) -> None: ...
     def is_started_like(self, config: ServerConfig) -> bool:

@@ -34,6 +34,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "share": "Whether all clients of one engine use the same process of the server. true: yes; without cwd, it starts "
     "in the folder of this file. false: each client has its own. Not set: yes, if it is known to keep nothing between "
     "calls.",
+    "watch": "Files of a server under development, as patterns such as src/**/*.py, relative to cwd, or else to the "
+    "folder of this file. A change of one restarts the server. !pattern leaves files out.",
     "prefix": "Word before the names of the server's tools, instead of the server's name. \"\" means no prefix.",
     "tools": "Which of the server's tools are available: an object with allow and deny, or a list of allowed names.",
     "allow": "Patterns such as read_*. Only tools whose names match one of them are available. Default: all tools.",
@@ -66,8 +68,8 @@ ABOUT: Final[Mapping[str, str]] = {
     f"of this file. {_PLACEHOLDERS}",
     # of servers and of settings
     "startup": '"eager": start when the client connects. "lazy": start at the first call, stop when idle. "auto": lazy '
-    "if the server's lists are cached, none of its tools was called in the last three days and pinTools is off; "
-    "otherwise eager.",
+    "if the server's lists are cached, none of its tools was called in the last three days, and it has neither "
+    "pinTools nor watch; otherwise eager.",
     "callTimeoutSeconds": "Time limit for a call. Progress restarts it; time in which the user is asked does not "
     "count. Default: no limit of search-mcp's own.",
     "maxCallSeconds": "Time limit for a whole call, whatever progress it makes. Default: none.",

@@ -281,7 +281,8 @@ def _assemble(
     adapted = replace(
         config,
         settings=replace(config.settings, first_list_seconds=_patience(config)),
-        servers=tuple(replace(server, startup=cache.startup) for server in config.servers),
+        # Commands restart nothing, so they have no `restart_server` either.
+        servers=tuple(replace(server, startup=cache.startup, watch=()) for server in config.servers),
     )
     patient = replace(profile or profiles.CANONICAL, patience_seconds=float("inf"))
     dependencies = Dependencies(

@@ -22,7 +22,7 @@ from search_mcp.config.schema import Entry, OAuth, Remote, ServerConfig, Strings
 from search_mcp.wire import payload
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "remote", "problem", "protocol", "inherit_env")
-_IRRELEVANT_TO_A_FAILURE = frozenset({"enabled", "startup", "secrets", "program", "held"})
+_IRRELEVANT_TO_A_FAILURE = frozenset({"enabled", "startup", "secrets", "program", "held", "watch", "watch_folder"})
 
 
 def is_started_alike(one: ServerConfig, other: ServerConfig) -> bool:

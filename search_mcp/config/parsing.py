@@ -205,6 +205,7 @@ def _resolve(
         description=entry.description,
         tags=entry.tags,
         share=entry.share,
+        **(_watched(entry, cwd or places.config_dir) if entry.watch and not entry.is_remote else {}),
         prefix=entry.prefix,
         allow=entry.tools.allow or (),
         deny=("*",) if entry.tools.allow == () else entry.tools.deny,  # an empty list allows nothing
@@ -216,6 +217,14 @@ def _resolve(
         **defaults,
     )
     return server, complaints
+
+
+def _watched(entry: Entry, folder: str) -> dict[str, Any]:
+    return {"watch": _watch_patterns().usable(entry.watch), "watch_folder": folder}
+
+
+def _watch_patterns() -> Any:
+    return import_module("search_mcp.config.watch_patterns")  # loaded for servers under development only
 
 
 def _addresses() -> Any:
@@ -315,6 +324,8 @@ def _warnings(document: Document, file: File) -> Iterator[str]:
             path = ("mcpServers", name, "type")
             yield str(document.error(path, "unknown type, treated as stdio", 'write "stdio" or remove it'))
         remarks = _addresses().warnings(entry) if entry.is_remote else _words_to_split(entry)
+        if entry.watch:
+            remarks = [*remarks, *_watch_patterns().complaints(entry.watch, is_remote=entry.is_remote)]
         yield from (str(document.error(("mcpServers", name, *path), *about)) for path, *about in remarks)
 
 

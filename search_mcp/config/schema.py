@@ -141,6 +141,10 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     share: bool | None = None
     """Whether several clients may use the same process; `None` leaves it to what is known of the server."""
+    watch: tuple[str, ...] = ()
+    """Patterns of the files whose changes restart it; see `watch_patterns`."""
+    watch_folder: str = ""
+    """The folder that they are relative to."""
     prefix: str | None = None
     """As the file has it; see `effective_prefix`."""
     allow: tuple[str, ...] = ()
@@ -266,6 +270,7 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     description: str | None = None
     tags: Strings = ()
     share: bool | None = None
+    watch: Strings = ()
     prefix: str | None = None
     tools: ToolFilter = ToolFilter()
     pinned: Strings = ()

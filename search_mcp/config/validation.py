@@ -35,6 +35,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "description": ("a string", '"What the server is for"'),
     "tags": _STRINGS,
     "share": _SWITCH,
+    "watch": ("a list of strings", '["src/**/*.py"]'),
     "prefix": ("a string", '"fs", or "" for bare names'),
     "tools": ("an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
     "allow": _STRINGS,

@@ -140,6 +140,7 @@ class Host:
             trust=TrustStore(trust_folder()),
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
+            watched={},
         )
         self._pool = Pool(later)
         self._watches = Watches()
@@ -297,7 +298,10 @@ class Host:
         self._numbers += 1
         log.info("= client %d is a command; configuration %s", self._numbers, printable(path))
         dependencies = replace(
-            self._dependencies_for(config, first), cache=CACHES[first["cache"]](cache_folder()), last_uses=None
+            self._dependencies_for(config, first),
+            cache=CACHES[first["cache"]](cache_folder()),
+            last_uses=None,
+            watched=None,
         )
         borrower = Borrower(connection)
         borrower.reader = connection

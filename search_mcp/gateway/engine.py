@@ -56,6 +56,7 @@ class Engine:
             trust=TrustStore(trust_folder()),
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
+            watched={},
         )
         self._source = source or OwnBackends(later, self._dependencies)
         self.servers = Servers(self._dependencies.clock, self._source.in_common)

@@ -205,6 +205,10 @@ class Lease:
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
         return self.server.supervisor.due_change(kind)
 
+    def restart(self) -> Callable[[], bool]:
+        """Restart the server, for all its clients."""
+        return self.server.supervisor.restart()
+
     def set_log_level(self, level: str) -> None:
         """Set the level that this client wants; the server gets the most verbose one."""
         self.log_level = level

@@ -162,7 +162,7 @@ class Presentation:
 
     def _rest_of(self, audience: Audience) -> object:
         """Return everything that a list of tools is made of besides the names."""
-        return audience, self._is_whole(audience), self._settings.description_length
+        return audience, self._is_whole(audience), self._settings.description_length, self._catalog.can_restart
 
     def _tool_list(self, audience: Audience) -> Raw:
         """Write the list of tools, unless another client was shown the same."""
@@ -170,6 +170,11 @@ class Presentation:
         key = self._rest_of(audience)
         if key not in names.lists:
             is_whole = self._is_whole(audience)
-            own = own_tool_definitions.definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool)
+            own = own_tool_definitions.definitions(
+                profile.listing,
+                is_whole=is_whole,
+                call_tool=profile.call_tool,
+                can_restart=self._catalog.can_restart,
+            )
             names.lists[key] = tool_list(self._spellings, audience, own, self._settings.description_length)
         return names.lists[key]

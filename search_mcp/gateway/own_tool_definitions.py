@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from search_mcp.catalog.items import OWN_NAMES
+from search_mcp.catalog.items import OWN_NAMES, RESTART
 from search_mcp.catalog.profiles import CallTool, Listing
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
@@ -27,6 +27,7 @@ _READS = {"readOnlyHint": True, "openWorldHint": False}
 # These two may call a tool with any effect, so a client that gates on `openWorldHint` must gate on them, too.
 _CALLS_READERS = {"readOnlyHint": True, "openWorldHint": True}
 _CALLS_ANYTHING = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+_RESTARTS = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
 def _definition(
@@ -93,22 +94,31 @@ DEFINITIONS: Mapping[str, Fields] = {
     LIST_SERVERS: _definition(
         LIST_SERVERS, "Show the connected servers: state, number of tools, last error, their own instructions.", {}
     ),
+    RESTART: _definition(
+        RESTART,
+        "Restart a server under development. Tells what changed in its tools, or why it does not start.",
+        {"server": {"type": "string"}},
+        ("server",),
+        _RESTARTS,
+    ),
 }
 
 
-def definitions(listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all") -> list[Fields]:
+def definitions(
+    listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all", can_restart: bool = False
+) -> list[Fields]:
     """Return the definitions of our own tools for a list.
 
     Those that call by name are listed if the client may never see some tools listed: in `search` mode, or if the list
     is not whole. Many clients call only listed tools.
     """
-    listed = existing(call_tool if listing == "search" or not is_whole else "off")
+    listed = existing(call_tool if listing == "search" or not is_whole else "off", can_restart=can_restart)
     return list(listed.values())
 
 
-def existing(call_tool: CallTool) -> Mapping[str, Fields]:
-    """Return the own tools that can be called, listed or not."""
-    missing = {CALL, CALL_READ_ONLY} - {*CALLING[call_tool]}
+def existing(call_tool: CallTool, *, can_restart: bool = False) -> Mapping[str, Fields]:
+    """Return the own tools that can be called, listed or not; `can_restart` if a server is under development."""
+    missing = {CALL, CALL_READ_ONLY, RESTART} - {*CALLING[call_tool], *([RESTART] if can_restart else [])}
     return {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
 
 

@@ -15,6 +15,7 @@ from search_mcp.config.schema import ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.gateway.finding import Finder, load_finder
 from search_mcp.gateway.in_common import InCommon
+from search_mcp.model.errors import NotRunning, NotStarting
 from search_mcp.model.names import GIVEN_UP, Kind, State
 from search_mcp.model.servers import Backend, Freshness, ServerCapabilities, ServerFacts, Status
 from search_mcp.wire.structs import Raw
@@ -75,6 +76,11 @@ class Servers:
         if config.enabled and config.held is not None:
             return Status(server, State.HELD, config.held, command=command_line(config))
         return Status(server, State.DISABLED, "it is disabled in the configuration")
+
+    def not_running(self, status: Status) -> NotRunning:
+        """Return the error for using a server that does not run."""
+        error = NotStarting if self.configs[status.server].watch else NotRunning
+        return error(status.server, status.state, status.reason, status.retry_after_seconds)
 
     def limit_seconds(self, server: str) -> float | None:
         """Return the time that a call may wait until its server is ready, in seconds."""

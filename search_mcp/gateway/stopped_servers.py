@@ -16,7 +16,8 @@ LONGEST_REASON = 120
 """Characters of the reason why a server does not run."""
 _RUNNING = frozenset({State.READY, State.REMEMBERED, State.STOPPED, State.STOPPING, State.DISABLED})
 """States of servers that are not reported: their tools can be called, or the user switched them off."""
-_BEGINNINGS = {State.STARTING: "starting again after: ", State.NEEDS_LOGIN: "needs a login: "}
+_STARTING = frozenset({State.STARTING, State.RESTARTING})
+_BEGINNINGS = {**dict.fromkeys(_STARTING, "starting again after: "), State.NEEDS_LOGIN: "needs a login: "}
 
 
 def not_running(catalog: Catalog, statuses: Iterable[Status], server: str | None) -> str:
@@ -43,7 +44,7 @@ def _is_down_or_disabled(catalog: Catalog, status: Status) -> bool:
 
 
 def _is_down(catalog: Catalog, status: Status) -> bool:
-    if status.state is State.STARTING:
+    if status.state in _STARTING:
         return not catalog.is_known(status.server, Kind.TOOLS)
     return status.state not in _RUNNING or (status.state is State.STOPPED and status.reason is not None)
 
@@ -55,7 +56,7 @@ def _whole_reason(status: Status) -> str:
 
 def _reason(status: Status) -> str:
     """Write in one bounded line why a server does not run."""
-    if status.state is State.STARTING and not status.reason:
+    if status.state in _STARTING and not status.reason:
         return "still starting, search again in a few seconds"
     # Without the server's own stderr: text of an untrusted program does not belong into every answer.
     reason, _, _ = (status.reason or status.state).partition(STDERR_TAIL_MARK)

@@ -10,7 +10,7 @@ from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.servers import ENDED_STATES, Servers
 from search_mcp.gateway.waiting import WaitingCalls
 from search_mcp.model.calls import Call
-from search_mcp.model.errors import HiddenByReadOnly, NotRunning
+from search_mcp.model.errors import HiddenByReadOnly
 from search_mcp.model.names import GIVEN_UP, Kind
 from search_mcp.wire import structs
 from search_mcp.wire.errors import WireError
@@ -82,7 +82,7 @@ class Targets:
         """
         status = self._servers.status(server)
         if status.state in ENDED_STATES - GIVEN_UP:
-            raise NotRunning(server, status.state, status.reason, status.retry_after_seconds)
+            raise self._servers.not_running(status)
         if own in self._catalog.withheld(server, use.kind):
             raise self._catalog.why_withheld(server, use.kind, own, call.target)
         if use.kind is Kind.TOOLS and not self._catalog.is_admitted(server, own):
@@ -111,7 +111,9 @@ class Targets:
         hiding = [each for each in self._servers.enabled if self._catalog.is_hidden_by_read_only(each, call.target)]
         if len(hiding) == 1 and not has_owner:
             raise HiddenByReadOnly(call.target, hiding[0])
-        ours = own_tool_definitions.existing(self._client.audience(call.caller.viewer).profile.call_tool)
+        ours = own_tool_definitions.existing(
+            self._client.audience(call.caller.viewer).profile.call_tool, can_restart=self._catalog.can_restart
+        )
         raise use.not_found(call.target, names.near(call.target, ours))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:

@@ -1,9 +1,11 @@
 """Tool calls: of our own tools, of a server's tool, and of a server's tool by `call_tool`."""
 
 from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from search_mcp.catalog import arguments, profiles
-from search_mcp.catalog.items import Item
+from search_mcp.catalog.items import RESTART, Item
 from search_mcp.catalog.profiles import CallTool
 from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
@@ -52,6 +54,8 @@ class ToolCalls:
             call = structs.replace(call, params=params)
         if call.target in NAMES:
             return self._call_own(call)
+        if call.target == RESTART and self._servers.catalog.can_restart:
+            return self._restart(call)
         item = self._targets.find(Kind.TOOLS, call)
         # "`model`: Tool is visible to and callable by the agent"
         if item is None or (call.by_name and not item.is_for_models):
@@ -68,9 +72,7 @@ class ToolCalls:
     def _call_own(self, call: Call) -> Cancel:
         if call.target in (CALL, CALL_READ_ONLY):
             return self._call_by_name(call)
-        given = payload.value(call.params.get("arguments", EMPTY))
-        if not isinstance(given, dict):
-            raise invalid_params("Invalid params: arguments must be an object")
+        given = _given(call)
 
         def run() -> None:
             call.reply(
@@ -95,6 +97,14 @@ class ToolCalls:
         sliced = SlicedWork(self._client.own_tools.advance, guarded(call, run), self._later)
         return sliced.cancel_with(self._when_listed(guarded(call, sliced.run_later)))
 
+    def _restart(self, call: Call) -> Cancel:
+        if call.unless_read_only is not None:
+            raise call.unless_read_only
+        # Loaded with the first restart, not at every start.
+        restarting: Any = import_module("search_mcp.gateway.restarting")
+        cancel: Cancel = restarting.restart(self._servers, self._client, call, _given(call))
+        return cancel
+
     def _call_by_name(self, call: Call) -> Cancel:
         """Carry out `call_tool`, or `call_read_only_tool`."""
         allowed = self._client.audience(call.caller.viewer).profile.call_tool
@@ -111,6 +121,14 @@ class ToolCalls:
             NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
         )
         return self.call(structs.replace(call, target=name, params=params, by_name=True, unless_read_only=refusal))
+
+
+def _given(call: Call) -> dict[str, Any]:
+    """Return the arguments of a call of one of our own tools."""
+    given = payload.value(call.params.get("arguments", EMPTY))
+    if not isinstance(given, dict):
+        raise invalid_params("Invalid params: arguments must be an object")
+    return given
 
 
 def _switched_off(name: str, allowed: CallTool) -> SwitchedOff:

@@ -259,6 +259,24 @@ class NotRunning(WireError):
         return data
 
 
+class NotStarting(NotRunning):
+    """A server under development does not start; the model that edits it reads the end of its stderr."""
+
+    def __str__(self) -> str:
+        how, mark, tail = (self.reason or "").partition(STDERR_TAIL_MARK)
+        if not mark:
+            return super().__str__()
+        # Loaded for such an error only. No line of the server can be taken for one of search-mcp.
+        quoted = import_module("search_mcp.model.visible").indented(tail, "| ")
+        return f"{self.what}: {short_reason(how)}. End of its stderr:\n{quoted}\n{self._remedy}"
+
+    @property
+    def _remedy(self) -> str:
+        if self.state not in (State.BACKING_OFF, State.FAILED):
+            return super()._remedy
+        return "It is started again as soon as one of its watched files changes"
+
+
 class NeedsLogin(WireError):
     """A remote server refused a request because the user is not logged in there; it was not carried out."""
 
@@ -375,7 +393,7 @@ class BackendToolError(WireError):
         return data
 
 
-_PASSING_STATES: Final = frozenset({State.STARTING, State.READY, State.STOPPING, State.STOPPED})
+_PASSING_STATES: Final = frozenset({State.STARTING, State.RESTARTING, State.READY, State.STOPPING, State.STOPPED})
 """States in which a server may take calls again soon."""
 
 

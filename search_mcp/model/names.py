@@ -27,6 +27,8 @@ class State(enum.StrEnum):
 
     STOPPED = "stopped"
     STARTING = "starting"
+    RESTARTING = "restarting"
+    """Its process ends, because its files changed or a client asked for it, and it is started again."""
     READY = "ready"
     BACKING_OFF = "backing off"
     """It ended or did not start, and is started again after a delay."""

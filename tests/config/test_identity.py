@@ -33,6 +33,7 @@ EDITS: list[tuple[dict[str, Any], set[str]]] = [
     ({"describe": {"a": "b"}}, {"last failure", "texts"}),
     ({"call_timeout_seconds": 1.0}, {"last failure"}),
     ({"startup": "lazy"}, set()),
+    ({"watch": ("src/**",), "watch_folder": "/a"}, set()),
     ({"enabled": False}, set()),
     ({"held": "not accepted"}, set()),
 ]

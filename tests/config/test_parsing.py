@@ -50,6 +50,12 @@ ENTRIES = [
     ({"inheritEnv": True}, {"inherit_env": True}),
     ({"readOnly": True}, {"read_only": True}),
     ({"inheritEnv": ["A", "B"]}, {"inherit_env": ("A", "B")}),
+    ({"watch": ["src/*.py"]}, {"watch": ("src/*.py",), "watch_folder": "/etc/conf"}),
+    ({"watch": ["/etc/*", "../x", "*.py"]}, {"watch": ("*.py",), "watch_folder": "/etc/conf"}),
+    (
+        {"watch": ["*"], "cwd": "sub"},
+        {"watch": ("*",), "cwd": str(PurePath("/etc/conf/sub")), "watch_folder": str(PurePath("/etc/conf/sub"))},
+    ),
     (dict.fromkeys(("args", "env", "cwd", "enabled", "type", "tools", "startup", "callTimeoutSeconds")), {}),
 ]
 
@@ -442,3 +448,10 @@ def test_a_file_reads_as_its_first_fault_and_the_number_of_the_others() -> None:
             parse(json.dumps({"mcpServers": dict.fromkeys("abc"[:faults], 1)}))
         assert str(caught.value) == f"{caught.value.faults[0]}{others}"
         assert len(caught.value.faults) == faults
+
+
+def test_a_watch_that_cannot_be_used_is_ignored_with_a_warning() -> None:
+    (warning,) = parse('{"mcpServers": {"s": {"command": "c", "watch": ["../x", "ok"]}}}').warnings
+    assert 'mcpServers.s.watch: "../x" leads out of its folder and is ignored' in warning
+    got = parse('{"mcpServers": {"s": {"url": "https://example.com/mcp", "watch": ["src"]}}}')
+    assert (got.servers[0].watch, ["remote" in each for each in got.warnings]) == ((), [True])

@@ -39,6 +39,7 @@ WRONG_VALUES = [
     ("description", [], "a string", '"What the server is for"'),
     ("tags", "a", "a list of strings", '["one", "two"]'),
     ("share", "yes", "true or false", "true without quotes"),
+    ("watch", "*.py", "a list of strings", '["src/**/*.py"]'),
     ("prefix", False, "a string", '"fs", or "" for bare names'),
     ("tools", "*", "an object of lists of strings", '{"allow": ["read_*"], "deny": ["write_*"]}'),
     ("pinned", True, "a list of strings", '["one", "two"]'),

@@ -84,6 +84,8 @@ class Pair:
         self._last_uses: LastUses | None = None
         self.trust: TrustStore | None = None
         self.run_blocking: RunBlocking = run_in_place
+        self.watched: dict[Any, Any] = {}
+        """Watched files of servers under development."""
         self._ended = anyio.Event()
         self._over = False
 
@@ -318,6 +320,7 @@ class Pair:
             last_uses=self._last_uses,
             trust=self.trust,
             run_blocking=self.run_blocking,
+            watched=self.watched,
             variables={},
             home="/home/test",
         )

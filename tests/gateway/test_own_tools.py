@@ -22,6 +22,7 @@ from search_mcp.gateway.own_tool_definitions import (
     MOST_RESULTS,
     NAMES,
     definitions,
+    existing,
 )
 from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.server_report import INSTRUCTIONS_LENGTH, SERVER_INSTRUCTIONS_LENGTH
@@ -276,6 +277,7 @@ DOWN = [
     (Status("x", State.STOPPED, "it did not answer"), "x (it did not answer)"),
     (Status("x", State.STARTING), "x (still starting, search again in a few seconds)"),
     (Status("x", State.STARTING, "it exited with code 1"), "x (starting again after: it exited with code 1)"),
+    (Status("x", State.RESTARTING), "x (still starting, search again in a few seconds)"),
     (Status("x", State.FAILED), "x (failed)"),
     (Status("x", State.FAILED, "e" * 10_000), f"x ({'e' * 119}…)"),
     (Status("x", State.STOPPED), None),
@@ -769,6 +771,12 @@ def test_our_tools_declare_what_they_do() -> None:
         "list_servers": looks,
         "call_tool": {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
         "call_read_only_tool": {"readOnlyHint": True, "openWorldHint": True},
+        "restart_server": {
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
     }
 
 
@@ -804,7 +812,8 @@ def test_a_description_has_the_annotations_of_its_tool() -> None:
 
 
 def test_our_names_are_those_of_the_definitions() -> None:
-    assert set(DEFINITIONS) == NAMES
+    assert set(DEFINITIONS) == {*NAMES, "restart_server"}
+    assert set(existing("all")) == NAMES
 
 
 WORDS = st.text(max_size=10) | st.sampled_from(["read", "file", "git log", "files.", "書く", "a" * 300])

@@ -100,6 +100,9 @@ class Endless:
         self.cursors: list[object] = []
 
     def look_again(self, kind: Kind) -> None: ...
+    def restart(self) -> Callable[[], bool]:
+        raise NotImplementedError
+
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
         return None
 

@@ -17,6 +17,7 @@ from search_mcp.model.errors import (
     NeedsLogin,
     NotFound,
     NotRunning,
+    NotStarting,
     PromptNotFound,
     ResourceNotFound,
     ToolNotFound,
@@ -153,6 +154,26 @@ ROWS = [
             "reason": "program 'npxx' was not found on PATH; did you mean 'npx'?",
         },
         id="a reason that is a question",
+    ),
+    pytest.param(
+        NotStarting("dev", State.BACKING_OFF, "it exited with code 1; end of its stderr: a\n\tSyntaxError\x1b", 2.0),
+        -32000,
+        "MCP server 'dev' is not running: it exited with code 1. End of its stderr:\n| a\n| \tSyntaxError\\u{1b}\n"
+        "It is started again as soon as one of its watched files changes",
+        {
+            "server": "dev",
+            "state": "backing off",
+            "reason": "it exited with code 1; end of its stderr: a\n\tSyntaxError\x1b",
+            "retryAfterSeconds": 2.0,
+        },
+        id="a fault in a server under development",
+    ),
+    pytest.param(
+        NotStarting("dev", State.STOPPING, "the configuration changed"),
+        -32000,
+        "MCP server 'dev' is not running: the configuration changed. Call again in a few seconds",
+        {"server": "dev", "state": "stopping", "reason": "the configuration changed"},
+        id="a server under development that was stopped",
     ),
     pytest.param(
         NotRunning("filesystem", State.HELD, "the user has to accept it"),

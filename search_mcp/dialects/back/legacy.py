@@ -198,6 +198,9 @@ class BackLegacy:
 
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
+    def has_calls(self) -> bool:
+        return bool(self._calls)
+
     def is_idle(self) -> bool:
         return not self._calls
 

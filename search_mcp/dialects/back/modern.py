@@ -196,6 +196,9 @@ class BackModern:
 
         self._tell(ListChanged(self._server, kind, await read_pages(kind, ask)))
 
+    def has_calls(self) -> bool:
+        return bool(self._calls)
+
     def is_idle(self) -> bool:
         return not self._calls and not self._uris and not self._tasks
 
