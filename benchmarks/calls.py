@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -14,6 +15,9 @@ from subjects import Backend, Session, Subject, backends
 
 BLOCK_SECONDS = 60.0
 """Time limit for a block of calls, or for one large result."""
+RECORDED_BLOCKS = 10
+"""Blocks of calls in a turn, each with and without a record of the calls."""
+RECORDED_WINDOW = 16
 SLOW_CALLS = 50
 SLOW_SECONDS = 2.0
 BULK_BYTES = 1_000_000
@@ -127,6 +131,31 @@ def call_rate(session: Session, servers: Sequence[str], extent: Extent, window: 
     for pipe in pipes:
         client.check_echoes(received[pipe], list(map(client.id_of, waiting[pipe][: sent[pipe]])), session.read)
     return sum(map(len, received.values())) / spent
+
+
+# With and without a record of the calls
+
+
+def recorded_call(subject: Subject, extent: Extent, folder: Path) -> Turns:
+    """Measure how much longer calls take while they are recorded, by blocks with and without the record in turn."""
+    servers, without = backends(1), replace(subject, settings={**subject.settings, "usage": False})
+    with subject.running(servers, folder / "with") as recorded, without.running(servers, folder / "without") as plain:
+        for session in (recorded, plain):
+            session.open(servers)
+            call_times(session, ["b0"], extent)
+        for _ in range(extent.turns):
+            spent: dict[Session, list[float]] = {recorded: [], plain: []}
+            rates: dict[Session, list[float]] = {recorded: [], plain: []}
+            for number in range(RECORDED_BLOCKS):
+                for session in (recorded, plain)[:: 1 if number % 2 else -1]:
+                    spent[session] += call_times(session, ["b0"], extent)
+                    rates[session].append(call_rate(session, ["b0"], extent, RECORDED_WINDOW))
+            small = quantile(spent[recorded], 0.5) / quantile(spent[plain], 0.5)
+            rate = quantile(rates[recorded], 0.5) / quantile(rates[plain], 0.5)
+            yield [
+                Reading("recorded small call, to one that is not: p50", "×", small),
+                Reading(f"recorded calls a second, {RECORDED_WINDOW} in flight, to those without a record", "×", rate),
+            ]
 
 
 # Beside a slow or flooding server

@@ -37,6 +37,7 @@ MEASURES: Mapping[str, Measure] = {
     "hindered-start": starts.hindered_start,
     "small-call": calls.small_call,
     "throughput": calls.throughput,
+    "recorded-call": calls.recorded_call,
     "fairness": calls.fairness,
     "longest-wait": calls.longest_wait,
     "large-result": calls.large_result,
@@ -57,6 +58,8 @@ KINDS: Mapping[str, type[Server]] = {"remote-": RemoteBackend, "shared-": Shared
 """Kinds of servers, by the beginning of the names of their measures."""
 NOT_DIRECTLY = {"hindered-start", "fairness", "longest-wait", "idle", "remote-start", "remote-modules", "shared-start"}
 """Measures that are meaningless without a proxy between client and servers."""
+OURS = {"recorded-call"}
+"""Measures of search-mcp alone."""
 FAILURES = (WrongAnswerError, EndedError, OverdueError, LeftRunningError, subprocess.CalledProcessError)
 
 
@@ -77,6 +80,8 @@ def take(subjects: Sequence[Subject], measures: Sequence[str], extent: Extent) -
 def _is_measured(subject: Subject, measure: str) -> bool:
     """Return whether a subject can do what is measured."""
     if subject.name == "direct" and measure in NOT_DIRECTLY:
+        return False
+    if measure in OURS and subject.name != "search-mcp":
         return False
     kind = next((kind for beginning, kind in KINDS.items() if measure.startswith(beginning)), Backend)
     return kind in subject.reaches

@@ -36,3 +36,8 @@ def approvals_folder() -> Path:
 def logins_folder() -> Path:
     """Return the folder of logins of remote servers."""
     return state_folder() / "logins"
+
+
+def usage_file() -> Path:
+    """Return the file of recorded tool calls; its folder has nothing else."""
+    return state_folder() / "usage" / "calls.sqlite3"

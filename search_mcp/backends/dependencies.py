@@ -70,6 +70,8 @@ class Dependencies(Struct, frozen=True):
     watched: "dict[Watched, Sight] | None" = None
     """The watched files of all servers of this process; `None` where no server is restarted when its files change."""
     log_folder: Path | None = None
+    usage_file: Path | None = None
+    """The file that tool calls are recorded in; `None` to record none."""
     file_queue: Callable[[Callable[[], None]], None] = run_now
     """Carries out file operations: now, or in a thread if an event loop must not wait for them."""
     conceal: Conceal = conceal

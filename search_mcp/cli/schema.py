@@ -99,6 +99,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "call_read_only_tool only. off: neither.",
     "engine": "Which process serves a client. own: the one that the client starts. shared: one process for all clients "
     "with this file, which starts with the first of them. Read at the start only.",
+    "usage": "Whether tool calls are recorded for `search-mcp usage`: tool, client, duration, size and outcome, never "
+    "arguments or results.",
 }
 
 

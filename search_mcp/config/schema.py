@@ -69,6 +69,7 @@ class Settings(ServerDefaults, frozen=True, kw_only=True):
     call_tool: Literal["all", "read-only", "off"] = "all"
     confirm_commands: bool | None = None
     engine: Literal["own", "shared"] = "own"
+    usage: bool = True
 
 
 class OAuth(Struct, frozen=True, kw_only=True):

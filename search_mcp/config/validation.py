@@ -65,6 +65,7 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "pinTools": _SWITCH,
     "readOnly": _SWITCH,
     "confirmCommands": _SWITCH,
+    "usage": _SWITCH,
     "separator": ('"auto" or one to four of the characters . _ -', '"__"'),
     "maxNameLength": ('"auto" or a whole number, 16 or more', "64"),
     "descriptionLength": ("a positive whole number", "120"),

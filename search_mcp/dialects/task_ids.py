@@ -11,7 +11,7 @@ from search_mcp.dialects import names
 from search_mcp.model.calls import Question, Result
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.structs import Fields, Struct, field
+from search_mcp.wire.structs import Fields, Raw, Struct, field
 
 Rename: TypeAlias = Callable[[str], str]
 
@@ -26,6 +26,17 @@ _TASK, _MADE, _RELATED = (), ("task",), (names.META, names.RELATED_TASK)
 def task_made(result: Fields) -> str | None:
     """Return the id of the experimental task that a result describes, if any."""
     return payload.string(payload.object_or_empty(result.get("task")).get("taskId"))
+
+
+def task_in(result: Result) -> str | None:
+    """Return the id of the task that the result of a call describes, if any: an experimental or an extension task."""
+    body = result.fields()
+    return task_made(body) or payload.string(body.get("taskId"))
+
+
+def ending(task: Fields) -> tuple[str | None, Raw | None]:
+    """Return the status of a task, and the result that it has in the extension."""
+    return payload.string(task.get("status")), task.get("result")
 
 
 def renamed(message: Fields, rename: Rename) -> Fields:

@@ -31,7 +31,7 @@ from search_mcp.config.location import approvals, locate, origin, read, untruste
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
-from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
+from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder, usage_file
 from search_mcp.fronts import hello
 from search_mcp.fronts.connection import Front
 from search_mcp.fronts.engine_connection import Connection
@@ -141,6 +141,7 @@ class Host:
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
             watched={},
+            usage_file=usage_file(),
         )
         self._pool = Pool(later)
         self._watches = Watches()

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import anyio
@@ -27,7 +28,7 @@ from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
-from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder
+from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder, usage_file
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.running import BackendSource, EngineBackend, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
@@ -36,6 +37,8 @@ from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, T
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
+
+    from search_mcp.gateway.usage_log import UsageLog
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +60,7 @@ class Engine:
             last_uses=LastUses(state_folder() / "last-uses"),
             log_folder=log_folder(),
             watched={},
+            usage_file=usage_file(),
         )
         self._source = source or OwnBackends(later, self._dependencies)
         self.servers = Servers(self._dependencies.clock, self._source.in_common)
@@ -67,6 +71,7 @@ class Engine:
         self._log_level: str | None = None
         self._running: dict[str, Running] = {}
         self._retiring: dict[str, Running] = {}  # stopped by an edit, and possibly not ended yet
+        self._usage_log: UsageLog | None = None
         self._tasks: TaskGroup | None = None
         self._paused = False
         self._put_in_place(config)
@@ -85,6 +90,22 @@ class Engine:
         session = Session(self, profile, later, tell_front)
         self._sessions[session] = None
         return session
+
+    @property
+    def usage_log(self) -> "UsageLog | None":
+        """The record of tool calls, which is loaded with the first of them; `None` if none are recorded."""
+        there, path = self._dependencies, self._dependencies.usage_file
+        if self._usage_log is None and path is not None:
+            made = import_module("search_mcp.gateway.usage_log").UsageLog
+            self._usage_log = made(path, there.file_queue, later, there.clock, there.wall_clock)
+        return self._usage_log
+
+    def _finish_usage(self) -> None:
+        """Have the last tool calls recorded."""
+        for session in self._sessions:
+            session.finish_usage()
+        if self._usage_log is not None:
+            self._usage_log.flush()
 
     def others(self, session: Session, server: str) -> Iterator[Session]:
         """Give every other open session that uses a server."""
@@ -174,6 +195,7 @@ class Engine:
                 for backend in self.backends:
                     self._source.release(backend)
                 tasks.cancel_scope.cancel()
+        self._finish_usage()
         self.file_queue.finish()
 
     def reconfigure(self, config: Config) -> None:

@@ -38,6 +38,8 @@ class Forwarding:
 
     def forward_tool_call(self, call: Call, item: Item) -> Cancel:
         """Give a tool call to its server."""
+        if call.found is not None:
+            call.found(item.server, item.key)
         added = self._client.audience(call.caller.viewer).profile.added_arguments
         params = arguments.without_added(added, call, item) if added else call.params
         is_task = "task" in params

@@ -38,9 +38,13 @@ from search_mcp.wire.inflight import Cancel
 if TYPE_CHECKING:
     from search_mcp.gateway.own_tools import OwnTools
     from search_mcp.gateway.router import Router
+    from search_mcp.gateway.usage import ClientUsage
+    from search_mcp.gateway.usage_log import UsageLog
 
 log = logging.getLogger(__name__)
 
+_RECORDED = frozenset({Action.CALL_TOOL, Action.GET_TASK, Action.GET_TASK_RESULT, Action.CANCEL_TASK})
+"""Calls of tools, and those that may get the outcome of one that became a task."""
 DEFAULT_LOG_LEVEL = "info"
 """The least severe log messages for a client that set no level, once it shares the servers with others."""
 
@@ -50,6 +54,8 @@ class SharedEngine(Protocol):
 
     @property
     def servers(self) -> Servers: ...
+    @property
+    def usage_log(self) -> "UsageLog | None": ...
     def others(self, session: "Session", server: str) -> "Iterable[Session]":
         """Give every other open session that uses a server."""
         ...
@@ -104,6 +110,7 @@ class Session:
         self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
         self._announced: set[Kind] = set()  # lists that a server announced as changed, until the client is notified
         self._is_change_due = self._is_closed = False
+        self._usage: ClientUsage | None = None  # since the first tool call
 
     def _load_own_tools(self) -> "OwnTools":
         servers = self._servers
@@ -131,6 +138,7 @@ class Session:
         A server gets an unsubscribe request for each resource that no other client is subscribed to.
         """
         self._is_closed = True
+        self.finish_usage()
         self.state.lists.forget_all()
         self._unlisted.clear()
         for subscription in self.state.subscriptions.drain():
@@ -207,7 +215,22 @@ class Session:
 
     def submit(self, call: Call) -> Cancel:
         """Carry out a call at the backend that owns its target; answer at once if none does."""
+        if call.action in _RECORDED and self._servers.settings.usage:
+            usage = self._usage or self._load_usage()
+            if usage is not None:
+                return usage.submit(call)
         return self._router.submit(call)
+
+    def _load_usage(self) -> "ClientUsage | None":
+        usage_log = self._engine.usage_log
+        if usage_log is not None:
+            self._usage = import_module("search_mcp.gateway.usage").ClientUsage(usage_log, self._router.submit)
+        return self._usage
+
+    def finish_usage(self) -> None:
+        """Record the calls that became tasks, if their outcome was not read."""
+        if self._usage is not None and self._servers.settings.usage:
+            self._usage.close()
 
     def merged_list(
         self, kind: Kind, viewer: Viewer, reply: Callable[[Listing | WireError], None], *, hears_news: bool = False
@@ -282,6 +305,8 @@ class Session:
         if isinstance(news, ElicitationComplete):
             params = renamed(params, partial(self.elicitation_id_for_client, server))
         params = self.state.tasks.translate(server, params)
+        if isinstance(news, TaskChanged) and self._usage is not None:
+            self._usage.on_task_news(params)
         self.tell_front(news if params is news.params else structs.replace(news, params=params))
 
     def _is_for_client(self, news: ResourceUpdated | LogMessage | ElicitationComplete | TaskChanged) -> bool:

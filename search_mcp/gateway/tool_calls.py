@@ -70,6 +70,8 @@ class ToolCalls:
     # Our own tools
 
     def _call_own(self, call: Call) -> Cancel:
+        if call.found is not None:
+            call.found("", call.target)
         if call.target in (CALL, CALL_READ_ONLY):
             return self._call_by_name(call)
         given = _given(call)

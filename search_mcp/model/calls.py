@@ -148,3 +148,6 @@ class Call(Struct, frozen=True, eq=False):
     """Whether its user was asked to log in, which happens only once."""
     unless_read_only: WireError | None = None
     """The error if the tool is not declared read-only when the call is forwarded; `None` admits every tool."""
+    found: Callable[[str, str], None] | None = None
+    """Called with the server, and its own name of the tool, once a tool call has found them; the server of search-mcp's
+    own tools is empty."""

@@ -14,13 +14,15 @@ import pytest
 from cli.conftest import Place, log
 from cli.snapshots import compare
 from search_mcp.catalog.profiles import CANONICAL
-from search_mcp.cli import check_report, contents, description, engines, listing, overview
+from search_mcp.cli import check_report, contents, description, engines, listing, overview, usage
 from search_mcp.cli.contents import Contents
 from search_mcp.cli.description import Described, Descriptions
 from search_mcp.cli.findings import Examination, Finding
 from search_mcp.cli.notes import of_read_only, of_versions
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
+from search_mcp.cli.usage import Setup
+from search_mcp.cli.usage_report import By, summed_up
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
@@ -257,3 +259,38 @@ def test_describe(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     compare(SCREENS / f"describe-{columns}.txt", text)
     assert max(map(len, text.splitlines())) <= columns
+
+
+def _calls() -> list[tuple[Any, ...]]:
+    """Return calls of a week, as they are recorded."""
+    midnight = clock.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
+    calls: list[tuple[Any, ...]] = []
+    for number, (server, tool, seconds, ending, given, returned) in enumerate(
+        [("git", "git_log", 0.021, "ok", 58, 4_680)] * 88
+        + [("", "search_tools", 0.0014, "ok", 40, 1_230)] * 31
+        + [("fetch", "fetch", 1.4, "ok", 88, 81_740)] * 17
+        + [("fetch", "fetch", 30.2, "tool error", 88, 120)] * 6
+        + [("filesystem", "list_directory_with_sizes_of_every_file_below_it", 0.004, "ok", 51, 2_000_000)] * 3
+        + [("everything", "longRunningOperation", 125.0, "ok", 30, 60)] * 2
+        + [("github", "create_issue", 0.2, "lost", 3_000, 70)]
+        + [("github", "create_issue", 0.2, "cancelled", 3_000, 0), ("", "", 0.0001, "error", 12, 45)]
+    ):
+        client = "claude-code" if number % 3 else "cursor-vscode"
+        calls.append((midnight + number * 4000, client, server, tool, seconds, ending, given, returned, None))
+    return calls
+
+
+@pytest.mark.parametrize("by", [By.TOOL, By.SERVER, By.CLIENT, By.DAY])
+def test_usage(columns: int, by: By, capsys: pytest.CaptureFixture[str]) -> None:
+    setup = Setup(["git", "fetch", "linear", "my notes"], records=True, named=("--config", "/work/mcp-servers.json"))
+    path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
+    usage.show(summed_up(_calls(), by), by, 30, path, setup, Terminal())
+    text = capsys.readouterr().out
+    compare(SCREENS / f"usage-{by}-{columns}.txt", text)
+    assert max(map(len, text.splitlines())) <= columns
+
+
+def test_usage_without_calls(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
+    usage.show(summed_up([], By.TOOL), By.TOOL, 1, path, Setup(["git"], records=False), Terminal())
+    compare(SCREENS / f"usage-none-{columns}.txt", capsys.readouterr().out)

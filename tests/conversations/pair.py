@@ -82,6 +82,7 @@ class Pair:
         self._face: Face | None = None
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
+        self._usage_file: Path | None = None
         self.trust: TrustStore | None = None
         self.run_blocking: RunBlocking = run_in_place
         self.watched: dict[Any, Any] = {}
@@ -108,6 +109,10 @@ class Pair:
     def knows_last_uses_in(self, folder: Path) -> None:
         """Record when tools were last called: `startup: "auto"` starts only servers called recently."""
         self._last_uses = LastUses(folder, self._wall_clock)
+
+    def records_in(self, file: Path) -> None:
+        """Record tool calls in a file, at once when they are due."""
+        self._usage_file = file
 
     def was_here_before(self, folder: Path) -> None:
         """Use a cache, filled by an earlier session of the client."""
@@ -318,6 +323,7 @@ class Pair:
             wall_clock=self._wall_clock,
             cache=self._cache,
             last_uses=self._last_uses,
+            usage_file=self._usage_file,
             trust=self.trust,
             run_blocking=self.run_blocking,
             watched=self.watched,

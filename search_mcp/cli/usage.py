@@ -1,0 +1,213 @@
+"""`usage`: which tools AI clients called, how often, how long it took, and how much came back.
+
+Decides the columns, and which servers are reported as never used. Nothing is started.
+"""
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from search_mcp.cli import output, usage_plot, usage_report
+from search_mcp.cli.counting import counted
+from search_mcp.cli.options import Options, takes
+from search_mcp.cli.problem import FINE, Problem
+from search_mcp.cli.terminal import Terminal
+from search_mcp.cli.usage_report import CHARACTERS_A_TOKEN, By, Calls, Report
+from search_mcp.config.schema import Config
+from search_mcp.folders import usage_file
+from search_mcp.gateway.usage_store import KEPT_DAYS, LaterFormatError, delete
+from search_mcp.model.errors import ConfigError, for_shell
+
+_NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
+_DISPENSABLE = ("In", "Tokens", "p50")
+"""Columns left out on a narrow screen, in this order."""
+_HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """The facts of the configuration that the command uses."""
+
+    enabled: Sequence[str]
+    """The servers that are enabled."""
+    records: bool
+    """Whether calls are recorded."""
+    named: tuple[str, ...] = ()
+    """The option that names the file in a command to copy."""
+
+
+@takes("config", "as_json", "debug")
+def usage(
+    options: Options,
+    by: Annotated[
+        By, typer.Option("--by", metavar="WHAT", help="Sum up by tool (the default), server, client or day.")
+    ] = By.TOOL,
+    days: Annotated[int, typer.Option("--days", min=1, max=KEPT_DAYS, metavar="N", help="Only the last N days.")] = 30,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Also draw the calls of each day into this SVG file."),
+    ] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the record instead.")] = False,
+) -> int:
+    """Show which tools your AI clients have called."""
+    screen, path = options.screen, usage_file()
+    if clear:
+        return _clear(path, screen)
+    if picture is not None:
+        output.check_suffix(picture, usage_plot.FORMATS)
+    setup = _setup(options)
+    try:
+        found = usage_report.read(path, usage_report.beginning(time.time(), days), by)
+    except (sqlite3.Error, LaterFormatError) as exc:
+        raise Problem(f"{path} cannot be read: {exc}", "`search-mcp usage --clear` deletes it") from exc
+    if options.as_json:
+        screen.json(as_json(found, by, days, path, setup))
+    else:
+        show(found, by, days, path, setup, screen)
+    if picture is not None:
+        output.write(picture, usage_plot.drawn(found.days).encode())
+        screen.note(f"{picture}: saved")
+    return FINE
+
+
+def _clear(path: Path, screen: Terminal) -> int:
+    try:
+        found = delete(path)
+    except OSError as exc:
+        raise Problem(f"{path} cannot be deleted ({exc.strerror})", "delete it once no AI client runs") from exc
+    screen.text(f"{path}: deleted" if found else f"There is no record in {path}.")
+    return FINE
+
+
+def _setup(options: Options) -> Setup | None:
+    """Read the configuration; `None` without a good one, because calls were recorded all the same."""
+    try:
+        config, _ = options.configuration()
+    except ConfigError as exc:
+        if options.config is not None:
+            raise
+        options.screen.warning(str(exc))
+        return None
+    return setup_of(config)
+
+
+def setup_of(config: Config) -> Setup:
+    """Return the facts about a configuration."""
+    file = next((each.file for each in config.servers), "")
+    enabled = [each.name for each in config.servers if each.enabled]
+    return Setup(enabled, config.settings.usage, ("--config", for_shell(file)) if file else ())
+
+
+def never_used(found: Report, setup: Setup | None) -> list[str]:
+    """Return the enabled servers without any call; none if there were no calls at all."""
+    if setup is None or not found.total.count:
+        return []
+    return [each for each in setup.enabled if each not in found.servers]
+
+
+def as_json(found: Report, by: By, days: int, path: Path, setup: Setup | None) -> dict[str, Any]:
+    """Return the report for scripts."""
+    return {
+        "file": str(path),
+        "isRecording": setup.records if setup is not None else None,
+        "days": days,
+        "since": _iso(found.since),
+        "by": by,
+        "clients": found.clients,
+        "total": found.total.as_json(),
+        "rows": [each.as_json() for each in found.rows],
+        "neverUsed": never_used(found, setup),
+    }
+
+
+def _iso(seconds: float | None) -> str | None:
+    return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def show(found: Report, by: By, days: int, path: Path, setup: Setup | None, terminal: Terminal) -> None:
+    """Show the report as a table."""
+    if not found.total.count:
+        terminal.text(f"No tool call was recorded in {_period(days)}.")
+    else:
+        terminal.paragraph(_headline(found, days))
+        terminal.text("")
+        headings = (*_NUMBERS, _HEADINGS[by])  # a long name is wrapped in the last column
+        terminal.table(headings, [_row(each) for each in found.rows], _NUMBERS, dispensable=_DISPENSABLE)
+        terminal.text("")
+        terminal.paragraph(
+            "Half of the answered calls took p50 at most, 95 % p95. In: characters of the arguments; Out: of the "
+            f"results, as JSON. Tokens are an estimate: one for {CHARACTERS_A_TOKEN} characters of a result.",
+            style="dim",
+        )
+    _show_unused(never_used(found, setup), setup, terminal)
+    terminal.text("")
+    if setup is not None and not setup.records:
+        terminal.paragraph(f'Calls are not recorded now ("usage": false). Earlier ones are in {path}.', style="dim")
+    else:
+        terminal.paragraph(
+            f'Recorded for {KEPT_DAYS} days, without arguments and results, in {path}; "usage": false in the settings '
+            "switches this off.",
+            style="dim",
+        )
+
+
+def _headline(found: Report, days: int) -> str:
+    total = found.total
+    date = time.strftime("%Y-%m-%d", time.localtime(found.since))
+    errors = f", {counted(total.errors, 'error')}" if total.errors else ""
+    return (
+        f"{counted(total.count, 'call')} of {counted(found.clients, 'client')} in {_period(days)}"
+        f"{errors}; the first on {date}"
+    )
+
+
+def _period(days: int) -> str:
+    return "the last day" if days == 1 else f"the last {days} days"
+
+
+def _show_unused(unused: Sequence[str], setup: Setup | None, terminal: Terminal) -> None:
+    if not unused or setup is None:
+        return
+    terminal.text("")
+    terminal.paragraph(f"No call of {counted(len(unused), 'enabled server')}. To disable what you do not need:")
+    words = ("search-mcp", "disable", *map(for_shell, unused), *setup.named)
+    terminal.command_line(" ".join(words))
+
+
+def _row(calls: Calls) -> Sequence[str]:
+    return (
+        f"{calls.count:,}",
+        f"{calls.errors:,}" if calls.errors else "",
+        duration(calls.seconds(0.5)),
+        duration(calls.seconds(0.95)),
+        size(calls.characters_in),
+        size(calls.characters_out),
+        size(calls.tokens_out),
+        calls.name,
+    )
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time with its unit in two or three digits."""
+    if seconds is None:
+        return ""
+    if seconds < 0.9995:
+        milliseconds = seconds * 1000
+        return f"{milliseconds:.1f} ms" if milliseconds < 9.95 else f"{milliseconds:.0f} ms"
+    if seconds < 99.5:
+        return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def size(count: int) -> str:
+    """Write a number of characters or tokens in two or three digits."""
+    for unit, factor in (("", 1), ("k", 1000), ("M", 10**6)):
+        value = count / factor
+        if value < 999.5:
+            return f"{value:.1f}{unit}" if unit and value < 9.95 else f"{value:.0f}{unit}"
+    return f"{count / 10**9:.1f}G"

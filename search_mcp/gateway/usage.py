@@ -1,0 +1,206 @@
+"""The record of one client's tool calls: which tool, how long, how large, and how each ended.
+
+Arguments and results are measured, never kept. A call ends when the client gets its result, its error or, of a task,
+its outcome, and when the client cancels it. A call whose server asks for input ends with the client's repeated call.
+"""
+
+import enum
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from search_mcp.dialects.task_ids import ending, task_in
+from search_mcp.gateway.result_sizes import characters, is_tool_error, size_of, text_of
+from search_mcp.gateway.usage_log import UsageLog
+from search_mcp.model.calls import Call, InputRequired, Outcome, Result
+from search_mcp.model.errors import Lost
+from search_mcp.model.names import Action
+from search_mcp.model.visible import one_line
+from search_mcp.wire import payload, structs
+from search_mcp.wire.errors import WireError
+from search_mcp.wire.inflight import Cancel, Reason
+from search_mcp.wire.structs import Fields, Raw, Struct
+
+log = logging.getLogger(__name__)
+
+LONGEST_CLIENT = 64
+"""Characters of a client's name that are recorded."""
+LONGEST_NAME = 200
+"""Characters of a server's or a tool's name that are recorded."""
+LONGEST_INFO = 4096
+"""Bytes of what a client says about itself in which its name is looked for."""
+MOST_TASKS = 1000
+"""Tasks of one client whose outcome is waited for; the oldest is recorded as unread."""
+UNKNOWN_CLIENT = "unknown"
+
+
+class Ending(enum.StrEnum):
+    """The end of a call."""
+
+    OK = "ok"
+    TOOL_ERROR = "tool error"
+    """The tool answered that it failed."""
+    REFUSED = "error"
+    """The answer was an error of the protocol: of the server, or of search-mcp."""
+    CANCELLED = "cancelled"
+    LOST = "lost"
+    """The server ended or gave no answer."""
+    UNREAD = "unread task"
+    """It became a task, of which the client did not read the outcome."""
+
+
+class ClientUsage:
+    """The calls of one client."""
+
+    def __init__(self, usage_log: UsageLog, submit: Callable[[Call], Cancel]) -> None:
+        self._log, self._submit = usage_log, submit
+        self._tasks: dict[str, Recording] = {}  # by the client's id
+        self._info, self._name = b"", UNKNOWN_CLIENT
+
+    def submit(self, call: Call) -> Cancel:
+        """Carry out a call, and record it if it is a tool call; the outcome of a task ends the call that made it."""
+        if call.action is not Action.CALL_TOOL:
+            if call.target in self._tasks:
+                call = structs.replace(call, reply=partial(self._on_task, call.action, call.target, call.reply))
+            return self._submit(call)
+        client, params = self._client(call.caller.info), call.params
+        recording = Recording(
+            self, client, self._log.clock(), characters(params.get("arguments")), "task" in params, call.reply
+        )
+        cancel = self._submit(structs.replace(call, reply=recording.settle, found=recording.found))
+        return cancel if recording.is_answered else partial(recording.cancel, cancel)
+
+    def close(self) -> None:
+        """Record the tasks whose outcome was not read."""
+        while self._tasks:
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        self._tasks.pop(next(iter(self._tasks))).end(Ending.UNREAD)
+
+    def _client(self, info: Raw | None) -> str:
+        """Return the name of a client, safe to print."""
+        if info is None or len(memoryview(info)) > LONGEST_INFO:
+            return UNKNOWN_CLIENT
+        written = bytes(info)
+        if written != self._info:
+            name = payload.string(payload.object_or_empty(info).get("name")) or UNKNOWN_CLIENT
+            self._info, self._name = written, safe(name, LONGEST_CLIENT)
+        return self._name
+
+    def add(self, recording: "Recording", how: Ending, size: int, text: int | None) -> None:
+        """Record the end of a call."""
+        spent = self._log.clock() - recording.started
+        at, tool = self._log.wall_clock(), safe(recording.tool, LONGEST_NAME)
+        server = safe(recording.server, LONGEST_NAME)
+        self._log.add((at, recording.client, server, tool, spent, how.value, recording.given, size, text))
+
+    # Tasks
+
+    def keep(self, task: str, recording: "Recording") -> None:
+        """Wait for the outcome of a task."""
+        if len(self._tasks) >= MOST_TASKS:
+            self._drop_oldest()
+        self._tasks[task] = recording
+
+    def on_task_news(self, params: Fields) -> None:
+        """Read the outcome of a task from a notification."""
+        task = payload.string(params.get("taskId"))
+        if task is not None and task in self._tasks:
+            self._read_ending(Action.FOLLOW_TASK, task, Result(params))
+
+    def _on_task(self, action: Action, task: str, reply: Callable[[Outcome], None], outcome: Outcome) -> None:
+        reply(outcome)
+        self._read_ending(action, task, outcome)
+
+    def _read_ending(self, action: Action, task: str, outcome: Outcome) -> None:
+        if task not in self._tasks or isinstance(outcome, InputRequired):
+            return
+        try:
+            found = _ending_of_task(action, outcome)
+            if found is not None:
+                self._tasks.pop(task).end(*found)
+        except Exception:  # a bug must not cost the client its answer
+            log.exception("! bug while a task was recorded")
+
+
+class Recording(Struct, eq=False):
+    """One tool call, from its beginning to its end."""
+
+    usage: ClientUsage
+    client: str
+    started: float
+    given: int
+    """Characters of the arguments."""
+    asks_for_task: bool
+    reply: Callable[[Outcome], None]
+    server: str = ""
+    tool: str = ""
+    """The server, and its own name of the tool; both empty if the client named no tool that exists."""
+    is_answered: bool = False
+
+    def found(self, server: str, tool: str) -> None:
+        """Record the tool that is called."""
+        self.server, self.tool = server, tool
+
+    def settle(self, outcome: Outcome) -> None:
+        """Give the outcome to the client, and record it."""
+        self.is_answered = True
+        self.reply(outcome)
+        try:
+            self._record(outcome)
+        except Exception:  # a bug must not cost the client its answer
+            log.exception("! bug while a call was recorded")
+
+    def _record(self, outcome: Outcome) -> None:
+        if isinstance(outcome, InputRequired):
+            return
+        if isinstance(outcome, Result) and (self.asks_for_task or outcome.type != "complete"):
+            task = task_in(outcome)
+            if task is not None:
+                self.usage.keep(task, self)
+                return
+        if not self.tool and isinstance(outcome, WireError):
+            self.server = getattr(outcome, "server", "")  # it is not running, and has listed nothing
+        self.end(*_ending(outcome))
+
+    def cancel(self, cancel: Cancel, reason: Reason) -> None:
+        """Cancel the call, and record that."""
+        if not self.is_answered:
+            self.is_answered = True
+            self.end(Ending.CANCELLED)
+        cancel(reason)
+
+    def end(self, how: Ending, size: int = 0, text: int | None = None) -> None:
+        self.usage.add(self, how, size, text)
+
+
+def safe(name: str, longest: int) -> str:
+    """Make a name safe to print, on one line and not too long."""
+    if name.isascii() and name.isprintable() and len(name) <= longest:
+        return name
+    shown = one_line(name[: longest * 2])
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def _ending(outcome: Result | WireError) -> tuple[Ending, int, int | None]:
+    """Return how a call ended, with the size of its answer and of the text in it."""
+    if isinstance(outcome, Result):
+        size = size_of(outcome)
+        return Ending.TOOL_ERROR if is_tool_error(outcome) else Ending.OK, size, text_of(outcome, size)
+    return Ending.LOST if isinstance(outcome, Lost) else Ending.REFUSED, len(str(outcome)), None
+
+
+def _ending_of_task(action: Action, outcome: Result | WireError) -> tuple[Ending, int, int | None] | None:
+    """Return how a task ended, by the answer to a request about it, or a notification; `None` if it goes on."""
+    if action is Action.GET_TASK_RESULT:
+        return _ending(outcome)
+    if not isinstance(outcome, Result):
+        return None
+    if action is Action.CANCEL_TASK:
+        return Ending.CANCELLED, 0, None
+    status, result = ending(outcome.fields())
+    if result is not None:
+        return _ending(Result(result))
+    how = {"failed": Ending.TOOL_ERROR, "cancelled": Ending.CANCELLED}.get(status or "")
+    return None if how is None else (how, 0, None)

@@ -1,0 +1,244 @@
+"""The record of tool calls as a person sees it: sums, files, and a record of real calls."""
+
+import json
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from cli.conftest import COMMAND, SECONDS, Place, server
+from search_mcp.cli.usage import duration, size
+from search_mcp.cli.usage_plot import drawn
+from search_mcp.cli.usage_report import By, summed_up
+from search_mcp.gateway.usage_log import Row
+from search_mcp.gateway.usage_store import UsageStore
+
+NOON = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))
+DAY = 86_400
+
+
+def call(
+    server: str = "alpha",
+    tool: str = "echo",
+    *,
+    at: float = NOON,
+    client: str = "a client",
+    seconds: float = 0.5,
+    ending: str = "ok",
+    text: int | None = None,
+) -> Row:
+    return (at, client, server, tool, seconds, ending, 10, 100, text)
+
+
+# Sums
+
+
+def test_calls_are_summed_up_by_tool_the_most_used_first() -> None:
+    calls = [call(), call("beta"), call("beta", text=9_000), call("", "search_tools"), call("", ""), call("beta", "")]
+    rows = summed_up(calls, By.TOOL).rows
+    assert [(each.name, each.count) for each in rows] == [
+        ("beta.echo", 2),
+        ("(unknown tool)", 1),
+        ("alpha.echo", 1),
+        ("beta.(unknown tool)", 1),
+        ("search_tools", 1),
+    ]
+    assert [each.as_json()["largestText"] for each in rows[:2]] == [9_000, None]
+    assert rows[1].fields == {"server": None, "tool": None}
+
+
+def test_calls_are_summed_up_by_server_and_by_client() -> None:
+    calls = [call(), call("", "search_tools", client="another"), call("", "", client="another")]
+    assert [each.name for each in summed_up(calls, By.SERVER).rows] == ["(unknown tool)", "alpha", "search-mcp"]
+    found = summed_up(calls, By.CLIENT)
+    assert [(each.name, each.count) for each in found.rows] == [("another", 2), ("a client", 1)]
+    assert (found.clients, found.servers) == (2, frozenset({"alpha"}))
+
+
+def test_days_are_in_order_and_days_without_calls_are_drawn_too() -> None:
+    found = summed_up([call(), call(at=NOON + 2 * DAY), call(at=NOON + 2 * DAY)], By.DAY)
+    assert [(each.name, each.count) for each in found.rows] == [("2026-11-01", 1), ("2026-11-03", 2)]
+    assert [each.count for each in found.days] == [1, 0, 2]
+
+
+def test_percentiles_are_those_of_calls_with_a_result() -> None:
+    quick = [call(seconds=number / 100) for number in range(1, 101)]
+    others = [call(seconds=99, ending=ending) for ending in ("error", "lost", "cancelled", "unread task")]
+    total = summed_up([*quick, *others], By.TOOL).total
+    assert (total.seconds(0.5), total.seconds(0.95)) == (0.5, 0.95)
+    assert (total.count, total.errors) == (104, 2)
+    assert summed_up(others, By.TOOL).total.seconds(0.5) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (None, ""),
+        (0.00004, "0.0 ms"),
+        (0.0014, "1.4 ms"),
+        (0.00996, "10 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1.0 s"),
+        (9.96, "10 s"),
+        (99.4, "99 s"),
+        (99.6, "2 min"),
+    ],
+)
+def test_a_duration_has_two_or_three_digits(seconds: float | None, shown: str) -> None:
+    assert duration(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (9_960, "10k"),
+        (999_400, "999k"),
+        (999_600, "1.0M"),
+        (2 * 10**9, "2.0G"),
+    ],
+)
+def test_a_size_has_two_or_three_digits(count: int, shown: str) -> None:
+    assert size(count) == shown
+
+
+def test_a_chart_is_valid_and_has_a_bar_for_each_day_with_calls() -> None:
+    calls = [call(at=NOON + number * DAY, ending="ok" if number else "error") for number in (0, 1, 3)]
+    svg = ElementTree.fromstring(drawn(summed_up(calls, By.DAY).days))
+    bars = [each for each in svg if each.tag.endswith("rect") and "x" in each.attrib]
+    assert len(bars) == 3 + 1
+    ElementTree.fromstring(drawn([]))
+
+
+# The command
+
+
+@pytest.fixture
+def recorded(place: Place) -> Place:
+    """A place with two servers, and with recorded calls of one."""
+    place.configure({"alpha": server("toolbox"), "beta": server("toolbox"), "off": server("toolbox", enabled=False)})
+    store(place).write(
+        [
+            call(at=time.time() - 60),
+            call(at=time.time() - 50, ending="tool error", tool="evil\x1b[31m"),
+            call(at=time.time() - 20 * DAY, client="another"),
+        ]
+    )
+    return place
+
+
+def store(place: Place) -> UsageStore:
+    return UsageStore(Path(place.run("usage", "--json").json["file"]))
+
+
+def test_the_command_sums_up_what_is_recorded(recorded: Place) -> None:
+    ended = recorded.run("usage", COLUMNS="80")
+    assert (ended.code, ended.err) == (0, "")
+    assert "3 calls of 2 clients in the last 30 days, 1 error; the first on " in ended.out
+    assert "  search-mcp disable beta\n" in ended.out
+    assert "\x1b" not in ended.out
+    found = recorded.run("usage", "--json", "--days", "7").json
+    assert found["total"]["calls"] == 2
+    assert found["total"]["endings"] == {"ok": 1, "tool error": 1}
+    assert (found["neverUsed"], found["isRecording"], found["clients"]) == (["beta"], True, 1)
+    assert [each["tool"] for each in found["rows"]] == ["echo", "evil\x1b[31m"]
+    assert [each["client"] for each in recorded.run("usage", "--json", "--by", "client").json["rows"]] == [
+        "a client",
+        "another",
+    ]
+
+
+def test_an_empty_record_is_one_sentence(place: Place) -> None:
+    place.configure({"alpha": server("toolbox")}, usage=False)
+    ended = place.run("usage")
+    assert ended.code == 0
+    assert ended.out.startswith("No tool call was recorded in the last 30 days.\n")
+    assert "disable" not in ended.out
+    assert 'Calls are not recorded now ("usage": false)' in ended.out
+    assert not Path(place.run("usage", "--json").json["file"]).parent.exists()
+
+
+def test_calls_are_shown_without_a_configuration(recorded: Place) -> None:
+    recorded.config.write_text("{")
+    ended = recorded.run("usage", "--json")
+    assert ended.code == 0
+    assert "warning: " in ended.err
+    assert (ended.json["total"]["calls"], ended.json["neverUsed"], ended.json["isRecording"]) == (3, [], None)
+    assert recorded.run("usage", "--config", "nothing.json").code == 2
+
+
+def test_a_command_to_copy_names_the_configuration(recorded: Place, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps({"mcpServers": {"my notes": server("toolbox")}}))
+    ended = recorded.run("usage", "--config", str(other))
+    assert f"  search-mcp disable 'my notes' --config {other}\n" in ended.out
+
+
+def test_a_chart_is_saved(recorded: Place, tmp_path: Path) -> None:
+    picture = tmp_path / "calls.svg"
+    assert recorded.run("usage", "--plot", str(picture)).code == 0
+    assert ElementTree.parse(picture).getroot().tag.endswith("svg")
+    ended = recorded.run("usage", "--plot", str(tmp_path / "calls.png"))
+    assert ended.code == 2
+    assert ended.err.endswith("does not end with .svg; choose such a name\n")
+
+
+def test_a_file_that_cannot_be_read_is_a_problem_with_a_remedy(recorded: Place) -> None:
+    path = Path(recorded.run("usage", "--json").json["file"])
+    path.write_bytes(b"no database " * 1000)
+    ended = recorded.run("usage")
+    assert ended.code == 1
+    assert "cannot be read: file is not a database; `search-mcp usage --clear` deletes it" in ended.err
+    assert "Traceback" not in ended.err
+    assert recorded.run("usage", "--clear").out == f"{path}: deleted\n"
+    assert recorded.run("usage", "--clear").out == f"There is no record in {path}.\n"
+    assert recorded.run("usage", "--json").json["total"]["calls"] == 0
+
+
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "my client", "version": "1"}}
+
+
+def serve(place: Place) -> bytes:
+    """Serve a client that calls a tool of a server and one of search-mcp; return what was written to stderr."""
+    calls: list[tuple[str, Any]] = [
+        ("initialize", HELLO),
+        ("tools/call", {"name": "alpha.echo", "arguments": {"text": "secret words"}}),
+        ("tools/call", {"name": "list_servers", "arguments": {}}),
+    ]
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    variables = {**place.variables, "PYTHONPROFILEIMPORTTIME": "1"}
+    with subprocess.Popen([*COMMAND, "serve"], cwd=place.folder, env=variables, **streams) as client:  # type: ignore[call-overload]
+        for number, (method, params) in enumerate(calls):
+            message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            client.stdin.write(json.dumps(message).encode() + b"\n")
+            client.stdin.flush()
+            while "id" not in (answer := json.loads(client.stdout.readline())):
+                pass
+            assert "result" in answer
+        errors: bytes = client.communicate(timeout=SECONDS)[1]
+    return errors
+
+
+def test_the_calls_of_a_real_client_are_recorded(place: Place) -> None:
+    place.configure({"alpha": server("toolbox")})
+    serve(place)
+    found = place.run("usage", "--json").json
+    rows = {each["tool"]: each for each in found["rows"]}
+    assert rows.keys() == {"echo", "list_servers"}
+    assert (rows["echo"]["server"], rows["echo"]["calls"]) == ("alpha", 1)
+    assert rows["echo"]["charactersIn"] == len('{"text": "secret words"}')
+    assert found["neverUsed"] == []
+    assert place.run("usage", "--json", "--by", "client").json["rows"][0]["client"] == "my client"
+    (file,) = Path(found["file"]).parent.iterdir()  # it was closed
+    assert b"secret words" not in file.read_bytes()
+
+
+def test_nothing_is_loaded_or_written_if_the_record_is_switched_off(place: Place) -> None:
+    place.configure({"alpha": server("toolbox")}, usage=False)
+    assert b"search_mcp.gateway.usage" not in serve(place)
+    assert not Path(place.run("usage", "--json").json["file"]).parent.exists()
