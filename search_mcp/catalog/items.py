@@ -16,6 +16,10 @@ OWN_NAMES = ("search_tools", "describe_tools", "call_tool", "call_read_only_tool
 """The names of search-mcp's own tools; no other tool has such a name, even when folded."""
 RESTART = "restart_server"
 """The name of another one, which exists only where a server is under development."""
+READ_RESULT = "read_result"
+"""The name of its tool that reads shortened results; it exists, and is reserved, only where results are limited."""
+RESULT_SIZE = "anthropic/maxResultSizeChars"
+"""The key in the `_meta` of a tool by which Claude Code takes larger results of it."""
 
 
 class Item(Struct, frozen=True, dict=True):
@@ -30,6 +34,8 @@ class Item(Struct, frozen=True, dict=True):
     fields: Fields
     """Its definition by the backend, with the user's overrides."""
     pinned: bool = False
+    is_limited: bool = False
+    """Whether the user limits the length of its server's results."""
     is_suffixed: bool = False
     """Whether `own` ends, or begins, with a suffix, because the plain name belongs to another item or server."""
 
@@ -92,6 +98,16 @@ class Item(Struct, frozen=True, dict=True):
     def input_schema(self) -> Mapping[str, Any]:
         schema = payload.value(self.fields.get("inputSchema", OPEN_SCHEMA))
         return schema if isinstance(schema, dict) else {}
+
+
+def with_result_size(fields: Fields, characters: int | None) -> Fields:
+    """Declare the size of a tool's results, unless its server does so itself; `None` declares nothing."""
+    if characters is None:
+        return fields
+    meta = payload.object_or_empty(fields.get("_meta"))
+    if RESULT_SIZE in meta:
+        return fields
+    return {**fields, "_meta": payload.encode({**meta, RESULT_SIZE: payload.encode(characters)})}
 
 
 def app_uris(shown: Fields) -> Sequence[str]:

@@ -12,6 +12,8 @@ LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Revisions opened by `initialize`, newest first."""
 MODERN: Final = ("2026-07-28",)
 """Revisions that carry version and capabilities on every request, newest first."""
+WITHOUT_LINKS: Final = ("2025-03-26", "2024-11-05")
+"""Revisions that have no links to resources in results: a client may refuse a result with one."""
 FIRST: Final = "2024-10-07"
 """The revision before the first published one, which the official TypeScript SDK still accepts from servers."""
 NOTES: Final = "1.0.0"
@@ -161,6 +163,11 @@ LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 RELATED_TASK: Final = "io.modelcontextprotocol/related-task"  # of the experimental tasks; relayed
 REQUEST_KEYS: Final = (PROGRESS_TOKEN, VERSION_KEY, CAPABILITIES_KEY, CLIENT_INFO_KEY, LOG_LEVEL_KEY)
+
+TRUNCATED: Final = "search-mcp/truncated"
+"""Our own key in the `_meta` of a result that was shortened: its whole length, and its handle."""
+RESULT_URI: Final = "search-mcp://result/"
+"""The beginning of the URIs of shortened results."""
 
 # Modern result and request fields
 RESULT_TYPE: Final = "resultType"
