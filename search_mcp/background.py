@@ -60,6 +60,38 @@ def run_now(operation: Callable[[], None]) -> None:
     operation()
 
 
+class Apart(Protocol):
+    """Carries out blocking work off the event loop, and gives its outcome to the loop."""
+
+    def __call__(self, act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None: ...
+
+
+def in_queue(queue: FileQueue) -> Apart:
+    """Return a way to carry out work in the thread of a queue, in order."""
+
+    def carry_out(act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None:
+        loop = asyncio.get_running_loop()
+
+        def run() -> None:
+            answer = act()
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(done, answer)
+
+        queue(run)
+
+    return carry_out
+
+
+def in_own_thread(act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None:
+    """Carry out work in a daemon thread of its own."""
+    in_queue(FileQueue())(act, done)
+
+
+def at_once(act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None:
+    """Carry out work now; stands in for the others where nothing else runs."""
+    done(act())
+
+
 class RunBlocking(Protocol):
     """Runs a function that may block, and returns its result."""
 

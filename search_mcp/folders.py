@@ -13,6 +13,11 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "catalogue"
 
 
+def results_folder() -> Path:
+    """Return the folder of results that were shortened."""
+    return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "results"
+
+
 def log_folder() -> Path:
     """Return the folder of the servers' stderr logs."""
     return Path(platformdirs.user_log_dir(APP, appauthor=False))
