@@ -75,7 +75,7 @@ def _serve_shared(arguments: Sequence[str]) -> int | None:
         return None
     adapter = import_module("search_mcp.fronts.adapter")
     options = setting.plain_options(arguments)
-    given = adapter.Options(options.get("--config"), options.get("--client"), options.get("--log-level"))
+    given = adapter.Options(*map(options.get, setting.OPTIONS))
     code: int | None = adapter.run(given, file, WAITING if os.isatty(0) else "")
     return code
 
@@ -85,7 +85,7 @@ def serve_alone(arguments: Sequence[str]) -> int:
     gc.disable()  # loaded modules stay, and collecting garbage among them takes a tenth of the start
     try:
         profiles = import_module("search_mcp.catalog.profiles").BY_NAME
-        options = import_module("search_mcp.serve_options").parser(profiles).parse_args(arguments)
+        options = import_module("search_mcp.serve_options").parse(arguments, profiles)
         if os.isatty(0):
             sys.stderr.write(WAITING)
         server = import_module("search_mcp.fronts.serve")
@@ -94,7 +94,7 @@ def serve_alone(arguments: Sequence[str]) -> int:
         gc.enable()
     gc.set_threshold(*THRESHOLDS)
     profile = profiles[options.client] if options.client else None
-    code: int = server.run(options.config, profile, options.log_level)
+    code: int = server.run(options.config, profile, options.log_level, options.servers)
     return code
 
 

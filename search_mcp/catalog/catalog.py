@@ -61,7 +61,7 @@ class Catalog:
     ) -> None:
         """Apply another configuration; lists of removed or replaced servers are dropped.
 
-        Servers that are switched off have no lists, but keep their prefixes.
+        Servers that are switched off, or that the client does not use, have no lists, but keep their prefixes.
         """
         self._servers = {server.name: server for server in servers}
         self.prefixes = Prefixes([*servers, *switched_off])

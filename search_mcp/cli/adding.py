@@ -14,11 +14,12 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.problem import FINE, Misuse
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import found, merging, native
-from search_mcp.clients.found import Server
+from search_mcp.clients import found, installation, merging, native
+from search_mcp.clients.found import Server, tagged
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
 from search_mcp.config import location
+from search_mcp.config.subset import TAG
 from search_mcp.model.errors import ConfigError
 
 
@@ -48,6 +49,10 @@ def add(
     transport: Annotated[
         str | None, typer.Option("--transport", metavar="http|sse", help="Transport of a remote server.")
     ] = None,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="Tag of the server, which --servers tag:TAG selects; repeatable."),
+    ] = None,
 ) -> int:
     """Add a server to the config file: the command that starts it, or the URL of a remote one."""
     if json_entry is not None:
@@ -56,11 +61,19 @@ def add(
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         servers = [_typed(name, command or [], env or [], cwd, header or [], transport)]
-    return _add(options, servers, [] if name is None else [name])
+    given = [_tag(each) for each in tags or []]
+    return _add(options, [tagged(each, given) for each in servers], [] if name is None else [name], given)
+
+
+def _tag(text: str) -> str:
+    tag = text.strip().removeprefix(TAG)
+    if not tag or "," in tag:
+        raise Misuse(f"{text!r} is not a tag", "a tag has no comma; repeat --tag for each")
+    return tag
 
 
 @in_turn()
-def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> int:
+def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str], tags: Sequence[str]) -> int:
     screen, file = options.screen, own_file(options)
     _refuse_taken_names(servers, file)
     changed, merged = merging.merge(file.document, servers, chosen)
@@ -78,6 +91,9 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str]) -> 
     for each in merged:
         if each.result == "present":
             screen.text(f"{each.server.name} is already there{_under_another_name(each)}.")
+            if set(tags) - {*installation.tags(changed)[each.name]}:
+                listed = ", ".join(f'"{tag}"' for tag in tags)
+                screen.warning(f'{each.name} has no new tags; to add them, write "tags": [{listed}] into its entry')
         elif each.result == "added":
             added = "Would add" if options.dry_run else "Added"
             screen.text(f"{added} {each.name}{', disabled,' if each.is_disabled else ''} to {file.path}.")

@@ -83,7 +83,7 @@ def _before_any_command(
     """Read the options before a command."""
 
 
-@takes("config", "client")
+@takes("config", "client", "servers")
 def serve(
     options: Options,
     log_level: Annotated[
@@ -91,7 +91,7 @@ def serve(
     ] = None,
 ) -> int:
     """Run the MCP server on stdio (default when started by a client)."""
-    return run(options.config, options.profile, log_level)
+    return run(options.config, options.profile, log_level, options.servers)
 
 
 @takes("config", "debug")
@@ -161,7 +161,11 @@ COMMANDS: Sequence[tuple[str, str, str, Sequence[str]]] = (
         CLIENTS,
         "install",
         "registration:install",
-        ("install claude-desktop --dry-run", "install --all-found --replace"),
+        (
+            "install claude-desktop --dry-run",
+            "install --all-found --replace",
+            "install cursor --servers 'tag:work,github,-jira'",
+        ),
     ),
     (CLIENTS, "uninstall", "registration:uninstall", ("uninstall claude-desktop",)),
     (OTHERS, "tokens", "tokens:tokens", ("tokens", "tokens --client claude-desktop")),

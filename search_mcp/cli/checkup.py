@@ -26,7 +26,7 @@ from search_mcp.folders import trust_folder
 from search_mcp.model.names import State
 
 
-@takes("config", "client", "as_json", "debug")
+@takes("config", "client", "servers", "as_json", "debug")
 def check(
     options: Options,
     names: Annotated[

@@ -35,7 +35,7 @@ LONGEST_NAME = 64
 """Most characters of a skill's name, which a server may choose freely."""
 
 
-@takes("config", "client", "refresh", "no_pager", "as_json", "debug")
+@takes("config", "client", "servers", "refresh", "no_pager", "as_json", "debug")
 def list_(
     options: Options,
     of_server: Annotated[

@@ -31,7 +31,7 @@ _UNLIMITED = 1_000_000
 """Length in characters that no signature reaches."""
 
 
-@takes("config", "client", "refresh", "no_pager", "as_json", "debug")
+@takes("config", "client", "servers", "refresh", "no_pager", "as_json", "debug")
 def describe(
     options: Options,
     names: Annotated[

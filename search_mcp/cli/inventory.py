@@ -18,6 +18,7 @@ from search_mcp.cli.problem import FINE, WRONG, Misuse, did_you_mean, disabled, 
 from search_mcp.cli.session import Session, read_cache, run
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.config.subset import OPTION
 from search_mcp.model.errors import for_shell
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
@@ -64,6 +65,8 @@ def known_server(config: Config, name: str) -> ServerConfig:
         Misuse: there is no such server.
     """
     found = {server.name: server for server in config.servers}
+    if any(server.name == name for server in config.outside):
+        raise Misuse(f"{OPTION} leaves out the server {name!r}", f"leave out {OPTION}, or the name")
     if name not in found:
         remedy = did_you_mean(
             similar_names(name, found), f"the servers are {', '.join(found)}" if found else "it has none"

@@ -31,7 +31,7 @@ from search_mcp.wire.errors import WireError
 from search_mcp.wire.structs import Fields, Raw
 
 
-@takes("config", "client", "as_json", "debug")
+@takes("config", "client", "servers", "as_json", "debug")
 def call(
     options: Options,
     name: Annotated[

@@ -26,7 +26,7 @@ from search_mcp.search.highlights import spans
 _TOOL_HEADINGS = ("Tool", "Description")
 
 
-@takes("config", "client", "refresh", "as_json", "debug")
+@takes("config", "client", "servers", "refresh", "as_json", "debug")
 def search(
     options: Options,
     query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What the tool should do, in a few words.")],

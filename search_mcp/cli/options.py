@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +15,7 @@ from search_mcp.catalog import profiles
 from search_mcp.catalog.profiles import Profile
 from search_mcp.cli.problem import did_you_mean
 from search_mcp.cli.terminal import Terminal
-from search_mcp.config import location
+from search_mcp.config import location, subset
 from search_mcp.config.schema import Config
 from search_mcp.model.similar import nearest
 
@@ -24,6 +25,10 @@ def _known_client(name: str | None) -> str | None:
         return name
     otherwise = f"the clients are {', '.join(sorted(profiles.BY_NAME))}"
     raise typer.BadParameter(f"there is no client {name!r}; {did_you_mean(nearest(name, profiles.BY_NAME), otherwise)}")
+
+
+def _completion() -> Any:
+    return import_module("search_mcp.cli.completion")  # with all that runs servers, which not every command needs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +52,15 @@ class Options:
             help="Show names and limits as for this client (claude-desktop, cursor, ...).",
         ),
     ] = None
+    servers: Annotated[
+        str | None,
+        typer.Option(
+            subset.OPTION,
+            metavar="LIST",
+            autocompletion=lambda ctx, incomplete: _completion().server_selectors(ctx, incomplete),
+            help="Only some servers: names, patterns, tag:NAME, with commas; - before one excludes it.",
+        ),
+    ] = None
     refresh: Annotated[bool, typer.Option("--refresh", help="Ignore the cache and ask every server.")] = False
     no_start: Annotated[bool, typer.Option("--no-start", help="Do not start new servers to cache their tools.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change without changing it.")] = False
@@ -57,16 +71,26 @@ class Options:
     debug: Annotated[bool, typer.Option("--debug", help="Print the debug log and tracebacks.")] = False
 
     def configuration(self) -> tuple[Config, Path]:
-        """Read the configuration; returns its path as well.
+        """Read the configuration, with the chosen servers only; returns its path as well.
 
         Raises:
-            ConfigError: there is no file, or it is invalid.
+            ConfigError: there is no file, or it is invalid; or there are no servers as chosen.
         """
         config, path = configuration(self.config)
         if (skipped := location.untrusted(self.config, os.environ, path)) is not None:
             self.screen.note(f"{skipped}.")
         self.screen.conceal(config.secrets)
-        return config, path
+        return self._narrowed(config), path
+
+    def _narrowed(self, config: Config) -> Config:
+        if self.servers is None:
+            return config
+        chosen, servers = subset.parse(self.servers), subset.tags_of(config)
+        for fault in chosen.faults(servers):
+            raise fault
+        for remark in chosen.remarks(servers):
+            self.screen.warning(f"{remark}")
+        return chosen.of(config)
 
     @property
     def profile(self) -> Profile | None:

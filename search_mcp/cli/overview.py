@@ -47,7 +47,7 @@ class Known:
         }
 
 
-@takes("config", "as_json", "debug")
+@takes("config", "servers", "as_json", "debug")
 def servers(options: Options) -> int:
     """Show all servers at a glance, without starting any."""
     screen = options.screen

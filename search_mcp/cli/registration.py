@@ -6,14 +6,15 @@ moved servers, the client's file last.
 
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from search_mcp.cli import consent, warming
+from search_mcp.cli import client_servers, completion, consent, warming
+from search_mcp.cli.client_servers import Choice
 from search_mcp.cli.counting import enumerated
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, tell_of_bridges
@@ -27,6 +28,8 @@ from search_mcp.clients.known import BY_NAME, CLIENTS, Client
 from search_mcp.clients.merging import ROOT
 from search_mcp.clients.moved import Moved, MovedServers, digest
 from search_mcp.clients.storage import File
+from search_mcp.config import subset
+from search_mcp.config.subset import Subset, Tags
 from search_mcp.folders import state_folder
 from search_mcp.model.errors import ConfigError
 
@@ -48,17 +51,37 @@ def install(
             "--replace", help="Move the client's other servers into search-mcp's config file; uninstall restores them."
         ),
     ] = False,
+    servers: Annotated[
+        str | None,
+        typer.Option(
+            subset.OPTION,
+            metavar="LIST",
+            autocompletion=completion.server_selectors,
+            help="The servers for these clients: names, patterns, tag:NAME, with commas; - before one excludes it, '*' "
+            "means all. Without it, a client keeps those that it has.",
+        ),
+    ] = None,
 ) -> int:
     """Register search-mcp in AI clients."""
-    code, path = _register(options, clients or [], all_found=all_found, replace=replace)
+    chosen = subset.parse(servers) if servers is not None else None
+    code, path, used = _register(options, clients or [], chosen, all_found=all_found, replace=replace)
     if path is not None and not options.dry_run and not options.no_start:
-        warming.warm(path, options.screen)
+        warming.warm(path, options.screen, used=used)
     return code
 
 
 @in_turn()
-def _register(options: Options, clients: Sequence[str], *, all_found: bool, replace: bool) -> tuple[int, Path | None]:
-    """Write search-mcp into the clients' files; returns the exit code, and the configuration's path if it is in use."""
+def _register(
+    options: Options, clients: Sequence[str], chosen: Subset | None, *, all_found: bool, replace: bool
+) -> tuple[int, Path | None, Collection[str] | None]:
+    """Write search-mcp into the clients' files.
+
+    Returns the exit code, the configuration's path if it is in use, and the names of the servers that the clients use,
+    None for all.
+
+    Raises:
+        ConfigError: there are no servers as chosen.
+    """
     words = _own_command()
     own = own_file(options)
     behind = own.document.put((ROOT,), own.document.members((ROOT,)))
@@ -72,18 +95,21 @@ def _register(options: Options, clients: Sequence[str], *, all_found: bool, repl
             plan = _Plan(client, storage.load(path, client.format))
             if replace:
                 plan, behind = _with_moves(plan, behind)
-            elif twice := _started_twice(plan, behind):
+            elif twice := _started_twice(plan, behind, chosen):
                 options.screen.warning(
                     f"{client.title} still starts {enumerated(twice)} itself, so their tools are listed twice; "
                     "--replace moves them to search-mcp"
                 )
             plans.append(plan)
+    servers = installation.tags(behind)
+    for fault in chosen.faults(servers) if chosen is not None and plans else ():
+        raise fault
     if plans and not options.as_json:
         consent.show_added(own.document, behind, options.screen)
     if plans and behind != own.document and not options.dry_run:
         consent.accept_written(own, behind, options)
         own.save(behind)
-    startup = _Startup(words, str(own.path.absolute()), installation.variables(behind))
+    startup = _Startup(words, str(own.path.absolute()), installation.variables(behind), servers, chosen)
     done: list[Done] = []
     for plan in plans:
         with noting(troubles):
@@ -91,7 +117,8 @@ def _register(options: Options, clients: Sequence[str], *, all_found: bool, repl
     show(done, troubles, difference.unified(own.document, behind) if plans else "", options)
     if not options.as_json:
         tell_of_bridges(bridged(own.document, behind), options.screen)
-    return _conclude(troubles, options), own.path if done else None
+    used = client_servers.in_use([each.choice for each in done])
+    return _conclude(troubles, options), own.path if done else None, used
 
 
 @dataclass(frozen=True)
@@ -101,6 +128,8 @@ class _Plan:
     client: Client
     file: File
     moved: tuple[Server, ...] = ()
+    moved_as: tuple[str, ...] = ()
+    """Their names in our configuration."""
     warnings: tuple[str, ...] = ()
 
 
@@ -111,13 +140,22 @@ class _Startup:
     command: Sequence[str]
     config: str
     variables: Sequence[str]
+    servers: Tags
+    """The servers of the configuration."""
+    chosen: Subset | None
+    """Those that the user asks for."""
 
 
-def _started_twice(plan: _Plan, own: Document) -> list[str]:
-    """List the client's servers that search-mcp starts as well."""
+def _started_twice(plan: _Plan, own: Document, chosen: Subset | None) -> list[str]:
+    """List the client's servers that search-mcp starts for it as well."""
     movable, _ = installation.other_servers(plan.file.document, plan.client)
     _, merged = merging.merge(own, movable)
-    return [each.server.name for each in merged if each.result == "present"]
+    choice = client_servers.choose(plan.file.document, plan.client, chosen, installation.tags(own))
+    return [
+        each.server.name
+        for each in merged
+        if each.result == "present" and (choice is None or each.name in choice.names)
+    ]
 
 
 def _own_command() -> Sequence[str]:
@@ -135,25 +173,40 @@ def _with_moves(plan: _Plan, own: Document) -> tuple[_Plan, Document]:
     """Plan to move servers into our configuration; those that would need changes stay where they are."""
     movable, others = installation.other_servers(plan.file.document, plan.client)
     own, merged = merging.merge(own, movable)
-    moved = tuple(each.server for each in merged if each.result != "skipped")
+    moved, names = [], []
+    for each in merged:
+        if each.result != "skipped":
+            moved.append(each.server)
+            names.append(each.name)
     reasons = {each.server.name: each.notes[0] for each in merged if each.result == "skipped"}
     reasons |= {server.name: server.translation.notes[0] for server in others if server.translation is not None}
     warnings = [f"{name} stays in {plan.client.title}: {reason}" for name, reason in reasons.items()]
     warnings += [f"{each.server.name}: {note}" for each in merged if each.result == "enabled" for note in each.notes]
-    return _Plan(plan.client, plan.file, moved, tuple(warnings)), own
+    return _Plan(plan.client, plan.file, (*moved,), (*names,), (*warnings,)), own
 
 
 def _install(plan: _Plan, startup: _Startup, dry_run: bool) -> Done:
     file = plan.file
+    choice = client_servers.choose(file.document, plan.client, startup.chosen, startup.servers)
+    expression = choice.expression if choice is not None else None
     changed, texts = installation.without(file.document, plan.moved)
-    changed, result = installation.add(changed, plan.client, startup.command, startup.config, startup.variables)
+    changed, result = installation.add(
+        changed, plan.client, startup.command, startup.config, startup.variables, expression
+    )
     backup = None
     if changed != file.document and not dry_run:
         _remember(file, plan.moved, texts, changed)
         backup = file.save(changed)
     names = tuple(server.name for server in plan.moved)
     is_safer = installation.imports_from_folder(file.document, plan.client)
-    return Done(plan.client, file, changed, result, backup, names, plan.warnings, is_safer)
+    return Done(plan.client, file, changed, result, backup, names, _warnings(plan, choice), is_safer, choice)
+
+
+def _warnings(plan: _Plan, choice: Choice | None) -> tuple[str, ...]:
+    if choice is None:
+        return plan.warnings
+    lost = choice.about_moved(plan.moved_as)
+    return (*plan.warnings, *(f"{plan.client.title}: {each}" for each in (*choice.warnings, lost) if each))
 
 
 def _remember(file: File, moved: Sequence[Server], texts: Mapping[str, str], changed: Document) -> None:

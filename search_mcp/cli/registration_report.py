@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from search_mcp.cli.client_servers import Choice
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options
 from search_mcp.clients import difference, storage
@@ -38,6 +39,8 @@ class Done:
     warnings: tuple[str, ...]
     is_safer: bool = False
     """Whether its former entry imported modules from the client's current folder."""
+    choice: Choice | None = None
+    """The servers that it has; None for all."""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -49,7 +52,11 @@ class Done:
             "difference": self.difference(),
             "backup": str(self.backup) if self.backup is not None else None,
             "nextStep": self.next_step,
+            **self._servers(),
         }
+
+    def _servers(self) -> dict[str, Any]:
+        return {} if self.choice is None else {"option": self.choice.expression, "servers": self.choice.names}
 
     def difference(self) -> str:
         return difference.unified(self.file.document, self.changed)
@@ -90,6 +97,8 @@ def _tell(done: Done, options: Options) -> None:
     if done.is_safer:
         runs = "would run" if options.dry_run else "now runs"
         screen.note(f"{title}: its entry {runs} python -P, which imports nothing from the client's current folder.")
+    if done.choice is not None:
+        screen.note(f"{title}: {done.choice.sentence(is_planned=options.dry_run)}.")
     for warning in done.warnings:
         screen.warning(warning)
     if done.backup is not None:

@@ -30,7 +30,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "disabled": "true switches the server off. This is the spelling of other clients.",
     "type": "Transport of the server. stdio: a program. http or sse: a remote server. Not set: found out.",
     "description": "What the server is for. Search reads it, and models see it.",
-    "tags": "More words by which search finds the server's tools.",
+    "tags": "More words by which search finds the server's tools; --servers tag:NAME selects the servers with a tag.",
     "share": "Whether all clients of one engine use the same process of the server. true: yes; without cwd, it starts "
     "in the folder of this file. false: each client has its own. Not set: yes, if it is known to keep nothing between "
     "calls.",

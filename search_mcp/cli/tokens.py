@@ -13,7 +13,7 @@ from search_mcp.cli.options import Options, takes
 from search_mcp.cli.terminal import Terminal
 
 
-@takes("config", "client", "refresh", "as_json", "debug")
+@takes("config", "client", "servers", "refresh", "as_json", "debug")
 def tokens(
     options: Options,
     picture: Annotated[

@@ -24,10 +24,13 @@ NO_SERVERS = (
 )
 
 
-def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> None:
+def warm(
+    path: Path, screen: Terminal, among: Collection[str] | None = None, used: Collection[str] | None = None
+) -> None:
     """Start the servers that are not cached, among those named if any are, and report the result.
 
-    Servers whose last start failed, and bridges to remote servers, which may open a browser, are left to `check`.
+    `used` are the only servers to start and to report, if not all. Servers whose last start failed, and bridges to
+    remote servers, which may open a browser, are left to `check`.
     """
     if not path.exists():
         screen.note(NO_SERVERS)
@@ -39,6 +42,7 @@ def warm(path: Path, screen: Terminal, among: Collection[str] | None = None) -> 
     if not config.servers:
         screen.note(NO_SERVERS)
     screen.conceal(config.secrets)
+    config = config if used is None else only(config, used)
     unknown = read_cache(
         config, None, lambda session: {each.server for each in session.statuses() if each.state == State.UNKNOWN}
     )

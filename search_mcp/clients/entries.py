@@ -18,6 +18,7 @@ from search_mcp.clients.command import SAFELY
 from search_mcp.clients.known import Client, Shape
 from search_mcp.clients.native import Native
 from search_mcp.config.schema import SERVER_KEYS
+from search_mcp.config.subset import OPTION as SERVERS
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")
 _VARIABLE = re.compile(r"[A-Za-z_][\w()]*(:-[^}]*)?")
@@ -75,6 +76,17 @@ def imports_from_folder(entry: Mapping[str, Any]) -> bool:
     return (program(entry) or [])[1:3] == ["-m", "search_mcp"]
 
 
+def chosen_servers(entry: Mapping[str, Any]) -> str | None:
+    """Return the value of the option `--servers` in our entry; None if it has none."""
+    words = iter(program(entry) or [])
+    for word in words:
+        if word == SERVERS:
+            return next(words, None)
+        if word.startswith(f"{SERVERS}="):
+            return word.removeprefix(f"{SERVERS}=")
+    return None
+
+
 def is_bridge(entry: object) -> bool:
     """Return whether an entry reaches a remote server through mcp-remote."""
     return isinstance(entry, dict) and mcp_remote.is_bridge(program(entry) or [])
@@ -90,14 +102,21 @@ def _name(command: str) -> str:
 
 
 def registration(
-    client: Client, command: Sequence[str], config: str, variables: Iterable[str], present: Mapping[str, Any]
+    client: Client,
+    command: Sequence[str],
+    config: str,
+    variables: Iterable[str],
+    present: Mapping[str, Any],
+    servers: str | None = None,
 ) -> dict[str, Any]:
     """Build the entry that starts search-mcp from a client, keeping keys that the user added to the present one.
 
-    `command` starts search-mcp, `config` is the path of its file, `variables` are the names that the file refers to.
+    `command` starts search-mcp, `config` is the path of its file, `variables` are the names that the file refers to,
+    and `servers` is the value of the option `--servers`, if any.
     """
     profile = ["--client", client.name] if client.name in profiles.BY_NAME else []
-    first, *rest = [*command, *profile, "--config", config]
+    chosen = [SERVERS, servers] if servers is not None else []
+    first, *rest = [*command, *profile, *chosen, "--config", config]
     programs: dict[Shape, dict[str, object]] = {
         "standard": {"command": first, "args": rest},
         "opencode": {"command": [first, *rest]},

@@ -4,7 +4,7 @@ Decides which files belong to a client, and at which paths in a file its entries
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -124,6 +124,16 @@ def typed(name: str, entry: Mapping[str, Any]) -> Server:
 def written(name: str, entry: Mapping[str, Any]) -> Server:
     """Return a server from an entry that is ours already."""
     return Server(PASTED, "the command line", name, (name,), entry, Translation(entry, (), runs=True))
+
+
+def tagged(server: Server, tags: Sequence[str]) -> Server:
+    """Return a server with more tags in our entry."""
+    translation = server.translation
+    if not tags or translation is None:
+        return server
+    given = translation.entry.get("tags")
+    every = list(dict.fromkeys([*(given if isinstance(given, list) else []), *tags]))
+    return replace(server, translation=replace(translation, entry={**translation.entry, "tags": every}))
 
 
 def pasted(text: str, name: str | None) -> list[Server]:

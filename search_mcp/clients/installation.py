@@ -21,9 +21,14 @@ InstallResult: TypeAlias = Literal["added", "updated", "present", "removed", "ab
 
 
 def add(
-    file: Document, client: Client, command: Sequence[str], config: str, variables: Sequence[str]
+    file: Document,
+    client: Client,
+    command: Sequence[str],
+    config: str,
+    variables: Sequence[str],
+    servers: str | None = None,
 ) -> tuple[Document, InstallResult]:
-    """Add search-mcp to a client's file, or update its entry.
+    """Add search-mcp to a client's file, or update its entry; `servers` is the value of the option `--servers`.
 
     Raises:
         ConfigError: the name is taken by another server, or the file cannot be edited.
@@ -33,9 +38,15 @@ def add(
     before = present.get(name)
     if before is not None and not entries.is_ours(before):
         raise ConfigError(file.source, f'another server is called "{name}"', "rename or remove it")
-    entry = entries.registration(client, command, config, variables, before or {})
+    entry = entries.registration(client, command, config, variables, before or {}, servers)
     changed = file.put((client.root, name), entry)
     return changed, "added" if before is None else "present" if changed is file else "updated"
+
+
+def chosen_servers(file: Document, client: Client) -> str | None:
+    """Return the value of the option `--servers` in our entry; None if there is no entry, or no such option."""
+    present = file.members((client.root,))
+    return next((entries.chosen_servers(present[name]) for name in _ours(file, client)), None)
 
 
 def imports_from_folder(file: Document, client: Client) -> bool:
@@ -99,6 +110,15 @@ def variables(own: Document) -> list[str]:
             named |= dict.fromkeys(name for name in inherited if isinstance(name, str))
         named |= dict.fromkeys(name for text in _texts(entry) for name in references(text))
     return list(named)
+
+
+def tags(own: Document) -> dict[str, list[str]]:
+    """Return the tags of each server in our configuration."""
+    found: dict[str, list[str]] = {}
+    for name, entry in own.members((ROOT,)).items():
+        given = entry.get("tags") if isinstance(entry, dict) else None
+        found[name] = [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
+    return found
 
 
 def _ours(file: Document, client: Client) -> list[str]:

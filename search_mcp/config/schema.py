@@ -212,6 +212,10 @@ class Config(Struct, frozen=True, eq=False):
     warnings: tuple[str, ...]
     problems: tuple[ConfigError, ...] = ()
     """The problems that prevent enabled servers from starting, in the order of the servers."""
+    outside: tuple[ServerConfig, ...] = ()
+    """The servers of the file that this client does not use; no other server gets a name with one of their prefixes."""
+    notice: str = ""
+    """A sentence for the model about the selection of these servers, if a part of it has no effect."""
 
     def __eq__(self, other: object) -> bool:  # `problems` are derived from the servers
         return isinstance(other, Config) and self._meaning == other._meaning
@@ -220,7 +224,8 @@ class Config(Struct, frozen=True, eq=False):
 
     @property
     def _meaning(self) -> object:
-        return self.servers, self.settings, self.warnings
+        prefixes = [(each.name, each.effective_prefix) for each in self.outside]
+        return self.servers, self.settings, self.warnings, prefixes, self.notice
 
     @property
     def redactor(self) -> Redactor:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from search_mcp.fronts import joining
 from search_mcp.fronts.client_lines import Lines, Piece
 from search_mcp.fronts.conversation import Conversation
+from search_mcp.fronts.engine_setting import OPTIONS
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import AloneError, Joined, MisconfiguredError, NoEngineError, join
 from search_mcp.fronts.meeting import is_supported, meeting
@@ -36,16 +37,16 @@ _LIVES_APART = 1_000_000_000
 
 
 class Options(NamedTuple):
-    """The options of `serve`, as they were given."""
+    """The options of `serve`, as they were given, in the order of `engine_setting.OPTIONS`."""
 
     config: str | None
     client: str | None
     log_level: str | None
+    servers: str | None
 
     def words(self) -> list[str]:
         """Return them as arguments."""
-        given = {"--config": self.config, "--client": self.client, "--log-level": self.log_level}
-        return [word for name, value in given.items() if value is not None for word in (name, value)]
+        return [word for name, value in zip(OPTIONS, self, strict=True) if value is not None for word in (name, value)]
 
 
 def run(options: Options, file: str, greeting: str = "") -> int | None:
@@ -97,6 +98,7 @@ def introduction(options: Options) -> Json:
         "config": options.config,
         "client": options.client,
         "log_level": options.log_level,
+        "subset": options.servers,
         "folder": os.getcwd(),  # noqa: PTH109
         "variables": dict(os.environ),
         "parent": parent_name(),

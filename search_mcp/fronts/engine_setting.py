@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 MOST_BYTES = 16 << 20
-OPTIONS = ("--config", "--client", "--log-level")
+OPTIONS = ("--config", "--client", "--log-level", "--servers")
 WORD = b'"engine"'
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"
 FILE_NAME = "mcp-servers.json"

@@ -29,6 +29,7 @@ from search_mcp.config import location
 from search_mcp.config.gate import Gate
 from search_mcp.config.location import approvals, locate, origin, read, untrusted
 from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.config.subset import Subset, parse
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder, usage_file
@@ -43,7 +44,7 @@ from search_mcp.gateway.engine import Engine, later
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
-from search_mcp.gateway.reloading import LogSettings, follow_edits
+from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.gateway.session import Session
 from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
@@ -65,8 +66,10 @@ class Opened(Struct, frozen=True):
     """What a client's first line means: its configuration, and how it is followed."""
 
     config: Config
+    """The configuration with all servers of the file."""
     follow: Gate
     notices: tuple[str, ...]
+    subset: Subset | None
 
 
 def open_configuration(first: Json, variables: Mapping[str, str]) -> Opened:
@@ -75,6 +78,17 @@ def open_configuration(first: Json, variables: Mapping[str, str]) -> Opened:
     Raises:
         ConfigError: it cannot be read, or it is wrong.
     """
+    expression: str | None = first.get("subset")
+    subset = parse(expression) if expression is not None else None
+    try:
+        return _opened(first, variables, subset)
+    except ConfigError as exc:
+        if subset is None:
+            raise
+        raise subset.veiled(exc) from exc  # an engine that is joined later may be told of it as an error of the client
+
+
+def _opened(first: Json, variables: Mapping[str, str], subset: Subset | None) -> Opened:
     explicit, folder = first["config"], Path(first["folder"])
     current = partial(Path, folder)
     path = locate(explicit, variables, current)
@@ -84,7 +98,8 @@ def open_configuration(first: Json, variables: Mapping[str, str]) -> Opened:
     notices = [f"! {warning}" for warning in config.warnings]
     if (skipped := untrusted(explicit, variables, path, current)) is not None:
         notices.append(f"! {skipped}")
-    return Opened(config, follow, tuple(notices))
+    notices += subset.report(config) if subset is not None else ()
+    return Opened(config, follow, tuple(notices), subset)
 
 
 class Hosted(Struct, eq=False):
@@ -101,6 +116,8 @@ class Hosted(Struct, eq=False):
     engine: Engine
     session: Session | None = None
     """Its session; `None` for a command."""
+    subset: str | None = None
+    """Its option `--servers`."""
 
     @property
     def name(self) -> str:
@@ -190,6 +207,7 @@ class Host:
                 "since": hosted.since,
                 "config": hosted.config,
                 "servers": [_facts_of(each) for each in hosted.engine.servers.statuses()],
+                **({"subset": hosted.subset} if hosted.subset is not None else {}),
             }
             for hosted in self._hosted.values()
         ]
@@ -242,15 +260,17 @@ class Host:
         """Serve one client until it is gone."""
         variables = first["variables"]
         profile_name = first["client"]
-        if (profile_name is not None and profile_name not in BY_NAME) or first["log_level"] not in LOG_LEVELS:
+        is_known = profile_name is None or profile_name in BY_NAME
+        if not is_known or first["log_level"] not in LOG_LEVELS or not isinstance(first.get("subset"), str | None):
             connection.answer({"alone": "an option has an unknown value"})
             connection.close()
             return
         opened = await _read(partial(open_configuration, first, variables), connection)
         if opened is None:
             return
-        dependencies = self._dependencies_for(opened.config, first)
-        cache = await _read_ahead(opened.config.servers, dependencies)
+        subset, config = opened.subset, opened.config if opened.subset is None else opened.subset.of(opened.config)
+        dependencies = self._dependencies_for(config, first)
+        cache = await _read_ahead(config.servers, dependencies)
         if self._is_ending:
             return
         self._log_to.level(opened.config)  # records its secrets before anything about it is logged
@@ -258,18 +278,20 @@ class Host:
         number, name = self._numbers, str(first.get("parent") or "a client")
         log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
         opened.follow.report()
+        if subset is not None:
+            select(subset, opened.config)
         source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
-        engine = Engine(opened.config, dependencies, source)
+        engine = Engine(config, dependencies, source)
         client = Client(engine)
         client.reader = connection
         session = engine.open_session(BY_NAME[profile_name] if profile_name is not None else None)
-        limit, first_id = opened.config.settings.max_message_bytes, int(first.get("first_id", 1))
+        limit, first_id = config.settings.max_message_bytes, int(first.get("first_id", 1))
         front = client.front = Front(session, connection.write, limit, first_id)
         session.tell_front = front.tell
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(
-            number, name, first.get("parent_pid"), path, time.time(), client, engine, session
+            number, name, first.get("parent_pid"), path, time.time(), client, engine, session, first.get("subset")
         )
         connection.answer({"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))})
         connection.serve(client)
@@ -278,7 +300,9 @@ class Host:
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         if cache is not None and session.opening is not None:
             cache.drop()
-        follow = partial(follow_edits, opened.follow, engine, opened.config, self._log_to, variables, self._watches)
+        follow = partial(
+            follow_edits, opened.follow, engine, config, self._log_to, variables, self._watches, subset=subset
+        )
         await attend(engine, client, front, connection, self._signals, follow)
         log.info("= client %d has ended", number)
 

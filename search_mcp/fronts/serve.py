@@ -12,8 +12,9 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -35,9 +36,12 @@ from search_mcp.fronts import stdio
 from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.gateway.engine import Engine
-from search_mcp.gateway.reloading import LogSettings, follow_edits
+from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
+
+if TYPE_CHECKING:
+    from search_mcp.config.subset import Subset
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +117,7 @@ async def serve(
     profile: Profile | None,
     descriptors: tuple[int, int],
     log_to: LogSettings,
+    subset: "Subset | None" = None,
 ) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
@@ -135,7 +140,8 @@ async def serve(
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         signals.enter_context(last_resort())  # from here on, messages of servers are handled
-        await attend(engine, client, front, writer, received, partial(follow_edits, follow, engine, config, log_to))
+        following = partial(follow_edits, follow, engine, config, log_to, subset=subset)
+        await attend(engine, client, front, writer, received, following)
     return 128 + received[0] if received else 0
 
 
@@ -214,7 +220,7 @@ def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def run(explicit_config: str | None, profile: Profile | None, log_level: str | None) -> int:
+def run(explicit_config: str | None, profile: Profile | None, log_level: str | None, servers: str | None = None) -> int:
     """Run `search-mcp serve`; return the exit code."""
     if missing := stdio.missing():
         sys.stderr.write(NO_CLIENT.format(" and no ".join(missing)))
@@ -222,7 +228,10 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
     descriptors = stdio.claim()
     config: Config | ConfigError
     follow = Gate(Path(), Origin.OWN, approvals())
+    subset: Subset | None = None
     try:
+        if servers is not None:
+            subset = import_module("search_mcp.config.subset").parse(servers)
         path = locate(explicit_config, os.environ)
         config = read(path, os.environ)
         follow = Gate(path, origin(path, explicit_config, os.environ), approvals())
@@ -238,6 +247,9 @@ def run(explicit_config: str | None, profile: Profile | None, log_level: str | N
             follow.report()
             for warning in config.warnings:
                 log.warning("! %s", warning)
+            config = config if subset is None else select(subset, config)
+        if isinstance(config, ConfigError) and subset is not None:
+            config = subset.veiled(config)
         if (skipped := untrusted(explicit_config, os.environ, follow.path)) is not None:
             log.warning("! %s", skipped)
-        return asyncio.run(serve(config, follow, profile, descriptors, log_to))
+        return asyncio.run(serve(config, follow, profile, descriptors, log_to, subset))

@@ -233,7 +233,7 @@ class Engine:
                 if self._paused:
                     backend.pause_reading()
                 self._running[server.name] = Running(backend)
-        self.servers.configure(config.servers, config.settings, {each.name: each for each in self.backends})
+        self.servers.configure(config, {each.name: each for each in self.backends})
         for session in self._sessions:
             session.configure()
         self._on_change()

@@ -42,12 +42,15 @@ _HOW_TO_CALL: Mapping[CallTool, str] = {
 }
 
 
-def instructions(servers: Mapping[str, str], profile: Profile) -> str:
-    """Write what the names mean and how to search, then one line a server; `servers` maps each to its purpose."""
+def instructions(servers: Mapping[str, str], profile: Profile, notice: str = "") -> str:
+    """Write what the names mean and how to search, then one line a server; `servers` maps each to its purpose.
+
+    `notice` is a sentence about the selection of the servers.
+    """
     how_to = _HOW_TO[profile.listing] + (_HOW_TO_CALL[profile.call_tool] if profile.listing == "search" else "")
     names = f"Tools of several MCP servers, named server{profile.separator}tool. {how_to}"
     lines = [f"- {server}: {about}" if about else f"- {server}" for server, about in servers.items()]
-    text = "\n".join([names, *lines])
+    text = "\n".join([names, *([notice] if notice else []), *lines])
     return text if len(text) <= INSTRUCTIONS_LENGTH else text[: INSTRUCTIONS_LENGTH - 1].rpartition("\n")[0] + "\n…"
 
 

@@ -61,12 +61,18 @@ class OwnTools:
         description_length: Callable[[], int],
         configuration_error: Callable[[], str | None] = lambda: None,
         finder: Callable[[], Finder] | None = None,
+        notice: Callable[[], str] = lambda: "",
     ) -> None:
-        """Make the tools; `configuration_error` gives the reason why the last edit of the file is not in effect."""
+        """Make the tools.
+
+        `configuration_error` gives the reason why the last edit of the file is not in effect, `notice` a sentence about
+        the selection of the servers.
+        """
         self._load_finder = finder or (lambda: load_finder(self._catalog, facts, statuses, InCommon()))
         self._spellings, self._catalog = spellings, spellings.catalog
         self._facts, self._statuses = facts, statuses
         self._description_length, self._configuration_error = description_length, configuration_error
+        self._notice = notice
         self._tools: Mapping[str, Callable[[Mapping[str, Any], ShownNames, Audience], _Answer]] = {
             SEARCH: self._search,
             DESCRIBE: self._describe,
@@ -168,6 +174,9 @@ class OwnTools:
         if close:
             text += f" Nearest names: {', '.join(close)}."
         text += f" Servers: {enumerated(servers)}."
+        if notice := self._notice():
+            text += f"\n{notice}"
+            body["notice"] = notice
         return f"{text}\nNot running: {missing}" if missing else text, body
 
     # describe_tools, list_servers
@@ -178,8 +187,11 @@ class OwnTools:
 
     def _list_servers(self, _arguments: Mapping[str, Any], _shown: ShownNames, _audience: Audience) -> _Answer:
         lines, servers = ServerReport(self._catalog, self._facts()).write(self._statuses())
-        error = self._configuration_error()
-        if error is None:
-            return "\n".join(lines), {"servers": servers}
-        broken = f"The last edit of the configuration has no effect: {error}"
-        return "\n".join([broken, *lines]), {"servers": servers, "configurationError": error}
+        body: dict[str, Any] = {"servers": servers}
+        if notice := self._notice():
+            lines = [notice, *(lines if servers else [])]
+            body["notice"] = notice
+        if (error := self._configuration_error()) is not None:
+            lines = [f"The last edit of the configuration has no effect: {error}", *lines]
+            body["configurationError"] = error
+        return "\n".join(lines), body

@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -20,6 +21,9 @@ from search_mcp.config.watches import Watches
 from search_mcp.folders import approvals_folder, trust_folder
 from search_mcp.gateway.engine import Engine
 from search_mcp.model.errors import ConfigError
+
+if TYPE_CHECKING:
+    from search_mcp.config.subset import Subset
 
 log = logging.getLogger(__name__)
 
@@ -76,32 +80,36 @@ async def follow_edits(
     log_to: LogSettings,
     variables: Mapping[str, str] = os.environ,
     watches: Watches | None = None,
+    subset: "Subset | None" = None,
 ) -> None:
     """Apply edits of the configuration and what the user accepts; a broken edit is reported once.
 
-    `variables` are those that the configuration may refer to, `watches` those of a process with several clients.
+    `variables` are those that the configuration may refer to, `watches` those of a process with several clients, and
+    `subset` selects the servers that this client uses.
     """
     complaint = ""
 
     async def look() -> None:
         nonlocal complaint, current
         config = await anyio.to_thread.run_sync(_read_again, follow, variables, abandon_on_cancel=True)
-        if isinstance(config, Config) and config == current:
-            pass  # the file was written without a change
+        chosen = subset.of(config) if subset is not None and isinstance(config, Config) else config
+        if isinstance(config, Config) and chosen == current:
+            pass  # the file was written without a change, or with one of servers that this client does not use
         elif isinstance(config, Config):
             for key in _changed_start_settings(current.settings, config.settings):
                 log.warning("! %s is read at the start only; restart search-mcp to change it", key)
-            current = config
             log.info("= the configuration changed")
             logging.getLogger().setLevel(log_to.level(config))
             for warning in config.warnings:
                 log.warning("! %s", warning)
             follow.report()
-            engine.reconfigure(config)
+            current = config if subset is None else select(subset, config)
+            engine.reconfigure(current)
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
-        engine.note_broken_edit(log_to.redact(complaint) or None)
+        shown = str(subset.veiled(config)) if subset is not None and isinstance(config, ConfigError) else complaint
+        engine.note_broken_edit(log_to.redact(shown) or None)
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
@@ -118,6 +126,13 @@ async def follow_edits(
                 engine.file_queue(follow.remember_held)  # may block on another process's lock
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
+
+
+def select(subset: "Subset", config: Config) -> Config:
+    """Return the configuration with the servers of a client, and log which those are."""
+    for line in subset.report(config):
+        log.log(logging.WARNING if line.startswith("!") else logging.INFO, "%s", line)
+    return subset.of(config)
 
 
 def _is_made(folder: Path) -> bool:

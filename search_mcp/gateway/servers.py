@@ -11,7 +11,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.catalog.uris import ResourceMap
-from search_mcp.config.schema import ServerConfig, Settings, command_line
+from search_mcp.config.schema import Config, ServerConfig, Settings, command_line
 from search_mcp.dialects import MergedCapabilities
 from search_mcp.gateway.finding import Finder, load_finder
 from search_mcp.gateway.in_common import InCommon
@@ -43,18 +43,20 @@ class Servers:
         self.facts: Mapping[str, ServerFacts] = {}
         self.configuration_error: str | None = None
         """The reason why the last edit of the configuration is not in effect; `None` if it is."""
+        self.notice = ""
+        """A sentence for the model about the selection of the servers; empty if there is nothing to say."""
 
-    def configure(self, servers: Sequence[ServerConfig], settings: Settings, backends: Mapping[str, Backend]) -> None:
+    def configure(self, config: Config, backends: Mapping[str, Backend]) -> None:
         """Apply a configuration, with one backend for every server that may run."""
+        servers, self.settings, self.notice = config.servers, config.settings, config.notice
         replaced = {name for name, backend in self.backends.items() if backends.get(name) is not backend}
-        self.configs = {config.name: config for config in servers}
-        self.enabled = [config.name for config in servers if config.may_run]
-        self.settings, self.backends = settings, backends
-        enabled, switched_off = ([config for config in servers if config.may_run is on] for on in (True, False))
-        self.catalog.configure(enabled, replaced, switched_off)
+        self.configs = {each.name: each for each in servers}
+        self.enabled = [each.name for each in servers if each.may_run]
+        self.backends = backends
+        enabled, switched_off = ([each for each in servers if each.may_run is on] for on in (True, False))
+        self.catalog.configure(enabled, replaced, [*switched_off, *config.outside])
         self.facts = {
-            config.name: ServerFacts(config.description or "", config.tags, config.read_only, config.noun)
-            for config in servers
+            each.name: ServerFacts(each.description or "", each.tags, each.read_only, each.noun) for each in servers
         }
 
     @cached_property

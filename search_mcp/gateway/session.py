@@ -121,6 +121,7 @@ class Session:
             lambda: servers.settings.description_length,
             lambda: servers.configuration_error,
             lambda: servers.finder,
+            lambda: servers.notice,
         )
         return own_tools
 
@@ -180,7 +181,7 @@ class Session:
 
     def instructions(self, viewer: Viewer) -> str:
         """Write how tools are named and found, and one line about each server."""
-        return instructions(self._servers.about(), self.audience(viewer).profile)
+        return instructions(self._servers.about(), self.audience(viewer).profile, self._servers.notice)
 
     def can_subscribe(self, uri: str) -> bool:
         return self._servers.can_subscribe(uri)

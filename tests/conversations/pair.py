@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -38,6 +39,7 @@ from search_mcp.backends.process.launching import Command
 from search_mcp.background import RunBlocking, run_in_place
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
+from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.engine import Engine, later
@@ -67,6 +69,9 @@ class Pair:
         """Clients that share search-mcp with `front`."""
         self.is_pooled = POOLED or is_beside_a_busy_client
         """Whether each client has an engine of its own, and the engines share servers."""
+        self.subset: str | None = None
+        """The option `--servers` of the client that comes next."""
+        self._subsets: WeakKeyDictionary[Engine, str | None] = WeakKeyDictionary()
         self.pool: Pool | None = None
         self.commands: list[Command] = []
         """Commands of all processes that were started."""
@@ -276,7 +281,7 @@ class Pair:
         """Write the configuration with the current `backs`."""
         assert self.engine is not None
         for engine in (self.engine, *(engine for engine, _, _ in self._engines.values())):
-            self.loop.call_soon(engine.reconfigure, self._config())
+            self.loop.call_soon(engine.reconfigure, self._config(self._subsets.get(engine)))
         self.settle()
 
     def terminates(self) -> None:
@@ -287,7 +292,8 @@ class Pair:
 
     def edit_of(self, front: Front) -> None:
         """Apply the current `backs` to the engine of one client of a pool."""
-        self.loop.call_soon(self.engine_of(front).reconfigure, self._config())
+        engine = self.engine_of(front)
+        self.loop.call_soon(engine.reconfigure, self._config(self._subsets.get(engine)))
         self.settle()
 
     @contextlib.contextmanager
@@ -307,9 +313,16 @@ class Pair:
     def _wall_clock(self) -> float:
         return time.time() + self.loop.time()
 
-    def _config(self) -> Config:
+    def _config(self, subset: str | None = None) -> Config:
         servers = tuple(self._server(name, back) for name, back in self.backs.items())
-        return Config(servers, Settings(**self.settings), ())
+        config = Config(servers, Settings(**self.settings), ())
+        return config if subset is None else parse(subset).of(config)
+
+    def _engine(self, dependencies: Dependencies, source: PooledBackends | None) -> Engine:
+        """Make the engine of the client that comes next."""
+        made = Engine(self._config(self.subset), dependencies, source)
+        self._subsets[made] = self.subset
+        return made
 
     def _server(self, name: str, back: Back) -> ServerConfig:
         return ServerConfig(name=name, command=sys.executable, args=(name,), **back.config)
@@ -338,7 +351,7 @@ class Pair:
         def start() -> None:  # inside a running loop, as in production
             self.pool = Pool(later) if self.is_pooled else None
             source = PooledBackends(self.pool, world, CONFIGURATION_FOLDER) if self.pool is not None else None
-            self.engine = Engine(self._config(), world, source)
+            self.engine = self._engine(world, source)
             self._session = session = self.engine.open_session(self.profile)
             face = Face(session, self.front.hear, 1 << 20)
             session.tell_front = face.tell
@@ -373,7 +386,7 @@ class Pair:
             assert self.pool is not None
             dependencies = replace(self._world, **world)
             source = PooledBackends(self.pool, dependencies, CONFIGURATION_FOLDER)
-            engines.append(Engine(self._config(), dependencies, source))
+            engines.append(self._engine(dependencies, source))
 
         self.loop.call_soon(start)
         self.settle()

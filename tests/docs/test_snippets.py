@@ -14,7 +14,10 @@ from docs.pages import DOCS, PAGES, Reader, blocks, commands, text
 from search_mcp.clients.known import CLIENTS
 from search_mcp.config.parsing import parse
 
-SERVERS = {name: {"command": "${python}", "args": ["-m", f"mcp_server_{name}"]} for name in ("time", "git")}
+TAGS = ["work"]
+SERVERS: dict[str, dict[str, object]] = {
+    name: {"command": "${python}", "args": ["-m", f"mcp_server_{name}"], "tags": TAGS} for name in ("time", "git")
+}
 IN_CURSOR = {"notes": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}}
 FOLDERS = """
 from search_mcp import folders
@@ -31,7 +34,7 @@ def reader(tmp_path: Path, fork_server: ForkServer | None, server_fork_server: F
     servers = SERVERS
     if server_fork_server is not None:
         lines = {name: server_fork_server.command_line(["-m", f"mcp_server_{name}"]) for name in SERVERS}
-        servers = {name: {"command": line[0], "args": line[1:]} for name, line in lines.items()}
+        servers = {name: {"command": line[0], "args": line[1:], "tags": TAGS} for name, line in lines.items()}
     config, logs = map(Path, reader.runs(sys.executable, "-c", FOLDERS).stdout.splitlines())
     _write(config, {"mcpServers": servers})
     _write(tmp_path / "config" / "mcp-servers.json", {"mcpServers": servers})  # of a project
