@@ -38,7 +38,7 @@ class Choice:
         named = f": {enumerated(self.names)}" if self.names else ""
         if self.is_kept:
             keeps = "would keep" if is_planned else "keeps"
-            return f"{keeps} {self.option}, {servers}{named}; {OPTION} '{EVERYTHING}' gives it all"
+            return f"{keeps} {self.option}, {servers}{named}; {OPTION} '{EVERYTHING}' gives it all servers"
         return f"{'would have' if is_planned else 'has'} {servers}{named} ({self.option})"
 
     def about_moved(self, names: Collection[str]) -> str:

@@ -100,7 +100,11 @@ class Subset(Struct, frozen=True):
         """Report the selectors that include no server, or that nothing is left to use."""
         found = [self._fault(each, servers) for each in self.included if not each.matches_any(servers)]
         if not found and servers and not self.names(servers):
-            found.append(ConfigError(self.option, "every server is excluded", f"{OPTION} '{EVERYTHING}' selects all"))
+            found.append(
+                ConfigError(
+                    self.option, "it excludes every server that it includes", f"{OPTION} '{EVERYTHING}' selects all"
+                )
+            )
         return found
 
     def remarks(self, servers: Tags) -> list[ConfigError]:
@@ -109,10 +113,15 @@ class Subset(Struct, frozen=True):
 
     def _fault(self, selector: Selector, servers: Tags) -> ConfigError:
         pattern, tags = selector.pattern, _all_tags(servers)
+        is_pattern = any(sign in pattern for sign in "*?[")
         if selector.is_tag:
-            problem, known, others = f"no server has the tag {pattern!r}", tags, [*servers]
+            problem, known, others = (
+                f"no server has {'such a' if is_pattern else 'the'} tag {pattern!r}",
+                tags,
+                [*servers],
+            )
         else:
-            problem, known, others = f"there is no server {pattern!r}", [*servers], tags
+            problem, known, others = f"there is no {'such ' if is_pattern else ''}server {pattern!r}", [*servers], tags
         if pattern in others:
             meant: str | None = pattern if selector.is_tag else f"{TAG}{pattern}"
         else:

@@ -49,7 +49,10 @@ MISUSES = [
     (["list", "--servers", "tolbox"], "--servers tolbox: there is no server 'tolbox'; did you mean toolbox?"),
     (["search", "x", "--servers", "work"], "--servers work: there is no server 'work'; did you mean tag:work?"),
     (["check", "--servers", "tag:x"], "--servers tag:x: no server has the tag 'x'; the tags are work, home"),
-    (["servers", "--servers", "tag:work,-tag:work"], "every server is excluded; --servers '*' selects all"),
+    (
+        ["servers", "--servers", "tag:work,-tag:work"],
+        "it excludes every server that it includes; --servers '*' selects all",
+    ),
     (["tokens", "--servers", ","], "--servers: it is empty; write names, tag:NAME, or '*' for all servers"),
     (["list", "spare", "--servers", "toolbox"], "--servers leaves out the server 'spare'"),
     (
@@ -101,7 +104,7 @@ def test_install_writes_the_option_and_keeps_it(tagged: Place) -> None:
 
     again = tagged.run("install", "--no-start", "cursor")
     assert "already installed" in again.out
-    kept = "Cursor: keeps --servers tag:work,-spare, 1 of 3 servers: toolbox; --servers '*' gives it all.\n"
+    kept = "Cursor: keeps --servers tag:work,-spare, 1 of 3 servers: toolbox; --servers '*' gives it all servers.\n"
     assert kept in again.err
     assert cursor(tagged)["args"][-6:] == option
     shown = tagged.run("install", "--no-start", "cursor", "--servers", "-dying", "--json").json["clients"][0]

@@ -118,16 +118,18 @@ FAULTS = [
     ("work", "there is no server 'work'; did you mean tag:work?"),
     ("tag:git", "no server has the tag 'git'; did you mean git?"),
     ("tag:wrok", "no server has the tag 'wrok'; did you mean tag:work?"),
+    ("z*", "there is no such server 'z*'; the servers are git, github, jira, time, memory"),
+    ("tag:z*", "no server has such a tag 'z*'; the tags are work, code, home"),
     ("zzz", "there is no server 'zzz'; the servers are git, github, jira, time, memory"),
     ("tag:zzz", "no server has the tag 'zzz'; the tags are work, code, home"),
-    ("git,-git", "every server is excluded; --servers '*' selects all"),
+    ("git,-git", "it excludes every server that it includes; --servers '*' selects all"),
 ]
 
 
 @pytest.mark.parametrize(("expression", "fault"), FAULTS)
 def test_a_person_is_told_what_is_wrong_and_the_remedy(expression: str, fault: str) -> None:
     subset = parse(expression)
-    assert [*map(str, subset.faults(SERVERS))] == [f"--servers {expression}: {fault}"]
+    assert [*map(str, subset.faults(SERVERS))] == [f"{subset.option}: {fault}"]
     assert subset.remarks(SERVERS) == []
 
 
