@@ -56,9 +56,13 @@ def _keys(model: type[Struct], without: Sequence[str] = ()) -> str:
 
 
 def _meaning(key: str) -> str:
-    """Return the meaning of a key, with a link in place of the list of placeholders."""
+    """Return the meaning of a key, with links in place of the list of placeholders."""
     text, *placeholders = schema.ABOUT[key].split(" Replaced in it:")
-    return f"{text} [Placeholders](#placeholders) are replaced." if placeholders else text
+    if not placeholders:
+        return text
+    has_secrets = "${file:" in placeholders[0]
+    also = " and [sources of secrets](#sources-of-secrets)" if has_secrets else ""
+    return f"{text} [Placeholders](#placeholders){also} are replaced."
 
 
 def _default(value: object) -> str:

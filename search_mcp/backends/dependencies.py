@@ -4,9 +4,10 @@ import math
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.equal_lists import EqualLists
@@ -48,10 +49,36 @@ class LastCall:
         return self._clock() - self._at < RECENT_SECONDS
 
 
+class RunCommand(Protocol):
+    """Runs a command whose output is a secret; `process.commands.CommandRunner` is the real one."""
+
+    def __call__(
+        self, words: Sequence[str], variables: Mapping[str, str], home: str, folder: str | None, most_bytes: int
+    ) -> Awaitable[bytes]: ...
+
+
+class _RunnerLoadedWhenNeeded:
+    """The runner of commands, which is loaded with the first of them; few configurations have any."""
+
+    def __init__(self) -> None:
+        self._run: RunCommand | None = None
+
+    async def __call__(
+        self, words: Sequence[str], variables: Mapping[str, str], home: str, folder: str | None, most_bytes: int
+    ) -> bytes:
+        if self._run is None:
+            loaded: Any = import_module("search_mcp.backends.process.commands")
+            self._run = loaded.CommandRunner()
+        return await self._run(words, variables, home, folder, most_bytes)
+
+
 class Dependencies(Struct, frozen=True):
     """Everything that a supervisor uses of its environment."""
 
     spawn: Spawn = field(default_factory=Spawner)
+    run_command: RunCommand = field(default_factory=_RunnerLoadedWhenNeeded)
+    outputs: dict[object, Any] = field(default_factory=dict)
+    """The outputs of commands for all servers of this process; see `secret_sources`."""
     new_http_client: "Callable[[Remote], httpx2.AsyncClient] | None" = None
     """Makes the HTTP client of each connection to a remote server; `None`: that of `remote/client.py`."""
     clock: Callable[[], float] = time.monotonic

@@ -17,9 +17,10 @@ from search_mcp.backends.held_calls import MOST_HELD, HeldCall, HeldCalls
 from search_mcp.backends.idleness import Idleness
 from search_mcp.backends.known_lists import KnownLists
 from search_mcp.backends.time_limit import Limited
+from search_mcp.catalog.arguments import redacted
 from search_mcp.config.schema import ServerConfig
 from search_mcp.dialects import BackDialect
-from search_mcp.model.calls import Call, CallLater
+from search_mcp.model.calls import Call, CallLater, Outcome
 from search_mcp.model.errors import HiddenByReadOnly, Lost, NotRun, NotRunning, NotStarting
 from search_mcp.model.names import Action, Kind, State
 from search_mcp.model.servers import News
@@ -66,6 +67,8 @@ class ServerCalls:
         self._held = HeldCalls()
         self._takers: weakref.WeakSet[ServerCalls] = weakref.WeakSet()  # those that waiting calls were given to
         self._login: UserLogin | None = None  # since one was missing
+        self.filled: ServerConfig | None = None
+        """The entry with the values of its sources of secrets, since its last start; `None` if it has none."""
         self.tasks: TaskGroup | None = None
         """The tasks of the server, while it runs."""
 
@@ -83,6 +86,8 @@ class ServerCalls:
     def submit(self, call: Call, target: str) -> Cancel:
         """Carry out a call now or once the server is ready; refuse it if the server cannot be."""
         self._dependencies.last_call.record()
+        if self._config.unfilled is not None:
+            call = replace(call, reply=partial(self._reply_without_secrets, call.reply))
         if call.action is Action.CALL_TOOL and self._dependencies.last_uses is not None:
             self._dependencies.last_uses.record(self._config, self._dependencies.file_queue)
         connection = self._availability.connection
@@ -95,6 +100,12 @@ class ServerCalls:
         limited = Limited(call, seconds, at_most, self._later, partial(self._late, self._held))
         limited.cancel_backend = self._pass_on(limited.call, target)
         return limited.cancel
+
+    def _reply_without_secrets(self, reply: Callable[[Outcome], None], outcome: Outcome) -> None:
+        """Reply without the values of sources of secrets, which the clients' own configurations do not have."""
+        if isinstance(outcome, PeerError):
+            outcome = PeerError(redacted(outcome.error, self._config.secrets))
+        reply(outcome)
 
     def _late(self, held: HeldCalls, call: Call, how: str) -> WireError:
         """Return the error for a call whose time is up: one that still waits has not run."""
@@ -241,7 +252,9 @@ class ServerCalls:
         if self._login is None:
             loaded: Any = import_module("search_mcp.backends.remote.user_login")
             run_blocking = self._dependencies.run_blocking
-            self._login = made = loaded.UserLogin(self._config, run_blocking, self._on_login, self._publish)
+            self._login = made = loaded.UserLogin(
+                self.filled or self._config, run_blocking, self._on_login, self._publish
+            )
             if self.tasks is not None:
                 self.tasks.start_soon(made.run)
         self._login.need()

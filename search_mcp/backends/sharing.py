@@ -65,12 +65,13 @@ def _json(value: object) -> str:
 
 
 def launch_key(config: ServerConfig, dependencies: Dependencies, opening: Opening, secret: bytes) -> bytes | None:
-    """Return a digest of everything that a server is given at its start and in its opening; `None`: it cannot start.
+    """Return a digest of everything that a server is given at its start and in its opening.
 
-    The name of the client is left out: servers should not depend on it. With `secret`, the digest says nothing about
-    the values in it, which may be secrets.
+    It is `None` if the server cannot start, or if the values of its sources of secrets are not filled in yet. The name
+    of the client is left out: servers should not depend on it. With `secret`, the digest says nothing about the values
+    in it, which may be secrets.
     """
-    if config.problem is not None:
+    if config.problem is not None or config.unfilled is not None:
         return None
     capabilities = {name: bytes(raw).decode("utf-8", "replace") for name, raw in sorted(opening.capabilities.items())}
     client = [opening.era.value, opening.revision, capabilities]

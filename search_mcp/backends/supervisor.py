@@ -7,7 +7,8 @@ wait for one, the dialects what is said on it, `lifecycle` when to try again, `k
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MOST_LEARNT = 4
+"""Starts whose secrets are hidden in messages; a file may hold another one at each start."""
 IDLE_STOP_SECONDS = 300.0
 """Time that a lazy backend may be idle before it is stopped, unless its entry sets another."""
 
@@ -63,8 +66,12 @@ class Supervisor:
         self._config, self._dependencies = config, dependencies
         self._known = KnownLists(config, publish, dependencies)
         self._known.on_unauthorized = self._end_without_login
+        self._written_secrets = config.secrets
+        self._learnt: list[frozenset[str]] = []  # with those of the sources of secrets, at the last starts
         self._availability = Availability(config.name, self._known, publish, dependencies.clock)
         self._idleness = Idleness(dependencies.clock, later, self._is_idle, self._stop_idle)
+        self.on_filled: Callable[[ServerConfig], bool] = lambda _filled: False
+        """Is told the entry with the values of its sources of secrets; returns whether another server is used."""
         self.calls = ServerCalls(config, self._availability, self._known, self._idleness, publish, later, dependencies)
         self._is_lazy = config.startup == "lazy"  # starts with its first call, stops when idle
         self._ready_at: float | None = None
@@ -116,6 +123,9 @@ class Supervisor:
 
     def adopt(self, config: ServerConfig) -> None:
         """Use an edited entry that needs no new start."""
+        self._written_secrets = config.secrets
+        if self._learnt:
+            config = replace(config, secrets=config.secrets.union(*self._learnt))
         is_edited, self._config = config != self._config, config
         self._known.adopt(config)
         if config.startup != "auto":
@@ -419,9 +429,10 @@ class Supervisor:
         first = known or self._opening.era
         # Some legacy servers exit on an unknown request: at the second start they are not probed.
         eras = [first] if known or self._config.protocol != "auto" else [first, first.other]
+        config = await self._filled()
         for era in eras:
             try:
-                await self._connect_once(self._opening, era)
+                await self._connect_once(config, self._opening, era)
                 return
             except ExitedOnOpeningError as exited:
                 reason = str(exited)
@@ -429,8 +440,41 @@ class Supervisor:
                     break
         raise EndedError(reason)
 
-    async def _connect_once(self, opening: Opening, era: Era) -> None:
-        config, dependencies = self._config, self._dependencies
+    async def _filled(self) -> ServerConfig:
+        """Return the entry with the values of its sources of secrets.
+
+        Raises:
+            EndedError: a source cannot be read, or its value does not fit its place.
+        """
+        if self._config.unfilled is None:
+            return self._config
+        loaded: Any = await self._dependencies.run_blocking(
+            partial(import_module, "search_mcp.backends.secret_sources")
+        )
+        written = replace(self._config, secrets=self._written_secrets)
+        try:
+            filled: ServerConfig = await loaded.filled(written, self._dependencies)
+        except CannotOpenChannelError as exc:
+            raise EndedError(str(exc)) from exc
+        self._conceal(filled.secrets)
+        if filled.problem is not None:
+            raise EndedError(filled.problem)
+        filled = replace(filled, secrets=self._config.secrets)
+        self.calls.filled = filled
+        if self.on_filled(filled):
+            await anyio.sleep_forever()  # our own end follows
+        return filled
+
+    def _conceal(self, secrets: frozenset[str]) -> None:
+        """Hide values of sources of secrets in messages and in the log; those of earlier starts may be quoted, too."""
+        self._dependencies.conceal(secrets - self._written_secrets)
+        self._learnt = [*(each for each in self._learnt if each != secrets), secrets][-MOST_LEARNT:]
+        self._config = replace(self._config, secrets=self._written_secrets.union(*self._learnt))
+        self._known.adopt(self._config)
+        self.calls.adopt(self._config)
+
+    async def _connect_once(self, config: ServerConfig, opening: Opening, era: Era) -> None:
+        dependencies = self._dependencies
         started = dependencies.clock()
         try:
             connection = await Connection.begin(config, dependencies, self._known.input_schema)

@@ -103,7 +103,7 @@ def demo(options: Options) -> int:
         if (exc.name or "").partition(".")[0] != "mcp":
             raise
         raise Misuse(
-            "the demo needs the official Python SDK 2.x", import_module("search_mcp.cli.installer").add("demo")
+            "the demo needs the official Python SDK 2.x", import_module("search_mcp.installer").add("demo")
         ) from exc
     code: int = demonstration.run(options.config, options.screen)
     return code

@@ -1,7 +1,8 @@
 """The command of a server as it is shown to a person.
 
 Decides which parts are hidden. Where the user decides about a command, its whole text is shown, and only tokens in
-the places of secrets are starred. Elsewhere every value that the configuration marks as a secret is starred.
+the places of secrets are starred. Commands and files that secrets come from are shown, too, wherever they are used.
+Elsewhere every value that the configuration marks as a secret is starred.
 """
 
 import shlex
@@ -9,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from search_mcp.config import secrets
+from search_mcp.config import secrets, sources
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.visible import escaped
 from search_mcp.wire import payload
 
 URLS = ("url", "serverUrl", "httpUrl")
+_TEXTS = ("description", "rename", "describe")
 INDENT = "  "
 
 
@@ -32,6 +34,7 @@ def full(entry: Mapping[str, Any], width: int) -> Iterator[str]:
         yield f"cwd: {escaped(str(entry['cwd']))}"
     yield from _variables(entry, width)
     yield from _login(entry, width)
+    yield from _sources(entry, width)
     if entry.get("description"):
         yield f"description: {escaped(str(entry['description']))}"
     for key in ("rename", "describe"):
@@ -61,6 +64,17 @@ def _login(entry: Mapping[str, Any], width: int) -> Iterator[str]:
         yield from _broken(["oauth:", *settings], width, mark="")
     if entry.get("caFile"):
         yield f"caFile: {escaped(str(entry['caFile']))}"
+
+
+_VERBS = {"command": "runs", "file": "reads", "keyring": "reads from the keyring"}
+
+
+def _sources(entry: Mapping[str, Any], width: int) -> Iterator[str]:
+    """Write what is run and read for the secrets of an entry."""
+    program = {key: value for key, value in entry.items() if key not in _TEXTS}
+    for kind, argument, key in sources.in_value(program):
+        words = escaped(secrets.shown_text(argument)).split(" ")
+        yield from _broken([f"{_VERBS[kind]} for {escaped(key)}:", *words], width)
 
 
 def _setting(name: str, value: object) -> str:

@@ -20,9 +20,8 @@ import anyio
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.types import Implementation, TextContent, Tool
 
-from search_mcp import __version__
+from search_mcp import __version__, installer
 from search_mcp.catalog.signature import signature
-from search_mcp.cli import installer
 from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.options import configuration
 from search_mcp.cli.problem import FINE, Misuse, Problem

@@ -18,7 +18,10 @@ from search_mcp.auth.interactive import Ended
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings, login_settings
 from search_mcp.auth.store import LoginStore
+from search_mcp.backends import secret_sources
 from search_mcp.backends.command_cache import FreshLists
+from search_mcp.backends.dependencies import Dependencies
+from search_mcp.backends.secret_sources import SourceError
 from search_mcp.cli import browser
 from search_mcp.cli.counting import counted
 from search_mcp.cli.needed_servers import only
@@ -54,6 +57,7 @@ def log_in(config: Config, server: ServerConfig, options: Options, *, by_hand: b
 
 
 async def _log_in(server: ServerConfig, screen: Terminal, *, by_hand: bool) -> Login:
+    server = await _filled(server, screen)
     assert server.remote is not None
     settings, store = login_settings(server.name, server.remote), LoginStore(logins_folder())
     with anyio.move_on_after(LOGIN_SECONDS):
@@ -70,6 +74,24 @@ async def _log_in(server: ServerConfig, screen: Terminal, *, by_hand: bool) -> L
         f"`{_command(server, by_hand=by_hand)}` starts again; if the browser showed an error, "
         f"`{server.command_for('auth', 'logout')}` first forgets the registration",
     )
+
+
+async def _filled(server: ServerConfig, screen: Terminal) -> ServerConfig:
+    """Fill in the values of a server's sources of secrets.
+
+    Raises:
+        Problem: one of them cannot be read, or its value does not fit its place.
+    """
+    if server.held is not None:
+        raise Problem(f"no login to {server.name}: {server.held}")
+    try:
+        filled = await secret_sources.filled(server, Dependencies())
+    except SourceError as exc:
+        raise Problem(f"no login to {server.name}: {exc}") from exc
+    if filled.problem is not None:
+        raise Problem(f"no login to {server.name}: {filled.problem}")
+    screen.conceal(filled.secrets)
+    return filled
 
 
 async def _attempt(

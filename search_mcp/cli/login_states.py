@@ -79,7 +79,7 @@ def why_not_used(remote: Remote) -> str:
         return 'its entry has "oauth": false'
     if any(name.lower() == "authorization" for name in remote.headers):
         return "its entry has an Authorization header"
-    return "its address has a user and a password"
+    return "its address holds a secret" if remote.has_secret_url else "its address has a user and a password"
 
 
 def stored(server: ServerConfig, store: LoginStore) -> Login | None:

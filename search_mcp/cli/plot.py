@@ -6,7 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from search_mcp.cli import installer, output
+from search_mcp import installer
+from search_mcp.cli import output
 from search_mcp.cli.cost import MODES, Cost
 from search_mcp.cli.problem import Misuse, Problem
 

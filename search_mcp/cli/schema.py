@@ -16,6 +16,10 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _PLACEHOLDERS: Final = (
     "Replaced in it: ${VAR}, ${VAR:-default}, ~, ${home}, ${configDir} and ${python} (the Python that runs search-mcp)."
 )
+_SECRETS: Final = (
+    f"{_PLACEHOLDERS[:-1]}, and when the server starts: ${{file:PATH}}, ${{command:PROGRAM ARGS...}} and "
+    "${keyring:SERVICE/NAME}."
+)
 
 ABOUT: Final[Mapping[str, str]] = {
     "$schema": "Path or address of this schema, for editors.",
@@ -23,8 +27,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "settings": "How tools are shown, and defaults for all servers.",
     # of servers
     "command": f"The program that starts the server. {_PLACEHOLDERS}",
-    "args": f"Arguments of the program. {_PLACEHOLDERS}",
-    "env": f"Environment variables for the server, in addition to a minimal environment. {_PLACEHOLDERS}",
+    "args": f"Arguments of the program. {_SECRETS}",
+    "env": f"Environment variables for the server, in addition to a minimal environment. {_SECRETS}",
     "cwd": f"Folder in which the server starts. A relative path starts at the folder of this file. {_PLACEHOLDERS}",
     "enabled": "false switches the server off. Takes effect when the file is saved.",
     "disabled": "true switches the server off. This is the spelling of other clients.",
@@ -44,14 +48,14 @@ ABOUT: Final[Mapping[str, str]] = {
     "pinned": "Tools that are always listed, with their full definition.",
     "rename": "New names for tools, by original name.",
     "describe": "New descriptions for tools, by original name.",
-    "headers": f"HTTP headers of a remote server. {_PLACEHOLDERS}",
+    "headers": f"HTTP headers of a remote server. {_SECRETS}",
     **dict.fromkeys(
         ("url", "serverUrl", "httpUrl"),
-        f"Address of a remote server; url is the usual key. {_PLACEHOLDERS}",
+        f"Address of a remote server; url is the usual key. {_SECRETS}",
     ),
     "oauth": "The login at a remote server; false: never log in. Not used if the headers have Authorization.",
     "clientId": f"Id of a client that you registered at the authorization server. {_PLACEHOLDERS}",
-    "clientSecret": f"Secret of that client. {_PLACEHOLDERS}",
+    "clientSecret": f"Secret of that client. {_SECRETS}",
     "clientMetadataUrl": "Address of a Client ID Metadata Document, used where the server supports it. "
     f"{_PLACEHOLDERS}",
     "grant": "authorization_code: a person logs in, in a browser. client_credentials: the client's id and secret are "

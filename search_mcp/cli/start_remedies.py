@@ -22,6 +22,8 @@ def of_failed(config: ServerConfig) -> str | None:
         return None
     if _program(config, config.command) is None:
         return _of_missing(config)
+    if config.unfilled is not None:
+        return None  # it needs its secrets, or was not started for lack of them
     words = redacted_words(config)
     return f"{RUN_IT}{subprocess.list2cmdline(words) if sys.platform == 'win32' else shlex.join(words)}"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from search_mcp.cli import installer
+from search_mcp import installer
 
 ENCODING = "o200k_base"
 DOWNLOAD_SECONDS = 15.0

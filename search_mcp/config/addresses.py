@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Final, Literal
 
-from search_mcp.config.placeholders import Complaint, Expansion
+from search_mcp.config.placeholders import Complaint, Expansion, may_have_sources
 from search_mcp.config.schema import WEBSOCKETS, Entry, OAuth, Remote
 from search_mcp.config.secrets import NAME
 from search_mcp.wire import structs
@@ -32,7 +32,10 @@ _OWN_HEADERS: Final = frozenset(
 
 def resolve(entry: Entry, expansion: Expansion, config_dir: str) -> Remote | None:
     """Return the address of an entry's server, and how to log in there; `None` if the entry has no address."""
-    url = expansion.expand(entry.address, "url").strip().partition("#")[0]
+    url = expansion.expand(entry.address, "url").strip()
+    has_secret_url = any(source.key == "url" for source in expansion.sources)
+    if not (has_secret_url and may_have_sources(url)):  # a placeholder may contain a `#`
+        url = url.partition("#")[0]
     if not url:
         return None
     headers = {name: expansion.expand(value, "headers", name).strip() for name, value in entry.headers.items()}
@@ -44,20 +47,25 @@ def resolve(entry: Entry, expansion: Expansion, config_dir: str) -> Remote | Non
         oauth=_login(entry.oauth, expansion),
         ca_file=str(PurePath(config_dir) / ca_file) if ca_file else None,
         public_url=public(url),
+        has_secret_url=has_secret_url,
     )
 
 
-def complaints(entry: Entry, remote: Remote | None) -> Iterator[Complaint]:
-    """Yield the faults of an entry that prevent a connection: its key, the fault and the remedy."""
+def complaints(entry: Entry, remote: Remote | None, *, is_filled: bool = True) -> Iterator[Complaint]:
+    """Yield the faults of an entry that prevent a connection: its key, the fault and the remedy.
+
+    `is_filled` is false while sources of secrets in it are placeholders; texts with them are not judged yet.
+    """
     if entry.type.lower() in WEBSOCKETS or entry.address.lower().startswith(("ws:", "wss:")):
         yield (), "WebSocket servers are not supported", "use its https address"
         return
     if remote is None:
         yield (), 'it has no "url"', 'write its "url"; if it is a program, remove "type"'
         return
-    if "${" not in remote.url and not re.fullmatch(_ADDRESS, remote.url):
+    is_judged = "${" not in remote.url or (remote.has_secret_url and is_filled)
+    if is_judged and not re.fullmatch(_ADDRESS, remote.url):
         yield ("url",), "its url is not an http or https address", 'write "https://example.com/mcp"'
-    yield from _of_headers(remote.headers)
+    yield from _of_headers(remote.headers, is_filled=is_filled)
     login = remote.oauth
     if login is not None and login.grant == "client_credentials" and not (login.client_id and login.client_secret):
         problem = '"client_credentials" needs the id and the secret of a client'
@@ -92,7 +100,7 @@ def is_loopback(host: str) -> bool:
 def public(url: str) -> str:
     """Replace the user, the password and the keys of an address by `***`; the path stays, it may identify a server."""
     url = re.sub(r"(?<=://)[^\s/?#@]+(?=@)", "***", url)
-    return re.sub(rf"(?i)([?&][^=&]*{NAME}[^=&]*=)[^&#\s]+", r"\1***", url)
+    return re.sub(rf"(?i)([?&][^=&]*{NAME}[^=&]*=)(?:\$\{{[^}}]*\}}|[^&#\s])+", r"\1***", url)
 
 
 def _transport(kind: str) -> Literal["auto", "http", "sse"]:
@@ -117,11 +125,11 @@ def _login(written: OAuth | bool, expansion: Expansion) -> OAuth | None:
     )
 
 
-def _of_headers(headers: Mapping[str, str]) -> Iterator[Complaint]:
+def _of_headers(headers: Mapping[str, str], *, is_filled: bool) -> Iterator[Complaint]:
     for name, value in headers.items():
         if not re.fullmatch(_TOKEN, name):
             yield ("headers", name), "this is not the name of an HTTP header", "write letters, digits and hyphens"
-        elif not re.fullmatch(_VALUE, value):
+        elif (is_filled or not may_have_sources(value)) and not re.fullmatch(_VALUE, value):
             yield ("headers", name), "its value has a character that headers cannot have", "write ASCII on one line"
     folded = [name.lower() for name in headers]
     for position, name in enumerate(headers):

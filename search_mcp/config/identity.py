@@ -14,19 +14,25 @@
 Values in env may be secrets, so no file's name depends on them. A renamed server lists the same tools and is used as
 before. A new token changes no definition, so an address counts without its user, password and keys. Of a command the
 written file is accepted, before placeholders are filled in, together with the server's name. A model reads no other
-texts of the file. The cache adds the executable's date and size and the kind of client; approvals and failures are
+texts of the file. Sources of secrets, such as `${file:PATH}`, count as they are written, except for `reached_by`, which
+compares their values. The cache adds the executable's date and size and the kind of client; approvals and failures are
 salted. Pure.
 """
 
+from search_mcp.config.placeholders import may_have_sources
 from search_mcp.config.schema import Entry, OAuth, Remote, ServerConfig, Strings, keys
 from search_mcp.wire import payload
 
 _STARTED_BY = ("name", "command", "args", "env", "cwd", "remote", "problem", "protocol", "inherit_env")
-_IRRELEVANT_TO_A_FAILURE = frozenset({"enabled", "startup", "secrets", "program", "held", "watch", "watch_folder"})
+_IRRELEVANT_TO_A_FAILURE = frozenset(
+    {"enabled", "startup", "secrets", "unfilled", "program", "held", "watch", "watch_folder"}
+)
 
 
 def is_started_alike(one: ServerConfig, other: ServerConfig) -> bool:
     """Return whether two entries are served by the same process or connection."""
+    if one.unfilled is not other.unfilled and one.program != other.program:
+        return False  # the same text can be a source of secrets in one of them, and plain text in the other
     return all(getattr(one, name) == getattr(other, name) for name in _STARTED_BY)
 
 
@@ -65,7 +71,7 @@ def definitions(config: ServerConfig) -> bytes:
 
 def program(entry: Entry, inherit_env: bool | Strings) -> bytes:
     """Return how a server is started or reached; the order of its variables and headers does not matter."""
-    parts = {
+    parts: dict[str, object] = {
         "command": entry.command,
         "args": entry.args,
         "env": dict(sorted(entry.env.items())),
@@ -78,7 +84,12 @@ def program(entry: Entry, inherit_env: bool | Strings) -> bytes:
         "caFile": entry.ca_file,
         "inheritEnv": inherit_env,
     }
-    return payload.encode_bytes({key: value for key, value in parts.items() if value})
+    parts = {key: value for key, value in parts.items() if value}
+    written = payload.encode_bytes(parts)
+    if may_have_sources(written.decode()):
+        # Text that was accepted when it was not run or read is not accepted as a source.
+        written = payload.encode_bytes({**parts, "sources": True})
+    return written
 
 
 def _login(oauth: OAuth | bool) -> object:

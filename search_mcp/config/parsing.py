@@ -12,7 +12,7 @@ from typing import Any
 
 from search_mcp.config import identity, jsonc
 from search_mcp.config.jsonc import Document, KeyPath
-from search_mcp.config.placeholders import Complaint, Expansion, Places
+from search_mcp.config.placeholders import Complaint, Expansion, Places, Values, may_have_sources
 from search_mcp.config.schema import (
     LOCAL_TYPES,
     PROTECTIVE,
@@ -26,6 +26,7 @@ from search_mcp.config.schema import (
     ServerDefaults,
     Settings,
     ToolFilter,
+    Unfilled,
     keys,
 )
 from search_mcp.config.secrets import Redactor, find_secrets, spellings
@@ -109,7 +110,7 @@ def parse(
             (path[2:], problem, remedy) for path, problem, remedy in misspelt if path[:2] == ("mcpServers", name)
         ]
         server, complaints = _resolve(name, entry, _defaults(entry, said, file.settings), places, of_server)
-        servers.append(structs.replace(server, file=named) if named else server)
+        servers.append(_in_file(server, named) if named else server)
         problems += [_placed(document, name, complaint) for complaint in complaints if server.enabled]
     config = Config(tuple(servers), file.settings, tuple(_warnings(document, file)), tuple(problems))
     faults += _equal_prefixes(document, servers)
@@ -181,18 +182,58 @@ def _defaults(entry: Entry, said: Collection[str], settings: Settings) -> dict[s
     return {name: getattr(entry if name in said else settings, name) for name in ServerDefaults.__struct_fields__}
 
 
+def _in_file(server: ServerConfig, named: str) -> ServerConfig:
+    """Return a server as one of another file than the user's own."""
+    unfilled = server.unfilled
+    if unfilled is not None:
+        unfilled = structs.replace(unfilled, is_own_file=False)
+    return structs.replace(server, file=named, unfilled=unfilled)
+
+
+def filled(server: ServerConfig, values: Values) -> ServerConfig:
+    """Fill in the values of a server's sources of secrets; its `problem` says whether one does not fit its place."""
+    assert server.unfilled is not None
+    defaults = {name: getattr(server, name) for name in ServerDefaults.__struct_fields__}
+    found, _ = _resolve(server.name, server.unfilled.entry, defaults, server.unfilled.places, values=values)
+    remote = found.remote
+    if remote is not None and server.remote is not None:
+        remote = structs.replace(remote, public_url=server.remote.public_url)  # with the placeholders
+    return structs.replace(
+        server,
+        remote=remote,
+        args=found.args,
+        env=found.env,
+        secrets=server.secrets | found.secrets,
+        problem=found.problem,
+        unfilled=None,
+    )
+
+
 def _resolve(
-    name: str, entry: Entry, defaults: Mapping[str, Any], places: Places, misspelt: Sequence[Complaint] = ()
+    name: str,
+    entry: Entry,
+    defaults: Mapping[str, Any],
+    places: Places,
+    misspelt: Sequence[Complaint] = (),
+    values: Values | None = None,
 ) -> tuple[ServerConfig, Sequence[Complaint]]:
-    """Make the server of an entry; also return the faults that prevent its start."""
-    expansion = Expansion(places)
+    """Make the server of an entry; also return the faults that prevent its start.
+
+    `values` are those of its sources of secrets; without them, the sources stay placeholders.
+    """
+    expansion = Expansion(places, values)
     command = expansion.expand(entry.command, "command")
     args = tuple(expansion.expand(arg, "args") for arg in entry.args)
     env = {key: expansion.expand(value, "env", key) for key, value in entry.env.items()}
     cwd = str(PurePath(places.config_dir) / expansion.expand(entry.cwd, "cwd")) if entry.cwd else None
     remote = _addresses().resolve(entry, expansion, places.config_dir) if entry.is_remote else None
-    complaints = [*misspelt, *_complaints(name, entry, command, remote), *expansion.complaints]
+    is_filled = values is not None or not expansion.sources
+    complaints = [*misspelt, *_complaints(name, entry, command, remote, is_filled=is_filled), *expansion.complaints]
     written = {"args": args, "env": env, **_secret_parts(entry, remote)}
+    found, unfilled = find_secrets(written), None
+    if expansion.sources and values is None:
+        unfilled = Unfilled(sources=tuple(expansion.sources), places=places, entry=entry)
+        found = (each for each in found if not may_have_sources(each))
     server = ServerConfig(
         name=name,
         command="" if remote is not None else command,
@@ -212,7 +253,8 @@ def _resolve(
         pinned=entry.pinned,
         rename=entry.rename,
         describe=entry.describe,
-        secrets=_secrets((*expansion.secrets, *find_secrets(written)), places, name),
+        secrets=_secrets((*expansion.secrets, *found), places, name),
+        unfilled=unfilled,
         program=identity.program(entry, defaults["inherit_env"]),
         **defaults,
     )
@@ -239,9 +281,11 @@ def _secret_parts(entry: Entry, remote: Remote | None) -> dict[str, object]:
     return {"headers": remote.headers, "url": remote.url, "clientSecret": secret}
 
 
-def _complaints(name: str, entry: Entry, command: str, remote: Remote | None) -> Iterable[Complaint]:
+def _complaints(
+    name: str, entry: Entry, command: str, remote: Remote | None, *, is_filled: bool
+) -> Iterable[Complaint]:
     if entry.is_remote:
-        complaints: Iterable[Complaint] = _addresses().complaints(entry, remote)
+        complaints: Iterable[Complaint] = _addresses().complaints(entry, remote, is_filled=is_filled)
         return complaints
     if command.startswith(("http://", "https://")):
         remedy = f"`search-mcp enable {for_shell(name)}` writes it as its url"

@@ -1,14 +1,17 @@
 """Placeholders in an entry of the configuration, such as `${VAR}` and `~`, and their expansion.
 
-Reports placeholders that cannot be expanded, and values that are secret. Variables and folders are passed in.
+Reports placeholders that cannot be expanded, values that are secret, and sources of secrets, such as `${file:PATH}`,
+which stay in the text until their values are passed in. Variables and folders are passed in, too.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias
 
 from search_mcp.config.jsonc import KeyPath
-from search_mcp.config.secrets import is_secret
+from search_mcp.config.secrets import SHORTEST, is_secret
 from search_mcp.wire.structs import Struct
 
 Complaint: TypeAlias = tuple[KeyPath, str, str]
@@ -19,13 +22,16 @@ _TILDE = r"\A~(?=[/\\]|\Z)"
 _NAME = r"((?P<scheme>[A-Za-z]+):)?(?P<name>[A-Za-z_][\w()]*)(:-(?P<default>[^}]*))?"
 _PLACEHOLDER = rf"{_TILDE}|(?P<escape>\$)?\$\{{{_NAME}\}}"
 
+_SOURCES = ("${file:", "${command:", "${keyring:")
+"""The beginnings of sources of secrets."""
+
 _NO_VARIABLES = ("home", "userHome", "configDir", "python")
 """Built-in placeholders; `userHome` is Cursor's name for `home`."""
 
 
 def references(text: str) -> Iterator[str]:
     """Yield the environment variables that the placeholders of a text need."""
-    for match in re.finditer(_PLACEHOLDER, text):
+    for match in re.finditer(_pattern(text), text):
         if match["name"] is None or match["escape"]:
             continue
         if match["scheme"] in (None, "env") and match["name"] not in _NO_VARIABLES:
@@ -35,6 +41,19 @@ def references(text: str) -> Iterator[str]:
 def escaped(variable: str) -> str:
     """Write a placeholder that the started program expands, not search-mcp."""
     return f"$${{{variable}}}"
+
+
+def may_have_sources(text: str) -> bool:
+    """Return whether a text may contain a source of secrets."""
+    return "${" in text and any(each in text for each in _SOURCES)
+
+
+def _sources() -> Any:
+    return import_module("search_mcp.config.sources")  # loaded for configurations with such placeholders only
+
+
+def _pattern(text: str) -> str:
+    return f"{_sources().PLACEHOLDER}|{_PLACEHOLDER}" if may_have_sources(text) else _PLACEHOLDER
 
 
 def at_home(path: str, home: str) -> str:
@@ -51,22 +70,67 @@ class Places(Struct, frozen=True):
     python: str
 
 
-class Expansion:
-    """Expands the placeholders of one server; collects secret values and problems."""
+class Source(Struct, frozen=True):
+    """A place where a secret is read when its server is about to start."""
 
-    def __init__(self, places: Places) -> None:
+    kind: str
+    """One of `file`, `command` and `keyring`."""
+    argument: str
+    """The path, the command, or the service and the name."""
+    key: str
+    """The key of the entry where it is used."""
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """The source without the key, as the values are passed in."""
+        return self.kind, self.argument
+
+
+Values: TypeAlias = Mapping[tuple[str, str], str]
+"""The values of sources, by kind and argument."""
+
+
+class Expansion:
+    """Expands the placeholders of one server; collects secret values, sources of secrets and problems."""
+
+    def __init__(self, places: Places, values: Values | None = None) -> None:
+        """`values` are those of the sources; without them, sources are collected and stay in the text."""
         self.complaints: list[Complaint] = []
         self.secrets: set[str] = set()
+        self.sources: list[Source] = []
+        self._values = values
         self._home = places.home
         self._variables = places.variables
-        values = (places.home, places.home, places.config_dir, places.python)
-        self._fixed = dict(zip(_NO_VARIABLES, values, strict=True))
+        fixed = (places.home, places.home, places.config_dir, places.python)
+        self._fixed = dict(zip(_NO_VARIABLES, fixed, strict=True))
 
     def expand(self, text: str, *path: str) -> str:
         """Expand the placeholders of a text at a path in the entry."""
         if "${" not in text and not text.startswith("~"):
             return text
+        if may_have_sources(text):
+            return re.sub(_pattern(text), lambda match: self._value_or_source(match, path), text)
         return re.sub(_PLACEHOLDER, lambda match: self._value(match, path), text)
+
+    def _value_or_source(self, match: re.Match[str], path: tuple[str, ...]) -> str:
+        kind = match["kind"]
+        if kind is None:
+            return self._value(match, path)
+        if match["literal"]:
+            return match[0][1:]
+        argument = match["argument"].strip()
+        if (found := _sources().fault(kind, argument, path, sys.platform)) is not None:
+            problem, remedy = found
+            self.complaints.append((path, problem, remedy))
+            return match[0]
+        source = Source(kind, argument, ".".join(path))
+        self.sources.append(source)
+        if self._values is None:
+            return match[0]
+        value = self._values[source.place]
+        if len(value) >= SHORTEST:
+            self.secrets.add(value)
+        return value
 
     def _value(self, match: re.Match[str], path: tuple[str, ...]) -> str:
         scheme, name, default = match["scheme"], match["name"], match["default"]

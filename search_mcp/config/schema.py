@@ -7,7 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, Final, Literal
 
-from search_mcp.config.secrets import Redactor, shown_url, shown_words
+from search_mcp.config.placeholders import Places, Source
+from search_mcp.config.secrets import Redactor, shown_text, shown_url, shown_words
 from search_mcp.model.errors import ConfigError, for_shell
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Meta, Struct, field
@@ -110,19 +111,40 @@ class Remote(Struct, frozen=True, kw_only=True):
     """A file with certificates to trust besides those of the system."""
     public_url: str = ""
     """The address without its user, password and keys."""
+    has_secret_url: bool = False
+    """Whether a part of the address comes from a source of secrets."""
 
     @property
     def may_log_in(self) -> bool:
-        """Whether a login may be made: not where the entry itself has credentials for the `Authorization` header."""
+        """Whether a login may be made: not where the entry itself has credentials for the `Authorization` header.
+
+        An address with a secret in it is not sent to authorization servers.
+        """
         has_user = "@" in re.split("[/?#]", self.url.partition("://")[2], maxsplit=1)[0]
         has_header = any(name.lower() == "authorization" for name in self.headers)
-        return self.oauth is not None and not has_header and not has_user
+        return self.oauth is not None and not has_header and not has_user and not self.has_secret_url
 
     def __repr__(self) -> str:  # without `headers`
         return f"<Remote {self.public_url}>"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         return [("url", self.public_url)]
+
+
+class Unfilled(Struct, frozen=True, kw_only=True):
+    """The sources of secrets in an entry, and what is needed to fill in their values."""
+
+    sources: tuple[Source, ...]
+    places: Places
+    entry: "Entry"
+    is_own_file: bool = True
+    """Whether the entry is in the user's own file; others may have been written by other people."""
+
+    def __repr__(self) -> str:  # without variables, which may be secrets
+        return f"<Unfilled {len(self.sources)}>"
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return []
 
 
 class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
@@ -155,6 +177,8 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     describe: Mapping[str, str] = field(default_factory=dict)
     secrets: frozenset[str] = frozenset()
     """Texts that messages must not show; see `redactor`."""
+    unfilled: Unfilled | None = None
+    """The sources of secrets, which are still placeholders in the other fields; `None` if there are none."""
     program: bytes = b""
     """The program or address, as JSON with placeholders; this is the text that a user trusts."""
     held: str | None = None
@@ -243,12 +267,19 @@ EMPTY_CONFIG: Final = Config((), Settings(), ())
 
 
 def command_line(server: ServerConfig) -> str:
-    """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened."""
+    """Write a server's command, as a shell reads it, or its address: with placeholders, without secrets, shortened.
+
+    The commands and files that its secrets come from follow.
+    """
     entry = payload.value(server.program) or {}
     if server.remote is not None:
         line = shown_url(next(str(entry[key]) for key in ("httpUrl", "url", "serverUrl") if key in entry))
     else:  # `shlex` is imported for held servers only, not at every start
         line = import_module("shlex").join(filter(None, shown_words(entry)))
+    if server.unfilled is not None:
+        line += "".join(
+            f"; {each.key} is from {each.kind}: {shown_text(each.argument)}" for each in server.unfilled.sources
+        )
     line = "".join(each if each.isprintable() else " " for each in line)
     return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 

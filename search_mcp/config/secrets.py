@@ -45,7 +45,7 @@ _ADDRESSES = {"url", "serverUrl", "httpUrl", "uri"}
 _OF_ENVIRONMENT = {"-e", "--env"}
 _OF_HEADER = {"-H", "--header"}
 
-_SHORTEST = 4
+SHORTEST = 4
 """Fewest characters of a secret. Redacting shorter values (a port, "yes") would garble every message."""
 
 _SHORTEST_LINE = 16
@@ -133,7 +133,7 @@ class Redactor:
 
 
 def _can_be_secret(value: object) -> bool:
-    return isinstance(value, str) and len(value) >= _SHORTEST and not re.fullmatch(PLACEHOLDER, value)
+    return isinstance(value, str) and len(value) >= SHORTEST and not re.fullmatch(PLACEHOLDER, value)
 
 
 def _is_called_secret(name: str) -> bool:
@@ -155,6 +155,11 @@ def shown_arguments(args: Iterable[str]) -> Iterator[str]:
         else:
             yield f"{name}={_shown_argument(name, value)}" if sign else word
             option = "" if sign else word
+
+
+def shown_text(command: str) -> str:
+    """Replace the secrets in a command on one line by `***`."""
+    return " ".join(shown_arguments(command.split(" ")))
 
 
 def shown_words(entry: Mapping[str, object]) -> list[str]:

@@ -137,5 +137,5 @@ def main() -> None:
     gc.enable()
     gc.set_threshold(*THRESHOLDS)
     log_to = LogSettings(None)
-    with logs.to_stderr("INFO", log_to.clean):
+    with logs.to_stderr("INFO", log_to.clean, log_to.conceal):
         asyncio.run(host(listening, IDLE_SECONDS, log_to))

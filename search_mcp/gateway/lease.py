@@ -79,6 +79,14 @@ class Lease:
         self.server = server
         server.admit(self)
 
+    def join(self, server: PooledServer) -> None:
+        """Use another server from now on; calls that wait go there."""
+        before = self.server
+        self.move(server)
+        before.supervisor.calls.give_to(server.supervisor.calls, self.is_of)
+        if self.has_calls:
+            server.note_caller(self)
+
     def separate(self) -> Subscriptions:
         """Use a server of its own from now on; calls that wait go there, calls in progress go on.
 

@@ -16,6 +16,7 @@ from search_mcp.backends import sharing
 from search_mcp.backends.equal_lists import EqualLists
 from search_mcp.backends.sharing import Verdict
 from search_mcp.config import identity
+from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.pooled_server import PooledServer, Tenant
 from search_mcp.model.calls import CallLater
@@ -80,7 +81,7 @@ class Pool:
             key = sharing.launch_key(lease.config, lease.dependencies, wanted, self._secret)
         found = self._by_key.get(key) if key is not None else None
         if found is None and key is not None and lease.is_of_command:
-            found = self._opened_for_others(lease)
+            found = self._opened_for_others(lease, lease.config)
         if lease.wants_fresh and (found is None or not found.supervisor.is_ready):
             found = key = None
         if found is not None:
@@ -91,15 +92,44 @@ class Pool:
         own.judge()
         if key is not None and own.sharing.verdict is not Verdict.PRIVATE:
             self._by_key[key], own.key, own.opening = own, key, wanted
+        elif lease.config.unfilled is not None and lease.config.share is not False:
+            own.is_placed_later = own.sharing.verdict is not Verdict.PRIVATE
         own.supervisor.open(wanted)
         self.start(own)
 
-    def _opened_for_others(self, lease: Tenant) -> PooledServer | None:
+    def place_filled(self, server: PooledServer, filled: ServerConfig) -> bool:
+        """Place a server whose secrets are known now; return whether its clients use another one instead.
+
+        Secrets are read when the server is about to start, not when the client opens, so the key is known only then.
+        They may be other ones at a later start.
+        """
+        if not server.leases or not server.is_placed_later or server.sharing.verdict is Verdict.PRIVATE:
+            return False
+        lease, *others = server.leases
+        assert lease.opening is not None
+        wanted = server.opening_for(lease.opening)
+        key = sharing.launch_key(filled, lease.dependencies, wanted, self._secret)
+        if key is None or key == server.key:
+            return False
+        self.close_to_others(server)
+        found = self._by_key.get(key)
+        if found is None and lease.is_of_command:
+            found = self._opened_for_others(lease, filled)
+        is_too_old = lease.wants_fresh and (found is None or not found.supervisor.is_ready)
+        if found is None and not is_too_old:
+            self._by_key[key], server.key, server.opening = server, key, wanted
+        if found is None or is_too_old or others:
+            return False
+        lease.join(found)
+        server.end()
+        return True
+
+    def _opened_for_others(self, lease: Tenant, config: ServerConfig) -> PooledServer | None:
         """Find a shared server that differs from the one that a lease would start in the kind of its clients only."""
         for each in self._by_key.values():
             if each.config.name == lease.config.name and each.sharing.verdict is Verdict.SHARED:
                 assert each.opening is not None
-                if sharing.launch_key(lease.config, lease.dependencies, each.opening, self._secret) == each.key:
+                if sharing.launch_key(config, lease.dependencies, each.opening, self._secret) == each.key:
                     return each
         return None
 

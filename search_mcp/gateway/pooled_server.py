@@ -51,6 +51,10 @@ class Home(Protocol):
         """Give each client a process of this server of its own from now on."""
         ...
 
+    def place_filled(self, server: "PooledServer", filled: ServerConfig) -> bool:
+        """Place a server whose secrets are known now; return whether its clients use another one instead."""
+        ...
+
 
 class Tenant(Recipient, Protocol):
     """The use of a server by one engine; `lease.Lease` is the only implementation."""
@@ -84,6 +88,10 @@ class Tenant(Recipient, Protocol):
         """Use another server from now on."""
         ...
 
+    def join(self, server: "PooledServer") -> None:
+        """Use another server from now on; calls that wait go there."""
+        ...
+
     def separate(self) -> Subscriptions:
         """Use a server of its own from now on; calls that wait go there, calls in progress go on.
 
@@ -102,12 +110,15 @@ class PooledServer:
     def __init__(self, pool: Home, config: ServerConfig, dependencies: Dependencies) -> None:
         self.config, self._pool = config, pool
         self.supervisor = Supervisor(config, self._publish, pool.later, dependencies)
+        self.supervisor.on_filled = self._on_filled
         self.running = Running(self.supervisor)
         self.leases: dict[Tenant, None] = {}
         self.key: bytes | None = None
         """The digest by which other clients find it; `None` if they get a server of their own."""
         self.opening: Opening | None = None
         """The opening of the client that it was started for; `None` before."""
+        self.is_placed_later = False
+        """Whether other clients may find it once its secrets are known."""
         self.sharing = NOT_ASKED
         self.was_shared = False
         """Whether it has, or had, more than one client."""
@@ -145,7 +156,7 @@ class PooledServer:
     @property
     def may_be_shared(self) -> bool:
         """Return whether it has several clients, or may get more."""
-        return self.key is not None or self.was_shared
+        return self.key is not None or self.was_shared or self.is_placed_later
 
     @property
     def is_ending(self) -> bool:
@@ -209,6 +220,9 @@ class PooledServer:
             self._stop_timer = self._pool.later(self._pool.linger_seconds, self.end)
         else:
             self.end()
+
+    def _on_filled(self, filled: ServerConfig) -> bool:
+        return self._pool.place_filled(self, filled)
 
     def end(self) -> None:
         """Stop the server."""

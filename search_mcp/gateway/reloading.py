@@ -29,8 +29,9 @@ log = logging.getLogger(__name__)
 
 BURST_SECONDS = 0.2
 """Delay between an edit and reading the file: an editor that writes it in pieces has finished by then."""
-MOST_LEARNT = 200
-"""Secrets that become known while search-mcp runs, and are kept: a server may give a new token for every call."""
+MOST_LEARNT = 2000
+"""Spellings of secrets that become known while search-mcp runs, and are kept: a server may give a new token for every
+call."""
 SETTLING_SECONDS = 1.0
 """Delay after the start before the configuration is read once more: the watch is in place by then."""
 

@@ -249,6 +249,49 @@ def test_no_command_starts_a_held_server_before_it_is_accepted(place: Place, the
     assert states(place)["evil"] == "unknown"
 
 
+def secretly_evil(place: Place) -> dict[str, Any]:
+    """Return a harmless server that reads a secret with a command, whose place hides values."""
+    return server("toolbox", env={"API_TOKEN": f"${{command:touch {mark(place)}}}"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="touch")
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_no_command_for_a_secret_runs_in_a_folder_that_is_not_trusted(place: Place, words: list[str]) -> None:
+    write(place.folder / "config" / "mcp-servers.json", {"evil": secretly_evil(place)})
+    place.configure({"toolbox": server("toolbox")})
+    assert place.run(*words).code == 0
+    assert not mark(place).exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="touch")
+def test_a_command_for_a_secret_is_held_and_shown_until_it_is_accepted(place: Place, theirs: Path) -> None:
+    write(theirs, {"toolbox": server("toolbox", env={"API_TOKEN": "plain"})})
+    assert place.run("config", "trust").code == 0
+    write(theirs, {"toolbox": secretly_evil(place)})
+    for words in (["check"], ["list", "--refresh"], ["call", "toolbox.echo", "text=x"], ["servers"]):
+        ended = place.run(*words)
+        assert not mark(place).exists(), ended
+    shown = f"runs for env.API_TOKEN: touch {mark(place)}"
+    for words in (["config", "trust", "--dry-run"], ["config", "trust", "--json", "--dry-run"]):
+        assert shown in " ".join(place.run(*words).out.replace("\\", "").split())
+    assert f"env.API_TOKEN is from command: touch {mark(place)}" in place.run("check", "--json").out
+    assert not mark(place).exists()
+    ended = place.run("check", "--accept", "toolbox", "--config", str(theirs))
+    assert shown in " ".join(ended.out.replace("\\", "").split())
+    assert mark(place).exists()  # it ran, and printed nothing
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="touch")
+@pytest.mark.parametrize("words", [["import", "other.json"], ["add", "--json", "-"]], ids=" ".join)
+def test_a_command_for_a_secret_is_shown_before_it_is_added(place: Place, words: list[str]) -> None:
+    written = json.dumps({"mcpServers": {"evil": secretly_evil(place)}})
+    (place.folder / "other.json").write_text(written)
+    ended = place.run(*words, stdin=written)
+    assert ended.code == 0, ended
+    assert f"runs for env.API_TOKEN: touch {mark(place)}" in " ".join(ended.out.replace("\\", "").split())
+    assert not mark(place).exists()
+
+
 def test_distrust_ends_trust_and_the_notice(place: Place, theirs: Path) -> None:
     place.configure({})
     assert place.run("config", "trust").code == 0

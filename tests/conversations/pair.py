@@ -31,6 +31,7 @@ from conversations.front import Front
 from conversations.neighbour import Neighbour
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
+from conversations.vault import Vault
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
@@ -92,6 +93,7 @@ class Pair:
         self.run_blocking: RunBlocking = run_in_place
         self.watched: dict[Any, Any] = {}
         """Watched files of servers under development."""
+        self.vault = Vault()
         self._ended = anyio.Event()
         self._over = False
 
@@ -340,6 +342,7 @@ class Pair:
             trust=self.trust,
             run_blocking=self.run_blocking,
             watched=self.watched,
+            run_command=self.vault.run,
             variables={},
             home="/home/test",
         )

@@ -58,7 +58,7 @@ class Spawner:
     """Starts real processes, each in a process tree of its own."""
 
     def __init__(self, trees: Trees | None = None, file_queue: Callable[[Callable[[], None]], None] = run_now) -> None:
-        self._trees, self._file_queue = trees or _trees(), file_queue
+        self._trees, self._file_queue = trees or new_trees(), file_queue
         self._one_at_a_time = asyncio.Lock()
 
     async def __call__(
@@ -99,7 +99,8 @@ def spawn_options(platform: str) -> dict[str, Any]:
     return {"start_new_session": True}
 
 
-def _trees() -> Trees:
+def new_trees() -> Trees:
+    """Return what keeps children of this process together on this platform."""
     if sys.platform == "win32":
         job_objects = import_module("search_mcp.backends.process.job_objects")
         trees: Trees = job_objects.JobTrees(job_objects.Win32JobObjects())

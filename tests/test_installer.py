@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from search_mcp.cli import installer
+from search_mcp import installer
 
 PACKAGES = ["mcp<3,>=2.3", "mcp-server-git"]
 COMMANDS = [

@@ -1,0 +1,81 @@
+"""Secrets in the keyring of the system: the macOS Keychain, the Windows Credential Locker, the Secret Service.
+
+The library `keyring` is optional. All functions may block, also while the system asks the user to unlock the keyring.
+"""
+
+import platform
+from importlib import import_module
+from typing import Any, Final
+
+from search_mcp.wire.errors import SearchMcpError
+
+SERVICE: Final = "search-mcp"
+"""The service of the secrets that search-mcp stores itself."""
+
+
+class KeyringError(SearchMcpError):
+    """The keyring cannot be used; the text is the reason, and the remedy if there is one."""
+
+
+def read(service: str, name: str) -> str | None:
+    """Read a secret; `None` if there is none.
+
+    Raises:
+        KeyringError: the keyring cannot be used.
+    """
+    library = _library()
+    try:
+        value: str | None = library.get_password(service, name)
+    except Exception as exc:  # backends raise errors of their own libraries, too
+        raise _explained(library, exc) from exc
+    return value
+
+
+def store(service: str, name: str, value: str) -> None:
+    """Store a secret.
+
+    Raises:
+        KeyringError: the keyring cannot be used.
+    """
+    library = _library()
+    try:
+        library.set_password(service, name, value)
+    except Exception as exc:  # see `read`
+        raise _explained(library, exc) from exc
+
+
+def delete(service: str, name: str) -> None:
+    """Delete a secret, if there is one.
+
+    Raises:
+        KeyringError: the keyring cannot be used.
+    """
+    library = _library()
+    try:
+        if library.get_password(service, name) is not None:
+            library.delete_password(service, name)
+    except Exception as exc:  # see `read`
+        raise _explained(library, exc) from exc
+
+
+def _library() -> Any:
+    try:
+        return import_module("keyring")
+    except ImportError as exc:
+        remedy = import_module("search_mcp.installer").add("keyring")
+        raise KeyringError(f"the library keyring is not installed: {remedy}") from exc
+
+
+def _explained(library: Any, exc: Exception) -> KeyringError:
+    """Explain an error by its kind alone: its text may quote the secret."""
+    errors = library.errors
+    if isinstance(exc, errors.NoKeyringError):
+        return KeyringError(f"this system has no keyring that can be used: {_remedy()}")
+    if isinstance(exc, errors.KeyringLocked):
+        return KeyringError("the keyring of the system is locked: unlock it")
+    return KeyringError(f"the keyring of the system gave an error of the kind {type(exc).__name__}")
+
+
+def _remedy() -> str:
+    starts = "start a Secret Service, such as gnome-keyring or KWallet, or " if platform.system() == "Linux" else ""
+    return f"{starts}use ${{file:}} or ${{command:}}"
