@@ -17,13 +17,18 @@ from search_mcp.clients import mcp_remote, native
 from search_mcp.clients.command import SAFELY
 from search_mcp.clients.known import Client, Shape
 from search_mcp.clients.native import Native
+from search_mcp.config import sources
+from search_mcp.config.placeholders import may_have_sources
 from search_mcp.config.schema import SERVER_KEYS
 from search_mcp.config.subset import OPTION as SERVERS
 
 _PLACEHOLDER = re.compile(r"\$\{([^{}]+)\}")
 _VARIABLE = re.compile(r"[A-Za-z_][\w()]*(:-[^}]*)?")
 _HOME, _SEPARATOR = {"userHome", "env:HOME"}, {"/", "pathSeparator"}
-_FILE = re.compile(r"\{file:[^{}]*\}")
+_FILE = re.compile(r"(?<!\$)\{file:([^{}]*)\}")
+_WHOLE_PATH = re.compile(r"[~/\\]|[A-Za-z]:[/\\]")
+_SAME_SOURCES = {"windsurf": ("file",)}
+"""Sources of secrets that a client has, too."""
 _WINDOW_SCHEMES = ("workspaceFolder", "workspaceRoot", "workspaceFolderBasename", "cwd", "fileDirname")
 
 _URLS = ("httpUrl", "url", "serverUrl", "uri")  # Gemini CLI prefers httpUrl
@@ -297,9 +302,20 @@ class _Reading:
     def text(self, text: str) -> str:
         if self.client.variables:
             text = re.sub(self.client.variables, r"${\1}", text)
-        if self.client.shape == "opencode" and _FILE.search(text):
-            self.needs_change("search-mcp does not support {file:...}; set an environment variable and write ${VAR}")
-        return _PLACEHOLDER.sub(self._placeholder, text)
+        text = _PLACEHOLDER.sub(self._placeholder, self._without_sources(text))
+        return _FILE.sub(self._file, text) if self.client.shape == "opencode" else text
+
+    def _without_sources(self, text: str) -> str:
+        """Escape what would be run or read for a secret here, and has another meaning for the client, or none."""
+        if not self.client.name or not may_have_sources(text):
+            return text
+        return sources.as_plain_text(text, except_for=_SAME_SOURCES.get(self.client.name, ()))
+
+    def _file(self, match: re.Match[str]) -> str:
+        if _WHOLE_PATH.match(match[1]):
+            return f"${match[0]}"
+        self.needs_change(f"{match[0]} is relative to the client's file; write ${{file:PATH}} with the whole path")
+        return match[0]
 
     def _placeholder(self, match: re.Match[str]) -> str:
         name: str = match[1]
@@ -314,7 +330,9 @@ class _Reading:
             return f"${{{rest}}}"
         if scheme in _WINDOW_SCHEMES:
             self.needs_change(f"{match[0]} depends on the client's open window; write a path instead")
-        elif not _VARIABLE.fullmatch(name) and scheme in ("config", "command", "file"):
+        elif scheme in _SAME_SOURCES.get(self.client.name, ()) or (not self.client.name and scheme in sources.KINDS):
+            return match[0]
+        elif not _VARIABLE.fullmatch(name) and scheme in ("config", *sources.KINDS):
             self.needs_change(f"only {self.client.title} supports {match[0]}; write the value instead")
         return match[0]
 

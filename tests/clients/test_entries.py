@@ -75,6 +75,9 @@ TRANSLATED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"command": "x", "env": {"A": "${input:with-default}"}},
         {"command": "x", "env": {"A": "${WITH_DEFAULT:-eu}"}},
     ),
+    ("windsurf", {"command": "x", "env": {"A": "${file:~/a}"}}, {"command": "x", "env": {"A": "${file:~/a}"}}),
+    ("opencode", {"command": ["x"], "environment": {"A": "{file:~/a}"}}, {"command": "x", "env": {"A": "${file:~/a}"}}),
+    ("", {"command": "x", "env": {"A": "${command:b c}"}}, {"command": "x", "env": {"A": "${command:b c}"}}),
 ]
 INPUTS = {"with-default": {"default": "eu"}, "token": {"description": "Your token"}}
 
@@ -222,9 +225,21 @@ LACKING: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ),
     (
         "opencode",
-        {"command": ["x", "{file:~/a}"]},
-        {"command": "x", "args": ["{file:~/a}"]},
-        "search-mcp does not support {file:...}; set an environment variable and write ${VAR}",
+        {"command": ["x", "{file:./a}"]},
+        {"command": "x", "args": ["{file:./a}"]},
+        "{file:./a} is relative to the client's file; write ${file:PATH} with the whole path",
+    ),
+    (
+        "vscode",
+        {"command": "x", "env": {"A": "${command:some.command}"}},
+        {"command": "x", "env": {"A": "$${command:some.command}"}},
+        "only VS Code supports ${command:some.command}; write the value instead",
+    ),
+    (
+        "claude-code",
+        {"command": "x", "env": {"A": "${command:a {b} c}", "B": "${file:~/a}"}},
+        {"command": "x", "env": {"A": "$${command:a {b} c}", "B": "$${file:~/a}"}},
+        "only Claude Code supports ${file:~/a}; write the value instead",
     ),
     (
         "goose",
