@@ -1,20 +1,22 @@
 """`add`: one more server in the configuration file, from a command, a URL or pasted JSON."""
 
+import contextlib
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from search_mcp.cli import consent
+from search_mcp.cli import consent, stored_secrets
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.problem import FINE, Misuse
+from search_mcp.cli.stored_secrets import Secret
 from search_mcp.cli.terminal import Terminal
-from search_mcp.clients import found, installation, merging, native
+from search_mcp.clients import found, installation, merging, native, storage
 from search_mcp.clients.found import Server, tagged
 from search_mcp.clients.merging import ROOT, Merged
 from search_mcp.clients.storage import File
@@ -53,16 +55,29 @@ def add(
         list[str] | None,
         typer.Option("--tag", metavar="TAG", help="Tag of the server, which --servers tag:TAG selects; repeatable."),
     ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--secret",
+            metavar="NAME",
+            help="Variable, or header of a remote server, whose value is asked for, or read from stdin, and stored in "
+            "the system's keyring.",
+        ),
+    ] = None,
 ) -> int:
     """Add a server to the config file: the command that starts it, or the URL of a remote one."""
+    given = [_tag(each) for each in tags or []]
+    secrets: list[Secret] = []
     if json_entry is not None:
-        if command or env or cwd or header or transport:
+        if command or env or cwd or header or transport or secret:
             raise Misuse("--json cannot be combined with a command or other options", "leave them out")
         servers = found.pasted(sys.stdin.read() if json_entry == "-" else json_entry, name)
     else:
         servers = [_typed(name, command or [], env or [], cwd, header or [], transport)]
-    given = [_tag(each) for each in tags or []]
-    return _add(options, [tagged(each, given) for each in servers], [] if name is None else [name], given)
+        if secret:
+            secrets = _asked_for(options, servers[0], secret)
+            servers = [_with_secrets(servers[0], secrets)]
+    return _add(options, [tagged(each, given) for each in servers], [] if name is None else [name], given, secrets)
 
 
 def _tag(text: str) -> str:
@@ -73,7 +88,13 @@ def _tag(text: str) -> str:
 
 
 @in_turn()
-def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str], tags: Sequence[str]) -> int:
+def _add(
+    options: Options,
+    servers: Sequence[Server],
+    chosen: Sequence[str],
+    tags: Sequence[str],
+    secrets: Sequence[Secret] = (),
+) -> int:
     screen, file = options.screen, own_file(options)
     _refuse_taken_names(servers, file)
     changed, merged = merging.merge(file.document, servers, chosen)
@@ -87,7 +108,9 @@ def _add(options: Options, servers: Sequence[Server], chosen: Sequence[str], tag
     for each in merged:
         if each.result == "added":
             consent.show(each.name, changed.members((ROOT, each.name)), screen)
-    save(file, changed, options)
+    is_added = any(each.result == "added" for each in merged)
+    with stored_secrets.stored(secrets) if is_added and not options.dry_run else contextlib.nullcontext():
+        save(file, changed, options)
     for each in merged:
         if each.result == "present":
             screen.text(f"{each.server.name} is already there{_under_another_name(each)}.")
@@ -164,6 +187,27 @@ def _remote(name: str, command: Sequence[str], headers: Sequence[str], transport
     if headers:
         entry["headers"] = dict(_header(pair) for pair in headers)
     return found.written(name, entry)
+
+
+def _asked_for(options: Options, server: Server, names: Sequence[str]) -> list[Secret]:
+    """Ask for the secrets of a server that can be added."""
+    _refuse_taken_names([server], storage.load(location.places(options.config, os.environ)[-1], "jsonc"))
+    present: Mapping[str, object] = server.raw.get("headers" if "url" in server.raw else "env") or {}
+    for name in names:
+        if not name or "=" in name or ":" in name:
+            raise Misuse("--secret must be the name of a variable or a header", "its value is asked for")
+        if name in present or names.count(name) > 1:
+            raise Misuse(f"{name} is given twice", "give it once")
+    return stored_secrets.read(server.name, names, options.screen, is_rehearsal=options.dry_run)
+
+
+def _with_secrets(server: Server, secrets: Sequence[Secret]) -> Server:
+    """Add the placeholders of secrets to the entry of a server."""
+    if "url" in server.raw:
+        headers = {**server.raw.get("headers", {}), **{each.name: each.header for each in secrets}}
+        return found.written(server.name, {**server.raw, "headers": headers})
+    env = {**server.raw.get("env", {}), **{each.name: each.placeholder for each in secrets}}
+    return found.typed(server.name, {**server.raw, "env": env})
 
 
 def _header(pair: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli import completion, consent
+from search_mcp.cli import completion, consent, stored_secrets
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.own_file import bridged, in_turn, own_file, save, tell_of_bridges
 from search_mcp.cli.problem import FINE, Misuse, did_you_mean, similar_names
@@ -72,6 +72,10 @@ def _edit(options: Options, names: Sequence[str], change: _Change, verb: str) ->
     else:
         screen.text(f"{verb.capitalize()}d {listed} in {file.path}.")
         tell_of_bridges(bridged(file.document, changed), screen)
+        left = changed.members((ROOT,))
+        removed = {name: entry for name, entry in present.items() if name not in left}
+        if removed:
+            stored_secrets.delete_unused(removed, left, screen)
         _warn_of_problems(file.path, names, screen)
     return FINE
 

@@ -1,0 +1,144 @@
+"""Secrets in the keyring: `add --secret`, `remove`, and what `check` says of a source that fails."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.conftest import Place, server
+
+VALUE = "s3cret-of-the-ring"
+KEYRINGS = Path(__file__).parent / "keyrings"
+
+
+@pytest.fixture(autouse=True)
+def ring(place: Place) -> Path:
+    """A keyring in a file, which the configuration of the library names."""
+    _uses(place, "in_a_file.Keyring")
+    return place.folder / "ring.json"
+
+
+def _uses(place: Place, backend: str) -> None:
+    folder = Path(place.variables["XDG_CONFIG_HOME"]) / "python_keyring"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = f"[backend]\ndefault-keyring={backend}\nkeyring-path={KEYRINGS}\n"
+    (folder / "keyringrc.cfg").write_text(written)
+
+
+def _entry(place: Place, name: str) -> Any:
+    return json.loads(place.config.read_text())["mcpServers"][name]
+
+
+def _passwords(ring: Path) -> Any:
+    return json.loads(ring.read_text()) if ring.exists() else {}
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the library looks for its configuration elsewhere")
+
+
+def test_a_secret_is_stored_and_its_placeholder_is_written(place: Place, ring: Path) -> None:
+    ended = place.run("add", "git hub", "--secret", "TOKEN", "-e", "A=b", "--", "npx", "x", stdin=f"{VALUE}\n")
+    assert ended.code == 0, ended
+    placeholder = "${keyring:search-mcp/git_hub/TOKEN}"
+    assert _entry(place, "git hub") == {"command": "npx", "args": ["x"], "env": {"A": "b", "TOKEN": placeholder}}
+    assert _passwords(ring) == {"search-mcp|git_hub/TOKEN": VALUE}
+    assert "reads from the keyring for env.TOKEN: search-mcp/git_hub/TOKEN" in " ".join(ended.out.split())
+    assert VALUE not in ended.out + ended.err + place.config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        ("X-Key", "k e y", "${keyring:search-mcp/api/X-Key}"),
+        ("Authorization", "token", "Bearer ${keyring:search-mcp/api/Authorization}"),
+        ("authorization", "Basic dXNlcg==", "${keyring:search-mcp/api/authorization}"),
+    ],
+)
+def test_a_secret_of_a_remote_server_is_a_header(place: Place, ring: Path, name: str, value: str, written: str) -> None:
+    ended = place.run("add", "api", "https://example.com/mcp", "-H", "A: b", "--secret", name, stdin=value)
+    assert ended.code == 0, ended
+    assert _entry(place, "api")["headers"] == {"A": "b", name: written}
+    assert _passwords(ring) == {f"search-mcp|api/{name}": value}
+
+
+def test_several_secrets_are_read_line_by_line_and_one_may_have_several_lines(place: Place, ring: Path) -> None:
+    ended = place.run("add", "a", "--secret", "A", "--secret", "B", "--", "x", stdin="one\ntwo\n")
+    assert ended.code == 0, ended
+    assert place.run("add", "b", "--secret", "A", "--", "x", stdin="one\ntwo\n").code == 0
+    assert _passwords(ring) == {"search-mcp|a/A": "one", "search-mcp|a/B": "two", "search-mcp|b/A": "one\ntwo"}
+
+
+def test_no_secret_is_replaced(place: Place, ring: Path) -> None:
+    """Another configuration file may have a server of this name."""
+    ring.write_text(json.dumps({"search-mcp|a/TOKEN": "of another file"}))
+    assert place.run("add", "a", "--secret", "TOKEN", "--", "x", stdin=VALUE).code == 0
+    assert _entry(place, "a")["env"]["TOKEN"] == "${keyring:search-mcp/a-2/TOKEN}"
+    ended = place.run("remove", "a")
+    assert "a: its secret a-2/TOKEN is deleted from the keyring." in ended.err
+    assert _passwords(ring) == {"search-mcp|a/TOKEN": "of another file"}
+
+
+def test_remove_keeps_the_secrets_of_other_servers(place: Place, ring: Path) -> None:
+    ring.write_text(json.dumps({"search-mcp|a/A": "1", "search-mcp|a/B": "2", "search-mcp|b/A": "3", "x|a/A": "4"}))
+    mine = {"A": "${keyring:search-mcp/a/A}", "B": "${keyring:search-mcp/a/B}", "C": "${keyring:search-mcp/b/A}"}
+    place.configure({"a": {"command": "x", "env": {**mine, "D": "${keyring:x/a/A}"}}})
+    other = {"command": "y", "env": {"A": "${keyring:search-mcp/a/A}"}}
+    place.configure({"a": {"command": "x", "env": {**mine, "D": "${keyring:x/a/A}"}}, "other": other})
+    assert place.run("remove", "a", "--dry-run").code == 0
+    assert len(_passwords(ring)) == 4
+    assert place.run("remove", "a").code == 0
+    assert _passwords(ring) == {"search-mcp|a/A": "1", "search-mcp|b/A": "3", "x|a/A": "4"}
+
+
+def test_a_rehearsal_asks_for_nothing_and_stores_nothing(place: Place, ring: Path) -> None:
+    ended = place.run("add", "a", "--secret", "TOKEN", "--dry-run", "--", "x")
+    assert ended.code == 0, ended
+    assert "${keyring:search-mcp/a/TOKEN}" in ended.out
+    assert (place.config.exists(), ring.exists()) == (False, False)
+
+
+def test_without_a_keyring_nothing_is_written(place: Place) -> None:
+    _uses(place, "keyring.backends.fail.Keyring")
+    ended = place.run("add", "a", "--secret", "TOKEN", "--", "x", stdin=VALUE)
+    assert ended.code == 1
+    assert "nothing was added, because this system has no keyring that can be used: " in " ".join(ended.err.split())
+    assert not place.config.exists()
+
+
+MISUSES = [
+    (["a", "--secret", "A=b", "--", "x"], VALUE, "--secret must be the name"),
+    (["a", "--secret", "A", "-e", "A=b", "--", "x"], VALUE, "A is given twice"),
+    (["a", "--secret", "A", "--secret", "A", "--", "x"], VALUE, "A is given twice"),
+    (["a", "--secret", "A", "--", "x"], "\n", "the secret A is empty"),
+    (["a", "--secret", "A", "--secret", "B", "--", "x"], "one\n", "stdin has 1 lines for 2 secrets"),
+    (["--json", "{}", "--secret", "A"], "", "--json cannot be combined"),
+    (["taken", "--secret", "A", "--", "x"], VALUE, "already has a server taken"),
+]
+
+
+@pytest.mark.parametrize(("words", "stdin", "problem"), MISUSES, ids=lambda each: str(each)[:40])
+def test_misuse_stores_nothing(place: Place, ring: Path, words: list[str], stdin: str, problem: str) -> None:
+    place.configure({"taken": {"command": "y"}})
+    before = place.config.read_text()
+    ended = place.run("add", *words, stdin=stdin)
+    assert ended.code == 2, ended
+    assert problem in " ".join(ended.err.split())
+    assert (place.config.read_text(), ring.exists()) == (before, False)
+
+
+def test_check_names_the_source_that_failed_and_shows_no_value(place: Place, ring: Path) -> None:
+    ring.write_text(json.dumps({"search-mcp|good/TOKEN": VALUE}))
+    good = {"TOKEN": "${keyring:search-mcp/good/TOKEN}"}
+    bad = {"TOKEN": "${keyring:search-mcp/bad/TOKEN}"}
+    place.configure({"good": server("toolbox", env=good), "bad": server("toolbox", env=bad)})
+    ended = place.run("check", "--json")
+    found = {each["name"]: each for each in ended.json["servers"]}
+    assert (found["good"]["state"], found["bad"]["state"]) == ("ready", "failed")
+    assert found["bad"]["reason"] == "env.TOKEN: the keyring entry search-mcp/bad/TOKEN does not exist"
+    assert found["bad"]["remedy"] is None
+    shown = place.run("check", "bad")
+    assert "the keyring entry search-mcp/bad/TOKEN does not exist" in " ".join(shown.out.split())
+    for each in (ended, shown, place.run("list", "--debug", "--refresh")):
+        assert VALUE not in each.out + each.err
