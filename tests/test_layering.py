@@ -275,7 +275,17 @@ ALLOWED = {
 }
 
 
-OF_ADAPTERS = ("adapter", "client_lines", "conversation", "engine_setting", "hello", "joining", "meeting", "polled")
+OF_ADAPTERS = (
+    "adapter",
+    "client_lines",
+    "conversation",
+    "engine_setting",
+    "hello",
+    "joining",
+    "meeting",
+    "polled",
+    "starting",
+)
 """Modules of `fronts/` that a process loads that serves through a shared engine."""
 
 

@@ -23,8 +23,8 @@ from search_mcp.folders import log_folder
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.engine_connection import Connection
 from search_mcp.fronts.host import Host
-from search_mcp.fronts.joining import READY
 from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER
+from search_mcp.fronts.starting import READY
 from search_mcp.gateway.reloading import LogSettings
 
 IDLE_SECONDS = 300.0

@@ -8,11 +8,9 @@ import contextlib
 import errno
 import os
 import socket
-import sys
 import time
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
 
 from search_mcp.fronts import hello
 from search_mcp.fronts.hello import Json
@@ -24,28 +22,7 @@ LOOK_SECONDS = 0.02
 """Poll interval while another process starts the engine, in seconds."""
 ANSWER_BYTES = 1 << 20
 """The longest first line of an engine."""
-READY = b"search-mcp: the engine is ready\n"
-"""Written by an engine to its stdout once it can be joined."""
-_PROGRAM = """
-import gc, sys
-gc.disable()  # until all modules are loaded
-sys.path.append(sys.argv.pop(1))  # last, so that it hides no other module
-from search_mcp.fronts.engine_process import main
-main()
-"""
-"""Starts an engine also if the package was found in the current folder, which is another one for the engine.
-
-With `-P`, Python finds no other module there: it may be a folder that the user does not trust.
-"""
-_OWN_PROGRAM = """
-import sys
-sys.path.append(sys.argv.pop(1))
-from search_mcp.__main__ import serve_alone
-sys.exit(serve_alone(sys.argv[1:]))
-"""
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # noqa: PTH120
 _NOBODY = (errno.ENOENT, errno.ECONNREFUSED, errno.ECONNRESET, errno.EPIPE, errno.EAGAIN)
-_CREATE_BREAKAWAY_FROM_JOB, _CREATE_NO_WINDOW = 0x01000000, 0x08000000  # of `subprocess`, on Windows only
 
 
 class NoEngineError(Exception):
@@ -196,7 +173,7 @@ def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | N
         joined = _greet(place, first, deadline)  # by now, an engine may be there that releases the lock with its end
         if joined is not None:
             return joined
-        _start(place, lock, deadline)
+        import_module("search_mcp.fronts.starting").start_engine(place.socket, lock, deadline)
     finally:
         os.close(lock)  # the engine has a copy, and keeps the lock
     return _greet(place, first, deadline)
@@ -211,57 +188,11 @@ def _is_locked(lock: int) -> bool:
     return True
 
 
-def _start(place: Meeting, lock: int, deadline: float) -> None:
-    """Start an engine that has our lock, and wait until it is ready.
-
-    Raises:
-        NoEngineError: it has failed, or is not ready in time.
-    """
-    subprocess, select = import_module("subprocess"), import_module("select")
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _PROGRAM, _PACKAGE, place.socket, str(lock)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd="/",
-        pass_fds=(lock,),
-        **detachment(sys.platform),
-    )
-    said, poller = b"", select.poll()  # not `select`, which fails if the client has left us 1024 open files
-    poller.register(process.stdout, select.POLLIN)
-    with process.stdout:
-        while READY not in said:
-            if not poller.poll(1000 * _left(deadline)):
-                process.returncode = 0  # it outlives us, so `Popen` must not warn that it is not waited for
-                raise NoEngineError("it takes long to start the engine")  # the next client finds it
-            chunk = os.read(process.stdout.fileno(), 1 << 16)
-            if not chunk:
-                break
-            said += chunk
-    process.wait()  # the engine is a child of this process, which has ended
-    if READY not in said:
-        *_, last = [b"unknown reason", *said.strip().splitlines()]
-        raise NoEngineError(f"the engine could not be started: {last.decode('utf-8', 'replace')}")
-
-
 def own(arguments: Sequence[str]) -> Joined:
     """Start a process that serves this client alone, as a child that ends with us.
 
     Raises:
         OSError: it cannot be started.
     """
-    command = [sys.executable, "-P", "-c", _OWN_PROGRAM, _PACKAGE, *arguments]
-    incoming, stdout = socket.socketpair()
-    stdin, outgoing = socket.socketpair()
-    with stdin, stdout:
-        process = import_module("subprocess").Popen(command, stdin=stdin, stdout=stdout)
-    process.returncode = 0  # its end is noticed at the sockets, so `Popen` must not warn that it is not waited for
+    incoming, outgoing = import_module("search_mcp.fronts.starting").start_own(arguments)
     return Joined(incoming, {}, b"", outgoing)
-
-
-def detachment(platform: str) -> dict[str, Any]:
-    """Return the options that make a process independent of ours."""
-    if platform == "win32":
-        # Not DETACHED_PROCESS, which cancels CREATE_NO_WINDOW: an empty console would appear.
-        return {"creationflags": _CREATE_BREAKAWAY_FROM_JOB | _CREATE_NO_WINDOW}
-    return {"start_new_session": True}

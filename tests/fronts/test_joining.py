@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from search_mcp.fronts import hello, joining
-from search_mcp.fronts.joining import AloneError, MisconfiguredError, NoEngineError, ask, detachment, join
+from search_mcp.fronts import hello, joining, starting
+from search_mcp.fronts.joining import AloneError, MisconfiguredError, NoEngineError, ask, join
 from search_mcp.fronts.meeting import Meeting
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
@@ -24,7 +24,7 @@ FIRST = {"wants": "serve"}
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Meeting:
     monkeypatch.chdir(tmp_path)  # a relative path is short enough for a socket
-    monkeypatch.setattr(joining, "_PROGRAM", "import sys; sys.exit('it is broken')")
+    monkeypatch.setattr(starting, "_PROGRAM", "import sys; sys.exit('it is broken')")
     return Meeting(".", "one")
 
 
@@ -140,7 +140,7 @@ def test_an_engine_that_starts_slowly_is_left_to_the_next_client(
     place: Meeting, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     os.mkfifo(tmp_path / "ends")
-    monkeypatch.setattr(joining, "_PROGRAM", f"open({str(tmp_path / 'ends')!r}).read()")
+    monkeypatch.setattr(starting, "_PROGRAM", f"open({str(tmp_path / 'ends')!r}).read()")
     with pytest.raises(NoEngineError, match="takes long"):
         join(place, FIRST, 0.3)
     with pytest.raises(NoEngineError, match=r"within 0\.05 s"):  # it has the lock
@@ -153,15 +153,3 @@ def test_a_command_finds_no_engine_at_a_socket_that_was_left_behind(place: Meeti
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place.socket)
     assert ask(place.socket, FIRST, SECONDS) is None
-
-
-@pytest.mark.parametrize(
-    ("platform", "options"),
-    [
-        ("linux", {"start_new_session": True}),
-        ("darwin", {"start_new_session": True}),
-        ("win32", {"creationflags": 0x01000000 | 0x08000000}),  # with an invisible console, and out of the job
-    ],
-)
-def test_an_engine_is_independent_of_the_process_that_starts_it(platform: str, options: dict[str, object]) -> None:
-    assert detachment(platform) == options
