@@ -91,7 +91,7 @@ class Proactor:
             except BlockingIOError:
                 return
             except OSError as exc:
-                if exc.errno != errno.EBADF:  # the reader of the writing end has closed
+                if exc.errno not in (errno.EBADF, errno.ECONNRESET):  # the reader of the writing end has closed
                     raise
                 data = b""
             self._loop.remove_reader(descriptor)

@@ -283,7 +283,9 @@ OF_ADAPTERS = (
     "hello",
     "joining",
     "meeting",
+    "named_pipes",
     "polled",
+    "pumped",
     "starting",
 )
 """Modules of `fronts/` that a process loads that serves through a shared engine."""

@@ -7,9 +7,11 @@ servers. In any other case, the command starts its servers itself. It never star
 import asyncio
 import logging
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +22,8 @@ from search_mcp.backends.command_cache import CommandCache
 from search_mcp.config import location
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.fronts import loan_lines
-from search_mcp.fronts.joining import Joined, NoEngineError, join_running
+from search_mcp.fronts.hello import END
+from search_mcp.fronts.joining import Connection, Joined, NoEngineError, join_running
 from search_mcp.fronts.loan_lines import (
     Cancellation,
     Compared,
@@ -32,7 +35,7 @@ from search_mcp.fronts.loan_lines import (
     Request,
     Standing,
 )
-from search_mcp.fronts.meeting import folder_name, is_supported, meeting
+from search_mcp.fronts.meeting import is_supported, meeting, own_folder
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.running import EngineBackend
 from search_mcp.model.calls import Call
@@ -74,7 +77,7 @@ def borrow(explicit: str | None, config: Config, cache: type[CommandCache]) -> "
         "cache": cache.__name__,
     }
     try:
-        if not Path(folder_name(os.environ, os.getuid())).exists():
+        if not Path(own_folder(os.environ)).exists():
             return None
         joined = join_running(meeting(str(location.locate(explicit, os.environ)), os.environ), first, PATIENCE_SECONDS)
     except (NoEngineError, OSError) as exc:
@@ -127,14 +130,17 @@ class Loan:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Read what the engine tells; at the end, wait until it has ended the servers that only this command had."""
-        reader, self._writer = await asyncio.open_unix_connection(sock=self._joined.connection)
+        reader, self._writer = await _streams(self._joined.connection)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._read, reader)
             try:
                 yield
             finally:
                 with anyio.move_on_after(ENDING_SECONDS, shield=True), suppress(OSError):
-                    self._writer.write_eof()
+                    if self._writer.can_write_eof():
+                        self._writer.write_eof()
+                    else:
+                        self._writer.write(END)
                     await self._ended.wait()
                 tasks.cancel_scope.cancel()
                 self._writer.close()
@@ -210,6 +216,14 @@ class Loan:
         self._ended.set()
         if self._writer is not None:
             self._writer.transport.abort()
+
+
+async def _streams(connection: Connection) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if isinstance(connection, socket.socket):
+        return await asyncio.open_unix_connection(sock=connection)
+    streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+    streams = await import_module("search_mcp.fronts.pipe_transports").open_streams(connection)
+    return streams
 
 
 class BorrowedServer:

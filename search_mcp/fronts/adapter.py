@@ -10,6 +10,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable
+from importlib import import_module
 from typing import NamedTuple
 
 from search_mcp.fronts import joining
@@ -63,8 +64,8 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
         joined = join(place, first, joining.PATIENCE_SECONDS)
     except AloneError:
         return None
-    except (NoEngineError, OSError) as exc:
-        say(SERVES_ALONE.format(exc))
+    except Exception as exc:  # whatever is wrong with sharing, the client is served
+        say(SERVES_ALONE.format(str(exc) or type(exc).__name__))
         return None
     say(greeting + "".join(f"{notice}\n" for notice in joined.answer.get("notices", ())))
 
@@ -77,7 +78,8 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
             say(SERVES_ALONE.format(exc))
             return joining.own(options.words())
 
-    return Adapter(joined, again, Polled(0, 1)).run()
+    streams = (import_module("search_mcp.fronts.pumped").Pumped if sys.platform == "win32" else Polled)(0, 1)
+    return Adapter(joined, again, streams).run()
 
 
 def say(text: str) -> None:

@@ -11,9 +11,10 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Protocol
 
 from search_mcp import logs
 from search_mcp.backends.process.launching import without_threads
@@ -24,7 +25,7 @@ from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.engine_connection import Connection
 from search_mcp.fronts.host import Host
 from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER
-from search_mcp.fronts.starting import READY
+from search_mcp.fronts.starting import READY, VENV_VARIABLE
 from search_mcp.gateway.reloading import LogSettings
 
 IDLE_SECONDS = 300.0
@@ -49,30 +50,52 @@ def _ended_by_signals(host: Host) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-async def host(listening: socket.socket, idle_seconds: float, log_to: LogSettings) -> None:
-    """Serve clients on a socket until the end."""
-    without_threads()
-    clients, itself = Host(idle_seconds, log_to), _identity(listening)
-    with _ended_by_signals(clients), last_resort():
-        server = await asyncio.get_running_loop().create_unix_server(
-            lambda: Connection(clients.on_hello), sock=listening, backlog=WAITING_CONNECTIONS
+class Listening(Protocol):
+    """Where clients connect."""
+
+    async def start(self, on_hello: Callable[[Connection, bytes], None]) -> None:
+        """Accept clients from now on; `on_hello` is called with the first line of each."""
+        ...
+
+    def close(self) -> None:
+        """Accept no more clients, and leave the place to another engine."""
+        ...
+
+
+class Socket:
+    """A `Listening` with a path."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening, self._itself = listening, _identity(listening)
+        self._server: asyncio.Server
+
+    async def start(self, on_hello: Callable[[Connection, bytes], None]) -> None:
+        self._server = await asyncio.get_running_loop().create_unix_server(
+            lambda: Connection(on_hello), sock=self._listening, backlog=WAITING_CONNECTIONS
         )
-        _say_ready()
-        await clients.run()
-        _remove(listening, itself)
-        server.close()
-        clients.file_queue.finish()
+
+    def close(self) -> None:
+        """Remove the socket from its folder, unless another engine has made one in its place."""
+        with contextlib.suppress(OSError):
+            if os.path.samestat(_identity(self._listening), self._itself):
+                Path(self._listening.getsockname()).unlink()
+        self._server.close()
 
 
 def _identity(listening: socket.socket) -> os.stat_result:
     return Path(listening.getsockname()).stat()
 
 
-def _remove(listening: socket.socket, itself: os.stat_result) -> None:
-    """Remove the socket from its folder, unless another engine has made one in its place."""
-    with contextlib.suppress(OSError):
-        if os.path.samestat(_identity(listening), itself):
-            Path(listening.getsockname()).unlink()
+async def host(listening: Listening, idle_seconds: float, log_to: LogSettings) -> None:
+    """Serve clients until the end."""
+    without_threads()
+    clients = Host(idle_seconds, log_to)
+    with _ended_by_signals(clients), last_resort():
+        await listening.start(clients.on_hello)
+        _say_ready()
+        await clients.run()
+        listening.close()
+        clients.file_queue.finish()
 
 
 def _say_ready() -> None:
@@ -90,8 +113,9 @@ def _open_log() -> int:
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if file.exists() and file.stat().st_size > LOG_BYTES:
-            file.replace(file.with_suffix(".old.log"))
-        return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            with contextlib.suppress(PermissionError):  # on Windows, while another engine has it open
+                file.replace(file.with_suffix(".old.log"))
+        return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
 
@@ -126,13 +150,39 @@ def allow_more_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def main() -> None:
-    """Run an engine process: its arguments are the path of the socket and the descriptor of the lock that it keeps."""
-    path, lock = sys.argv[1], int(sys.argv[2])
+def listen(path: str, lock: int) -> Listening:
+    """Listen on a socket, independent of the process that started us, which has given us the lock.
+
+    Raises:
+        OSError: the socket cannot be made.
+    """
     os.set_inheritable(lock, False)
-    listening = bind(path)
+    listening = Socket(bind(path))
     detach()
     allow_more_files()
+    return listening
+
+
+def listen_on_windows(address: str, lock: int) -> Listening:
+    """Listen at a pipe; the process that started us has given us the lock.
+
+    Raises:
+        NotIndependentError: this process would end with the one that started us.
+        OSError: the pipe cannot be made.
+    """
+    if sys.platform == "win32":
+        os.set_handle_inheritable(lock, False)
+    os.environ.pop(VENV_VARIABLE, None)  # not meant for other programs
+    job_objects = import_module("search_mcp.backends.process.job_objects")
+    job_objects.check_independence(job_objects.Win32JobObjects())
+    listening: Listening = import_module("search_mcp.fronts.pipe_transports").listen(address)
+    return listening
+
+
+def main() -> None:
+    """Run an engine process: its arguments are its address, and the descriptor or handle of the lock that it keeps."""
+    address, lock = sys.argv[1], int(sys.argv[2])
+    listening = listen_on_windows(address, lock) if sys.platform == "win32" else listen(address, lock)
     gc.freeze()
     gc.enable()
     gc.set_threshold(*THRESHOLDS)

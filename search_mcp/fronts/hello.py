@@ -11,6 +11,8 @@ PROTOCOL = 1
 """The version of these lines. The engines of all versions answer `status` and `stop`."""
 MAX_BYTES = 16 << 20
 """The longest first line; it holds an environment, which may have several megabytes."""
+END = b"\x04"
+"""The last byte of an adapter on Windows: a pipe cannot be closed in one direction. No JSON text has this character."""
 
 Json = dict[str, Any]
 

@@ -8,9 +8,11 @@ import contextlib
 import errno
 import os
 import socket
+import sys
 import time
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Protocol
 
 from search_mcp.fronts import hello
 from search_mcp.fronts.hello import Json
@@ -37,15 +39,23 @@ class MisconfiguredError(AloneError):
     """The configuration is wrong; the next attempt may find it repaired."""
 
 
+class Connection(Protocol):
+    """The methods of a socket that are used of a connection; on Windows, it is a pipe."""
+
+    def settimeout(self, seconds: float | None, /) -> None: ...
+    def recv(self, size: int, /) -> bytes: ...
+    def sendall(self, data: memoryview | bytes, /) -> None: ...
+    def shutdown(self, how: int, /) -> None: ...
+    def close(self) -> None: ...
+
+
 class Joined:
     """A connection to an engine, after the first lines."""
 
-    def __init__(
-        self, connection: socket.socket, answer: Json, early: bytes, outgoing: socket.socket | None = None
-    ) -> None:
+    def __init__(self, connection: Connection, answer: Json, early: bytes, outgoing: Connection | None = None) -> None:
         self.connection = connection
         self.outgoing = outgoing or connection
-        """The socket to write to."""
+        """The connection to write to."""
         self.answer = answer
         self.early = early
         """Bytes that came behind the answer."""
@@ -93,14 +103,14 @@ def ask(path: str, first: Json, patience_seconds: float = PATIENCE_SECONDS) -> J
         joined = _greet_at(path, first, deadline)
         if joined is None:
             return None
-        with joined.connection:
+        with contextlib.closing(joined.connection):
             _wait_for_end(joined.connection, deadline)
     except OSError as exc:
         raise NoEngineError(str(exc)) from exc
     return joined.answer
 
 
-def _wait_for_end(connection: socket.socket, deadline: float) -> None:
+def _wait_for_end(connection: Connection, deadline: float) -> None:
     """Wait until the engine closes the connection: after its answer, or, if it was told to stop, at its end.
 
     Raises:
@@ -122,12 +132,8 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
     if len(line) > hello.MAX_BYTES:
         raise NoEngineError("the environment is too large")
     with contextlib.ExitStack() as kept:
-        connection = kept.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         try:
-            connection.settimeout(_left(deadline))
-            connection.connect(path)
-            if not is_same_user(connection):
-                raise NoEngineError("its socket belongs to another user")
+            connection = kept.enter_context(contextlib.closing(_connect(path, _left(deadline))))
             connection.sendall(line)
             answered, early = _line(connection, deadline)
             answer = hello.decode(answered) if answered else None
@@ -147,11 +153,31 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
         return Joined(connection, answer, early)
 
 
+def _connect(path: str, seconds: float) -> Connection:
+    """Open a connection to a process of this user, with a time limit for this and for what is written.
+
+    Raises:
+        OSError: there is none.
+        NoEngineError: it is a process of another user.
+    """
+    if sys.platform == "win32":
+        pipe: Connection = import_module("search_mcp.fronts.named_pipes").connect_to(path, seconds)
+        return pipe
+    with contextlib.ExitStack() as kept:
+        connection = kept.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        connection.settimeout(seconds)
+        connection.connect(path)
+        if not is_same_user(connection):
+            raise NoEngineError("its socket belongs to another user")
+        kept.pop_all()
+    return connection
+
+
 def _left(deadline: float) -> float:
     return max(0.001, deadline - time.monotonic())
 
 
-def _line(connection: socket.socket, deadline: float) -> tuple[bytes, bytes]:
+def _line(connection: Connection, deadline: float) -> tuple[bytes, bytes]:
     """Read one line; return it and what follows. Empty if the connection ends."""
     read = b""
     while b"\n" not in read and len(read) < ANSWER_BYTES:
@@ -166,10 +192,10 @@ def _line(connection: socket.socket, deadline: float) -> tuple[bytes, bytes]:
 
 def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | None:
     """Start the engine if no other process is starting it, or is it; return `None` if one is."""
-    lock = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    lock = _locked(place.lock)
+    if lock is None:
+        return None
     try:
-        if not _is_locked(lock):
-            return None
         joined = _greet(place, first, deadline)  # by now, an engine may be there that releases the lock with its end
         if joined is not None:
             return joined
@@ -179,13 +205,21 @@ def _start_and_greet(place: Meeting, first: Json, deadline: float) -> Joined | N
     return _greet(place, first, deadline)
 
 
-def _is_locked(lock: int) -> bool:
+def _locked(path: str) -> int | None:
+    """Open and lock a file; `None` if another process has locked it."""
+    if sys.platform == "win32":
+        lock: int | None = import_module("search_mcp.fronts.named_pipes").lock_file(path)
+        return lock
     fcntl = import_module("fcntl")
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    except OSError as exc:
+        os.close(lock)
+        if isinstance(exc, BlockingIOError):
+            return None
+        raise
+    return lock
 
 
 def own(arguments: Sequence[str]) -> Joined:

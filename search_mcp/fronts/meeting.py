@@ -13,6 +13,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from importlib import import_module
 
 from search_mcp import __version__
 
@@ -31,6 +32,8 @@ other variables.
 """
 PROXIES = "_proxy"
 """The ending of the variables that name proxies, in lower case; the HTTP client reads them."""
+PROFILE_VARIABLES = ("USERPROFILE", "APPDATA", "LOCALAPPDATA")
+"""Those of Windows, with the same meaning."""
 NAMESPACES = ("mnt", "pid", "net", "user", "ipc", "uts")
 _LINUX_PEERCRED = 17  # SO_PEERCRED, which Python has on Linux only
 _SOL_LOCAL, _LOCAL_PEERCRED = 0, 1  # macOS and the BSDs, <sys/un.h>
@@ -50,6 +53,15 @@ class Meeting:
         """Locked by the process that starts the engine, then by the engine for as long as it lives."""
 
 
+class PipeMeeting(Meeting):
+    """The address of the pipe and the lock of one engine process of Windows."""
+
+    def __init__(self, folder: str, name: str) -> None:
+        super().__init__(folder, name)
+        self.socket = rf"\\.\pipe\{name}"
+        self.lock = rf"{folder}\{name}.lock"
+
+
 def is_supported(platform: str) -> bool:
     """Return whether adapters and engines can meet here: where sockets have paths and files can be locked."""
     return platform != "win32" and hasattr(socket, "AF_UNIX")
@@ -61,19 +73,37 @@ def meeting(config: str, variables: Mapping[str, str]) -> Meeting:
     Raises:
         OSError: the folder cannot be made, or is not safe, or our own files cannot be read.
     """
-    folder = folder_name(variables, os.getuid())
+    if sys.platform == "win32":
+        return pipe_meeting(config, variables, import_module("search_mcp.fronts.named_pipes").own_beginning())
+    folder = own_folder(variables)
     make_safe(folder)
     itself = f"{build()} {sys.getfilesystemencoding()} umask {umask():o} {confinement()}"
     return Meeting(folder, name(os.path.realpath(config), itself, variables))
 
 
+def pipe_meeting(config: str, variables: Mapping[str, str], beginning: str) -> PipeMeeting:
+    """Return the meeting place on Windows; `beginning` is that of the names of all engines that we may use.
+
+    Raises:
+        OSError: the folder cannot be made, or our own files cannot be read.
+    """
+    folder = local_folder(variables)
+    os.makedirs(folder, exist_ok=True)  # noqa: PTH103  # no pathlib: an adapter loads little
+    itself = f"{build()} {sys.getfilesystemencoding()} {[variables.get(each) for each in PROFILE_VARIABLES]}"
+    return PipeMeeting(folder, beginning + name(os.path.normcase(os.path.realpath(config)), itself, variables))
+
+
 def sockets(variables: Mapping[str, str]) -> list[str]:
-    """Return the sockets of this user; engines that were killed have left theirs behind.
+    """Return the sockets of this user, or the pipes; engines that were killed have left their sockets behind.
 
     Raises:
         OSError: their folder is not safe.
     """
-    folder = folder_name(variables, os.getuid())
+    if sys.platform == "win32":
+        pipes = import_module("search_mcp.fronts.named_pipes")
+        found: list[str] = pipes.addresses(pipes.own_beginning())
+        return found
+    folder = own_folder(variables)
     if not os.path.exists(folder):  # noqa: PTH110
         return []
     make_safe(folder)
@@ -107,6 +137,27 @@ def is_own(folder: str) -> bool:
         return os.stat(folder).st_uid == os.getuid()  # noqa: PTH116  # no pathlib: an adapter loads little
     except OSError:
         return False
+
+
+def own_folder(variables: Mapping[str, str]) -> str:
+    """Return the folder in which adapters and engines of this user meet; it may not be there yet.
+
+    Raises:
+        FileNotFoundError: Windows does not say where it is.
+    """
+    return local_folder(variables) if sys.platform == "win32" else folder_name(variables, os.getuid())
+
+
+def local_folder(variables: Mapping[str, str]) -> str:
+    """Return the folder of locks on Windows, which is in the user's profile, so that others cannot write to it.
+
+    Raises:
+        FileNotFoundError: the variable that names the profile is not set.
+    """
+    local = variables.get("LOCALAPPDATA")
+    if not local:
+        raise FileNotFoundError("the variable LOCALAPPDATA is not set")
+    return os.path.join(local, FOLDER, "engine")  # noqa: PTH118  # no pathlib: an adapter loads little
 
 
 def folder_name(variables: Mapping[str, str], uid: int, is_own: Callable[[str], bool] = is_own) -> str:

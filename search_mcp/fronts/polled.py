@@ -128,6 +128,8 @@ class Polled:
                 os.set_blocking(descriptor, False)
 
     def attach(self, joined: Joined) -> SocketLink:
+        assert isinstance(joined.connection, socket.socket)
+        assert isinstance(joined.outgoing, socket.socket)
         return SocketLink(joined.connection, joined.outgoing)
 
     def wait(self, wanted: Wanted, link: Link | None, seconds: float | None) -> Ready | None:

@@ -5,7 +5,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +14,8 @@ from search_mcp.fronts import adapter
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
 from search_mcp.fronts.conversation import MOST_ENGINES
 from search_mcp.fronts.joining import Joined, NoEngineError
-from search_mcp.fronts.polled import Polled
+from search_mcp.fronts.polled import Polled, Streams
+from search_mcp.fronts.pumped import Pumped
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
 SECONDS = 30.0
@@ -52,14 +53,14 @@ class Engine:
 class Bench:
     """An adapter in a thread, with the client's ends of its pipes."""
 
-    def __init__(self, *engines: Engine) -> None:
+    def __init__(self, *engines: Engine, streams: Callable[[int, int], Streams] = Polled) -> None:
         stdin, self.stdin = os.pipe()
         self.stdout, stdout = os.pipe()
         self._descriptors = [stdin, stdout]
         first, *self._next = engines
         self.joins = 0
         self.code: int | None = None
-        self._adapter = Adapter(first.joined, self._again, Polled(stdin, stdout))
+        self._adapter = Adapter(first.joined, self._again, streams(stdin, stdout))
         self._thread = threading.Thread(target=self._run)
         self._lines = os.fdopen(self.stdout, "rb", closefd=False)
 
@@ -102,6 +103,9 @@ class Bench:
             os.close(self.stdin)
             self.stdin = -1
 
+    def closes_stdout(self) -> None:
+        assert os.dup2(os.open(os.devnull, os.O_RDONLY), self.stdout) == self.stdout
+
     def is_over(self) -> bool:
         self._thread.join(SECONDS)
         return not self._thread.is_alive()
@@ -123,11 +127,20 @@ def engines() -> Iterator[list[Engine]]:
         each.joined.connection.close()
 
 
+@pytest.fixture(params=[Polled, Pumped])
+def streams(request: pytest.FixtureRequest) -> Callable[[int, int], Streams]:
+    """How bytes are moved: as on POSIX, and as on Windows."""
+    way: Callable[[int, int], Streams] = request.param
+    return way
+
+
 @pytest.fixture
-def bench(engines: list[Engine]) -> Iterator[Bench]:
-    made = Bench(*engines)
+def bench(engines: list[Engine], streams: Callable[[int, int], Streams]) -> Iterator[Bench]:
+    made = Bench(*engines, streams=streams)
     made.starts()
     yield made
+    for each in engines:
+        each.dies()
     made.close()
 
 
@@ -285,13 +298,23 @@ def test_an_engine_that_does_not_answer_the_end_is_not_waited_for(
     bench.close()
 
 
+@pytest.mark.parametrize("streams", [Polled], indirect=True)
 def test_a_client_that_closes_stdout_ends_the_adapter(bench: Bench, engines: list[Engine]) -> None:
     bench.says({"id": 1, "method": "ping"})
     engines[0].hears()
-    reading = os.dup2(os.open(os.devnull, os.O_RDONLY), bench.stdout)
-    assert reading == bench.stdout
+    bench.closes_stdout()
     assert bench.is_over()
     assert engines[0].is_told_the_end()
+
+
+@pytest.mark.parametrize("streams", [Pumped], indirect=True)
+def test_where_a_closed_stdout_cannot_be_seen_the_next_message_ends_the_adapter(
+    bench: Bench, engines: list[Engine]
+) -> None:
+    bench.closes_stdout()
+    engines[0].says({"method": "news"})
+    assert bench.is_over()
+    assert bench.code == 0
 
 
 def test_a_client_with_header_framing_starts_again_after_a_loss(bench: Bench, engines: list[Engine]) -> None:
