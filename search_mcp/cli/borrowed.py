@@ -23,7 +23,7 @@ from search_mcp.config import location
 from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.fronts import loan_lines
 from search_mcp.fronts.hello import END
-from search_mcp.fronts.joining import Connection, Joined, NoEngineError, join_running
+from search_mcp.fronts.joining import Connection, Joined, join_running
 from search_mcp.fronts.loan_lines import (
     Cancellation,
     Compared,
@@ -80,8 +80,8 @@ def borrow(explicit: str | None, config: Config, cache: type[CommandCache]) -> "
         if not Path(own_folder(os.environ)).exists():
             return None
         joined = join_running(meeting(str(location.locate(explicit, os.environ)), os.environ), first, PATIENCE_SECONDS)
-    except (NoEngineError, OSError) as exc:
-        log.debug("= the shared engine is not used: %s", exc)
+    except Exception as exc:  # whatever is wrong with sharing, the command starts its servers
+        log.debug("= the shared engine is not used: %r", exc)
         return None
     if joined is None:
         return None

@@ -16,7 +16,7 @@ import pytest
 from cli.conftest import COMMAND, SECONDS, Ended, Place, server
 from cli.conftest import SERVERS as SERVERS_FOLDER
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are shared on POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 
 OPENING = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
 SERVERS = {

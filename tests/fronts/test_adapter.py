@@ -17,7 +17,7 @@ from search_mcp.fronts.joining import Joined, NoEngineError
 from search_mcp.fronts.polled import Polled, Streams
 from search_mcp.fronts.pumped import Pumped
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 SECONDS = 30.0
 
 Json = dict[str, Any]

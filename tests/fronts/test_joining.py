@@ -15,7 +15,7 @@ from search_mcp.fronts import hello, joining, starting
 from search_mcp.fronts.joining import AloneError, MisconfiguredError, NoEngineError, ask, join
 from search_mcp.fronts.meeting import Meeting
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 SECONDS = 30.0
 fcntl: Any = pytest.importorskip("fcntl")
 FIRST = {"wants": "serve"}

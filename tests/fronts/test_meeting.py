@@ -14,7 +14,7 @@ from search_mcp import __version__
 from search_mcp.fronts import meeting
 from search_mcp.fronts.meeting import MOST_BYTES, UnsafeFolderError, folder_name, is_own, is_same_user, make_safe, name
 
-posix = pytest.mark.skipif(sys.platform == "win32", reason="engines are not shared on Windows yet")
+posix = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
 NAME_BYTES = len("/") + meeting.NAME_LENGTH + len(".sock")
 
 
@@ -205,6 +205,11 @@ def test_the_sockets_of_the_user_are_those_in_the_folder() -> None:
         assert meeting.sockets(variables) == [place.socket]
 
 
-@pytest.mark.parametrize(("platform", "verdict"), [("linux", True), ("darwin", True), ("win32", False)])
-def test_the_platforms_where_engines_are_shared(platform: str, verdict: bool) -> None:
-    assert meeting.is_supported(platform) is (verdict and sys.platform != "win32")
+def test_engines_are_shared_here() -> None:
+    assert meeting.is_supported(sys.platform)
+
+
+def test_the_platforms_where_engines_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(socket, "AF_UNIX", raising=False)
+    assert meeting.is_supported("win32")
+    assert not meeting.is_supported("another")

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -86,7 +87,12 @@ class Real:
         return connect(self.address, SECONDS, self._accounts, self._api)
 
     def is_left_clean(self) -> bool:
-        return self.address not in named_pipes.addresses(named_pipes.name_of(self._accounts.ours()))
+        """Wait until the name is free: the threads of clients close the last handles."""
+        deadline = time.monotonic() + SECONDS
+        while self.address in named_pipes.addresses(named_pipes.name_of(self._accounts.ours())):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return True
 
 
 class Engine:
@@ -254,6 +260,7 @@ def test_another_engine_cannot_take_the_name(windows: Windows) -> None:
     Engine(windows).stops()
 
 
+@pytest.mark.parametrize("windows", [Fake], indirect=True)
 def test_the_name_is_free_once_the_clients_of_the_last_engine_are_gone(windows: Windows) -> None:
     engine = Engine(windows)
     left = windows.connects()
