@@ -1,6 +1,7 @@
 """Named pipes of Windows, on a fake of its API: who may connect, and what a connection does."""
 
 import ctypes
+import errno
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -198,6 +199,22 @@ def test_a_file_is_locked_by_opening_it_for_no_other() -> None:
     assert open_alone("one", files) is None
     with pytest.raises(PermissionError):  # not one that is open, but one that may not be opened
         open_alone("two", files)
+
+
+@pytest.mark.parametrize("code", [109, 232, 233])
+def test_what_is_written_to_an_end_that_was_closed_fails_as_at_a_socket(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise refusal(code)
+
+    client, _ = both_ends(kernel)
+    monkeypatch.setattr(kernel, "WriteFile", fails)
+    monkeypatch.setattr(kernel, "ReadFile", fails)
+    with pytest.raises(BrokenPipeError) as caught:
+        client.sendall(b"one")
+    assert caught.value.errno == errno.EPIPE
+    assert client.recv(1) == b""
 
 
 def test_an_unknown_error_is_reported(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
