@@ -167,14 +167,15 @@ def listen_on_windows(address: str, lock: int) -> Listening:
     """Listen at a pipe; the process that started us has given us the lock.
 
     Raises:
-        NotIndependentError: this process would end with the one that started us.
+        SystemExit: this process would end with the client that started us, and all other clients would lose it.
         OSError: the pipe cannot be made.
     """
     if sys.platform == "win32":
         os.set_handle_inheritable(lock, False)
     os.environ.pop(VENV_VARIABLE, None)  # not meant for other programs
     job_objects = import_module("search_mcp.backends.process.job_objects")
-    job_objects.check_independence(job_objects.Win32JobObjects())
+    if job_objects.may_end_with_another(job_objects.Win32JobObjects()):
+        sys.exit("it would end with this client, which keeps its processes in a job object")
     listening: Listening = import_module("search_mcp.fronts.pipe_transports").listen(address)
     return listening
 

@@ -25,10 +25,6 @@ KILL_ON_JOB_CLOSE = 0x2000
 """The limit of a job whose processes end when its last handle is closed."""
 
 
-class NotIndependentError(OSError):
-    """This process would end with another one."""
-
-
 class JobObjects(Protocol):
     """The part of the Windows API that is used here; a job is its handle."""
 
@@ -52,14 +48,9 @@ class JobObjects(Protocol):
         ...
 
 
-def check_independence(objects: JobObjects) -> None:
-    """Check that no job of another process ends this one.
-
-    Raises:
-        NotIndependentError: one does, such as that of an MCP client which ends all processes below it.
-    """
-    if objects.limits_of_ours() & KILL_ON_JOB_CLOSE:
-        raise NotIndependentError("it would end with this client, which keeps its processes in a job object")
+def may_end_with_another(objects: JobObjects) -> bool:
+    """Return whether this process is in a job that ends it, such as that of a client for all processes below it."""
+    return bool(objects.limits_of_ours() & KILL_ON_JOB_CLOSE)
 
 
 class JobTrees:
