@@ -237,7 +237,12 @@ class Supervisor:
             self._known.look_again(self._availability.dialect, kind)
 
     def due_change(self, kind: Kind) -> Callable[[], bool] | None:
-        """Return a function that is true until the announced change is read; `None` if no change was announced."""
+        """Return a function that is true until the announced change is read; `None` if no change was announced.
+
+        A restart of a server under development counts as one: a model calls the tool that it has just written.
+        """
+        if self._config.watch and self._is_starting(kind):
+            return partial(self._is_starting, kind)
         dialect, is_due = self._availability.dialect, self._known.due_change(kind)
         if dialect is None or is_due is None:
             return None
@@ -284,8 +289,12 @@ class Supervisor:
         """Return whether the result of a start, by its number, is still to come."""
         if self._restarts.is_over or self._restarts.starts < start:
             return not self._restarts.is_over
+        return self._is_starting(Kind.TOOLS)
+
+    def _is_starting(self, kind: Kind) -> bool:
+        """Return whether its list is still to be read after a start."""
         if self._availability.state is State.READY:
-            return not self._known.is_compared(Kind.TOOLS, 0)
+            return not self._known.is_compared(kind, 0)
         return self._availability.state in (State.STARTING, State.RESTARTING)
 
     def _on_files_changed(self, path: str) -> None:

@@ -165,7 +165,7 @@ class Presentation:
 
     def _rest_of(self, audience: Audience) -> object:
         """Return everything that a list of tools is made of besides the names."""
-        return audience, self._is_whole(audience), self._settings.description_length, self._catalog.can_restart
+        return audience, self._is_whole(audience), self._settings.description_length
 
     def _tool_list(self, audience: Audience) -> Raw:
         """Write the list of tools, unless another client was shown the same."""

@@ -113,6 +113,22 @@ def test_the_client_is_told_of_changed_tools_and_calls_a_new_one(pair: Pair, fol
     call.gets(text("X"))
 
 
+def test_a_new_tool_can_be_called_during_the_restart(pair: Pair, folder: Folder) -> None:
+    pair.front.opens()
+    pair.after(1)
+    pair.alpha.tools = [ECHO, tool("shout")]
+    pair.alpha.starts_slowly(3)
+    folder.saves()
+    pair.after(1)
+    call = pair.front.calls("alpha.shout")
+    unknown = pair.front.calls("alpha.whisper")
+    pair.after(4)
+    unknown.fails(-32602, "Tool not found: alpha.whisper")
+    pair.alpha.is_called("shout").returns(text("X"))
+    is_told_of_tools(pair)
+    call.gets(text("X"))
+
+
 def test_a_call_during_the_restart_waits_for_the_new_process(pair: Pair, folder: Folder) -> None:
     pair.front.opens()
     pair.after(1)
