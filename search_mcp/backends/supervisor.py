@@ -470,7 +470,7 @@ class Supervisor:
             raise EndedError(filled.problem)
         filled = replace(filled, secrets=self._config.secrets)
         self.calls.filled = filled
-        if self.on_filled(filled):
+        if self._availability.state is State.STOPPING or self.on_filled(filled):
             await anyio.sleep_forever()  # our own end follows
         return filled
 

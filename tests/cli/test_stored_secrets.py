@@ -9,6 +9,10 @@ import pytest
 
 from cli.conftest import Place, server
 
+pytest.importorskip("termios", reason="only Unix has pseudo-terminals")
+
+from cli.screen import Screen  # only on systems with terminals
+
 VALUE = "s3cret-of-the-ring"
 KEYRINGS = Path(__file__).parent / "keyrings"
 
@@ -90,6 +94,16 @@ def test_remove_keeps_the_secrets_of_other_servers(place: Place, ring: Path) -> 
     assert len(_passwords(ring)) == 4
     assert place.run("remove", "a").code == 0
     assert _passwords(ring) == {"search-mcp|a/A": "1", "search-mcp|b/A": "3", "x|a/A": "4"}
+
+
+def test_at_a_terminal_the_secret_is_not_shown(place: Place, ring: Path) -> None:
+    screen = Screen(place, "add", "a", "--secret", "TOKEN", "--", "x")
+    screen.wait_for("TOKEN: ")
+    screen.press(f"{VALUE}\r")
+    assert screen.end() == 0, screen.shown
+    assert "Added a to" in screen.shown
+    assert VALUE not in screen.shown
+    assert _passwords(ring) == {"search-mcp|a/TOKEN": VALUE}
 
 
 def test_a_rehearsal_asks_for_nothing_and_stores_nothing(place: Place, ring: Path) -> None:

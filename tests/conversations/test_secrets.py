@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from conversations.back import exits
 from conversations.front import Front
 from conversations.pair import Pair
 from conversations.vault import configured
-from conversations.words import MODERN, Json, text
+from conversations.words import MODERN, NEWEST_LEGACY, Json, text
 from search_mcp.backends.secret_sources import SECONDS
 
 COMMAND = "vault read token"
@@ -129,6 +130,16 @@ def test_no_error_and_no_warning_shows_the_value(pair: Pair) -> None:
     assert VALUE not in str(pair.transcript.warnings)
 
 
+def test_a_server_is_not_started_after_a_signal_that_came_meanwhile(pair: Pair) -> None:
+    pair.vault.prints[COMMAND] = VALUE
+    pair.vault.takes_seconds[COMMAND] = 5
+    _needs_token(pair)
+    pair.front.opens_over(1)
+    pair.terminates()
+    pair.after(10)
+    assert pair.alpha.lives == []
+
+
 def test_an_edit_of_the_command_restarts_the_server(pair: Pair) -> None:
     pair.vault.prints |= {COMMAND: VALUE, "other": "another value"}
     _needs_token(pair)
@@ -182,7 +193,8 @@ def test_clients_with_different_secrets_do_not_share_a_server(pool: Pair) -> Non
     assert _tokens(pool) == [VALUE, f"{VALUE}-of-another"]
 
 
-def test_a_call_that_waits_for_a_secret_is_served_once_by_the_shared_server(pool: Pair) -> None:
+def test_a_call_that_waits_for_a_secret_is_served_once_by_the_shared_server(pool: Pair, tmp_path: Path) -> None:
+    pool.remembers_in(tmp_path)  # so that the call waits for the server, not for its list
     pool.front.opens()
     pool.vault.takes_seconds[COMMAND] = 5
     second = pool.joined_by(MODERN, variables={"OTHER": "x"})
@@ -201,3 +213,26 @@ def test_an_error_shows_the_value_to_no_client_that_shares_the_server(pool: Pair
     call = second.calls("alpha.echo")
     pool.alpha.is_called("echo").fails(-32000, f"bad {VALUE}")
     assert VALUE not in str(call.fails(-32000))
+
+
+def test_a_log_message_for_a_call_that_waited_goes_to_no_other_client(tmp_path: Path) -> None:
+    with Pair(NEWEST_LEGACY, NEWEST_LEGACY) as pair:
+        pair.is_pooled = True
+        pair.vault.prints[COMMAND] = VALUE
+        _needs_token(pair)
+        pair.alpha.config["share"] = pair.alpha.logs = True
+        pair.remembers_in(tmp_path)
+        pair.front.opens()
+        pair.front.asks("logging/setLevel", {"level": "debug"}).gets({})
+        _each_calls(pair, pair.front)
+        pair.vault.takes_seconds[COMMAND] = 5
+        second = pair.joined_by(NEWEST_LEGACY, variables={"OTHER": "x"})
+        second.opens()
+        call = second.calls("alpha.echo")
+        pair.after(6)
+        served = pair.alpha.is_called("echo")
+        pair.alpha.notifies("notifications/message", level="error", data="of the second client")
+        served.returns(text("x"))
+        call.gets(text("x"))
+        assert len(pair.alpha.lives) == 1
+        pair.nothing_is_left()
