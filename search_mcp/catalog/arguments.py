@@ -5,14 +5,14 @@ If a backend refuses a call and its arguments do not fit the tool's schema, the 
 
 import re
 
-from search_mcp.catalog import schemas
 from search_mcp.catalog.items import OWN_NAMES, Item
+from search_mcp.catalog.misfits import misfits
 from search_mcp.catalog.signature import signature
 from search_mcp.config.secrets import Redactor
 from search_mcp.model.calls import Call, Result
 from search_mcp.model.errors import ACTED_ON_BY_CLIENTS, BackendToolError
 from search_mcp.wire import payload
-from search_mcp.wire.errors import PeerError, WireError, invalid_params
+from search_mcp.wire.errors import PeerError, ProtocolError, WireError, invalid_params
 from search_mcp.wire.structs import EMPTY, UNSET, ErrorObject, Fields, Raw, replace
 
 LARGEST_REFUSAL = 1 << 16
@@ -42,7 +42,12 @@ def with_object(call: Call) -> Fields:
         inner = Raw(text.strip().encode("utf-8", "replace"))
         if isinstance(payload.value(inner), dict):
             return {**call.params, "arguments": inner}
-    raise invalid_params("Invalid params: arguments must be an object")
+    raise not_an_object()
+
+
+def not_an_object() -> ProtocolError:
+    """Refuse arguments that are no object, and show what an object is."""
+    return invalid_params('Invalid params: arguments must be an object with the parameters, such as {"path": "a.txt"}')
 
 
 _ODD = re.compile(rb'[^{]|\{\s*"(?:name|arguments)"')
@@ -75,14 +80,13 @@ def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> Wir
     """Wrap a backend's error for a model; with the schema and the signature if the arguments do not fit."""
     if error.code in ACTED_ON_BY_CLIENTS:
         return PeerError(error)
-    if _fit(params, item):
-        return BackendToolError(item.server, item.key, error)
-    return BackendToolError(item.server, item.key, error, item.input_schema, _hint(name, item))
+    hint = _hint(name, params, item)
+    return BackendToolError(item.server, item.key, error, item.input_schema if hint else None, hint)
 
 
 def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result:
-    """Append the tool's signature to an error result if the arguments do not fit; return other results unchanged."""
-    if not _may_be_error(result) or _fit(params, item):
+    """Append what is wrong with the arguments, and the signature, to an error result; return others unchanged."""
+    if not _may_be_error(result):
         return result
     body = result.fields()
     if payload.value(body.get("isError", EMPTY)) is not True:
@@ -91,7 +95,10 @@ def tool_result(name: str, params: Fields, item: Item, result: Result) -> Result
         blocks = payload.items(body.get("content", Raw(b"[]")))
     except ValueError:
         return result
-    hint = payload.encode({"type": "text", "text": _hint(name, item)})
+    text = _hint(name, params, item)
+    if not text:
+        return result
+    hint = payload.encode({"type": "text", "text": text})
     return replace(result, body={**body, "content": payload.encode([*blocks, hint])})
 
 
@@ -105,14 +112,14 @@ def _may_be_error(result: Result) -> bool:
 _IS_ERROR = re.compile(rb'"isError"\s*:\s*true')
 
 
-def _fit(params: Fields, item: Item) -> bool:
-    arguments = payload.value(params.get("arguments", EMPTY))
-    return arguments is None or schemas.fits(arguments, item.input_schema)  # `None`: nested too deeply
-
-
-def _hint(name: str, item: Item) -> str:
-    """Write the signature of a tool for a model, with the name that the model used."""
-    return f"The arguments do not fit the tool's parameters: {signature(name, item.input_schema)}"
+def _hint(name: str, params: Fields, item: Item) -> str:
+    """Tell a model what is wrong with its arguments, with the name that it used; empty if nothing is."""
+    given = payload.value(params.get("arguments", EMPTY))
+    wrong = misfits(given, item.input_schema) if given is not None else ()  # `None`: nested too deeply
+    if not wrong:
+        return ""
+    right = signature(name, item.input_schema, description=item.description)
+    return f"Wrong arguments: {'; '.join(wrong)}. Call it as {right}"
 
 
 def redacted(error: ErrorObject, secrets: frozenset[str]) -> ErrorObject:

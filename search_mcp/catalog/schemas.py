@@ -25,10 +25,11 @@ LONGEST_REFERENCE = 1000
 """Most characters of a `$ref` that is followed."""
 
 
-def fits(arguments: object, schema: Mapping[str, Any]) -> bool:
-    """Return whether arguments fit a schema; true if that takes too long to decide."""
+def fits(arguments: object, schema: object, root: Mapping[str, Any] | None = None) -> bool:
+    """Return whether arguments fit a schema, or a part of the schema `root`; true if that takes too long to decide."""
+    whole = root if root is not None else schema if isinstance(schema, dict) else {}
     try:
-        return _Check(schema).fits(arguments, schema, 0)
+        return _Check(whole).fits(arguments, schema, 0)
     except _UndecidedError:
         return True
 

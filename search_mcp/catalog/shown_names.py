@@ -6,6 +6,7 @@ from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.items import Item, fold, stable_suffix, without_separators
 from search_mcp.catalog.named_items import NamedItems
 from search_mcp.catalog.profiles import Profile, without_registration
+from search_mcp.catalog.signature import signature
 from search_mcp.model.names import Kind
 from search_mcp.model.similar import nearest
 from search_mcp.wire.structs import Fields, Raw
@@ -21,6 +22,7 @@ class ShownNames:
         """Short definitions of items by their names, for each length of descriptions; see `rendering`."""
         self.lists: dict[object, Raw] = {}
         """Lists with these names, by everything else that they are made of; see `gateway.listings`."""
+        self._signatures: dict[str, str] = {}
         self._shown: dict[str, str] = {}
         self._by_shown: dict[str, Item] = {}
         self._items, self._profile = items, profile
@@ -44,6 +46,13 @@ class ShownNames:
 
     def __getitem__(self, item: Item) -> str:
         return self._shown[item.name]
+
+    def signature(self, item: Item) -> str:
+        """Write how a tool is called; it is kept with the names."""
+        if (known := self._signatures.get(item.name)) is None:
+            written = signature(self[item], item.input_schema, description=item.description)
+            known = self._signatures[item.name] = written
+        return known
 
     def names(self) -> Iterable[str]:
         """Return all names that are shown to models, in order."""

@@ -6,7 +6,6 @@ from typing import Any
 from search_mcp.catalog.brief import brief
 from search_mcp.catalog.items import Item
 from search_mcp.catalog.shown_names import ShownNames
-from search_mcp.catalog.signature import signature
 from search_mcp.catalog.skills import Skill
 from search_mcp.gateway.own_arguments import LONGEST_NAME
 from search_mcp.model.visible import indented, one_line, visible_json
@@ -91,17 +90,17 @@ def found_tools(
         if room < 0 and detail != "name":
             yield FoundTool(f"{shown[item]}(…)", item.hint, brief(item.description, description_length))
         else:
-            yield _found_tool(item, shown[item], detail, description_length)
+            yield _found_tool(item, shown, detail, description_length)
 
 
-def _found_tool(item: Item, name: str, detail: str, description_length: int) -> FoundTool:
+def _found_tool(item: Item, shown: ShownNames, detail: str, description_length: int) -> FoundTool:
     if detail == "name":
-        return FoundTool(name, item.hint)
+        return FoundTool(shown[item], item.hint)
     if detail == "full":
         schema, description = item.fields["inputSchema"], item.description
         if len(memoryview(schema)) + len(description) <= ANSWER_LENGTH:
-            return FoundTool(name, item.hint, description, schema)
-    return FoundTool(signature(name, item.input_schema), item.hint, brief(item.description, description_length))
+            return FoundTool(shown[item], item.hint, description, schema)
+    return FoundTool(shown.signature(item), item.hint, brief(item.description, description_length))
 
 
 def _found_skill(skill: Skill, detail: str, description_length: int) -> FoundSkill:

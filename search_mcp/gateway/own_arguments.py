@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from search_mcp.model.visible import described
+
 LONGEST_NAME = 64
 """Characters of a name that an answer repeats."""
 MOST_NAMED = 50
@@ -27,9 +29,23 @@ def read_argument(arguments: Mapping[str, Any], name: str, kind: type, default: 
         try:
             return int(float(value))
         except (ValueError, OverflowError):
-            raise ArgumentError(f"{name} must be a whole number") from None
+            raise ArgumentError(f"{name} must be a whole number, not {described(value, LONGEST_NAME)}") from None
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise ArgumentError(f"{name} must be a {'whole number' if kind is int else 'string'}")
+        raise ArgumentError(
+            f"{name} must be a {'whole number' if kind is int else 'string'}, not {described(value, LONGEST_NAME)}"
+        )
+    return value
+
+
+def read_choice(arguments: Mapping[str, Any], name: str, choices: Sequence[str]) -> str:
+    """Read one of a few words; where it is missing or null, the first.
+
+    Raises:
+        ArgumentError: it is another one.
+    """
+    value: str = read_argument(arguments, name, str, choices[0])
+    if value not in choices:
+        raise ArgumentError(f"{name} must be one of {', '.join(choices)}, not {described(value, LONGEST_NAME)}")
     return value
 
 

@@ -21,6 +21,7 @@ from search_mcp.gateway.own_arguments import (
     enumerated,
     instead,
     read_argument,
+    read_choice,
     read_server,
 )
 from search_mcp.gateway.own_tool_definitions import (
@@ -109,9 +110,7 @@ class OwnTools:
             raise ArgumentError(f"query is missing{instead(arguments, 'query')}")
         query = read_argument(arguments, "query", str, "")
         limit = max(1, min(read_argument(arguments, "limit", int, DEFAULT_LIMIT), MOST_RESULTS))
-        detail = read_argument(arguments, "detail", str, "signature")
-        if detail not in SEARCH_DETAILS:
-            raise ArgumentError(f"detail must be one of {', '.join(SEARCH_DETAILS)}")
+        detail = read_choice(arguments, "detail", SEARCH_DETAILS)
         statuses = list(self._statuses())
         servers = [status.server for status in statuses]
         server = read_server(read_argument(arguments, "server", str, ""), servers)

@@ -10,7 +10,7 @@ from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.servers import ENDED_STATES, Servers
 from search_mcp.gateway.waiting import WaitingCalls
 from search_mcp.model.calls import Call
-from search_mcp.model.errors import HiddenByReadOnly
+from search_mcp.model.errors import HiddenByReadOnly, ToolNotFound
 from search_mcp.model.names import GIVEN_UP, Kind
 from search_mcp.wire import structs
 from search_mcp.wire.errors import WireError
@@ -114,7 +114,11 @@ class Targets:
         ours = own_tool_definitions.existing(
             self._client.audience(call.caller.viewer).profile.call_tool, can_restart=self._catalog.can_restart
         )
-        raise use.not_found(call.target, names.near(call.target, ours))
+        near = names.near(call.target, ours)
+        nearest = names.spelled(near[0]) if near else None
+        if nearest is None:
+            raise use.not_found(call.target, near)
+        raise ToolNotFound(call.target, near, names.signature(nearest))
 
     def _prefixed(self, name: str, kind: Kind) -> Iterable[tuple[str, str]]:
         """Yield the servers with the longest prefix that a name begins with, each with the rest of the name.

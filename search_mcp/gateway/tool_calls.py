@@ -10,6 +10,7 @@ from search_mcp.catalog.profiles import CallTool
 from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
+from search_mcp.gateway.own_arguments import instead
 from search_mcp.gateway.own_tool_definitions import CALL, CALL_READ_ONLY, CALLING, LIST_SERVERS, NAMES, SEARCH
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.targets import Targets, Use
@@ -115,7 +116,10 @@ class ToolCalls:
         wrapped = payload.fields(call.params.get("arguments", EMPTY))
         name = payload.string(wrapped.get("name"))
         if not name or not {name, profiles.without_registration(name)}.isdisjoint((CALL, CALL_READ_ONLY)):
-            raise invalid_params(f"Invalid params: {call.target} needs arguments.name, the name of a tool")
+            raise invalid_params(
+                f"Invalid params: {call.target} needs the name of another tool, and its arguments as an object: "
+                f'{{"name": "server.tool", "arguments": {{...}}}}{instead(wrapped, "name")}'
+            )
         params = payload.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
@@ -129,7 +133,7 @@ def _given(call: Call) -> dict[str, Any]:
     """Return the arguments of a call of one of our own tools."""
     given = payload.value(call.params.get("arguments", EMPTY))
     if not isinstance(given, dict):
-        raise invalid_params("Invalid params: arguments must be an object")
+        raise arguments.not_an_object()
     return given
 
 

@@ -9,7 +9,7 @@ from search_mcp.catalog.profiles import Audience, without_registration
 from search_mcp.catalog.rendering import compact_definition, full_definition
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.gateway.found_tools import SCHEMA_BYTES, how_to_read, skill_heading
-from search_mcp.gateway.own_arguments import ArgumentError, instead, read_argument
+from search_mcp.gateway.own_arguments import ArgumentError, instead, read_choice
 from search_mcp.gateway.own_tool_definitions import DESCRIPTION_DETAILS, MOST_DESCRIBED, existing
 from search_mcp.gateway.stopped_servers import owner_not_running
 from search_mcp.model.servers import Status
@@ -36,9 +36,7 @@ class ToolDescriptions:
         Raises:
             ArgumentError: the arguments are not what the tool takes.
         """
-        names, detail = _read_names(arguments), read_argument(arguments, "detail", str, "compact")
-        if detail not in DESCRIPTION_DETAILS:
-            raise ArgumentError(f"detail must be one of {', '.join(DESCRIPTION_DETAILS)}")
+        names, detail = _read_names(arguments), read_choice(arguments, "detail", DESCRIPTION_DETAILS)
         described: list[Fields] = []
         unknown: list[dict[str, Any]] = []
         left_out: list[str] = []

@@ -81,8 +81,17 @@ class NotFound(WireError):
 class ToolNotFound(NotFound):
     noun = "Tool"
 
+    def __init__(self, name: str, suggestions: Sequence[str] = (), called_as: str = "") -> None:
+        """Make the error; `called_as` is the signature of the first suggestion."""
+        super().__init__(name, suggestions)
+        self._called_as = called_as
+
     def __str__(self) -> str:
-        return super().__str__() if self.suggestions else f"{self.what}. search_tools finds tools by what they do"
+        if not self.suggestions:
+            return f"{self.what}. search_tools finds tools by what they do"
+        return (
+            f"{super().__str__()}. The first is called as {self._called_as}" if self._called_as else super().__str__()
+        )
 
 
 class Withheld(WireError):

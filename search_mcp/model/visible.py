@@ -86,6 +86,15 @@ def quoted(text: str, longest: int) -> str:
     return f'"{visible_json(literal)}{"…" if len(shown) < len(text) else ""}"'
 
 
+def described(value: object, longest: int) -> str:
+    """Write a value of JSON on one line: an object or an array by its kind, a text cut to `longest` characters."""
+    if isinstance(value, str):
+        return f"the string {quoted(value, longest)}"
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "an array"
+    return "null" if value is None else str(value).lower()[:longest]
+
+
 def hidden(text: str) -> Iterator[str]:
     """Yield the invisible characters of a text as `\\u{...}`, each once, in order."""
     if not text.isascii():

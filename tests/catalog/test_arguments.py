@@ -90,7 +90,7 @@ def test_the_schema_is_attached_when_arguments_do_not_fit_it(given: str | None, 
     error = arguments.tool_error("t", call(given).params, item(schema), ErrorObject(-1, "no"))
     assert isinstance(error, BackendToolError)
     assert ("inputSchema" in error.data()) is attached
-    assert ("parameters: t(" in str(error)) is attached
+    assert ("Call it as t(" in str(error)) is attached
 
 
 @pytest.mark.parametrize("code", [-32042, -32021])
@@ -101,7 +101,7 @@ def test_errors_that_clients_act_on_pass_through(code: int) -> None:
     assert wrapped.error_object() == error
 
 
-HINT = b'{"type":"text","text":"The arguments do not fit the tool\'s parameters: s__t(a: integer)"}'
+HINT = b'{"type":"text","text":"Wrong arguments: a is missing. Call it as s__t(a: integer)"}'
 RESULTS = [
     # arguments, result, content then
     pytest.param("{}", b'{"content":[{"a": 1.0}],"isError":true}', b'[{"a": 1.0},%b]' % HINT, id="they do not fit"),

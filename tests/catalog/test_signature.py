@@ -98,6 +98,96 @@ def test_a_schema_is_written_as_a_signature(given_: dict[str, Any], then: str) -
     assert signature("t", given_) == then
 
 
+def said(text: str, kind: str = "string", **more: object) -> dict[str, Any]:
+    return {"type": kind, "description": text, **more}
+
+
+UNWRITTEN: list[object] = [None, False, "", [], {}, "x" * 30]
+NOTED = [
+    # schema, then
+    pytest.param(schema(["a"], a=said("In HH:MM")), "t(a: string<HH:MM>)", id="a format"),
+    pytest.param(schema(a=said("In seconds", "number", default=10)), "t(a?: number<seconds> = 10)", id="a unit"),
+    pytest.param(schema(a={"type": "string", "default": "x", "enum": ["x"]}), 't(a?: "x" = "x")', id="a default"),
+    pytest.param(schema(["a"], a={"type": "integer", "default": 3}), "t(a: integer)", id="of a required one"),
+    pytest.param(
+        schema(**{f"p{number}": {"default": value} for number, value in enumerate(UNWRITTEN)}),
+        f"t({', '.join(f'p{number}?: any' for number in range(6))})",
+        id="usual and long defaults",
+    ),
+    pytest.param(
+        schema(a={"type": "boolean", "default": True}, b={"type": "integer", "default": 0}),
+        "t(a?: boolean = true, b?: integer = 0)",
+        id="true and 0",
+    ),
+    pytest.param(
+        schema(
+            a={"type": "integer", "minimum": 1, "maximum": 10},
+            b={"type": "number", "minimum": 0, "maximum": 0.5},
+            c={"type": "integer", "minimum": 1},
+            d={"type": "integer", "minimum": 0, "maximum": 2**53},
+            e={"type": "integer", "maximum": 9},
+            f={"type": "number", "minimum": "1", "maximum": True},
+        ),
+        "t(a?: integer<1..10>, b?: number<0..0.5>, c?: integer<min 1>, d?: integer, e?: integer<max 9>, f?: number)",
+        id="limits",
+    ),
+    pytest.param(
+        schema(a=said("1-based", "integer", minimum=1), b=said("In bytes", "integer", maximum=9)),
+        "t(a?: integer<1-based>, b?: integer<max 9 bytes>)",
+        id="limits and units",
+    ),
+    pytest.param(
+        schema(a={"anyOf": [TEXT, {"type": "null"}], "default": None, "description": "Like 'x'"}),
+        "t(a?: string<e.g. x>)",
+        id="null as the default",
+    ),
+    pytest.param(
+        schema(
+            a={"type": ["string", "null"], "default": None}, b={"type": ["null", "string", "number"], "default": None}
+        ),
+        "t(a?: string, b?: string|number)",
+        id="null as the default, by type",
+    ),
+    pytest.param(
+        schema(a={"anyOf": [TEXT, {"type": "null"}], "description": "Like 'x'"}),
+        "t(a?: string<e.g. x>|null)",
+        id="null that may mean something",
+    ),
+    pytest.param(schema(a={"type": ["null"], "default": None}), "t(a?: null)", id="null alone"),
+    pytest.param(
+        {**schema(a={"allOf": [NODE], "default": "x"}), "$defs": {"node": {"enum": ["x", "y"]}}},
+        't(a?: "x"|"y" = "x")',
+        id="a reference with a default",
+    ),
+    pytest.param(schema(a={"allOf": [TEXT, TEXT]}), "t(a?: any)", id="several demands"),
+    pytest.param(
+        schema(a={"type": "object", "additionalProperties": TEXT}), "t(a?: Record<string, string>)", id="a map"
+    ),
+    pytest.param(schema(a={"type": "array", "prefixItems": [TEXT, NUMBER]}), "t(a?: [string, number])", id="a pair"),
+    pytest.param(
+        schema(a={"type": "array", "items": schema(["x"], x=said("Like 'y'"))}),
+        "t(a?: {x: string<e.g. y>}[])",
+        id="nested",
+    ),
+    pytest.param(
+        schema(["a"], a=said("Like '1'"), **{f"p{n}": said("Like '2'") for n in range(16)}),
+        f"t(a: string<e.g. 1>, {', '.join(f'p{n}?: string' for n in range(16))})",
+        id="too long for all notes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given_", "then"), NOTED)
+def test_a_signature_says_what_is_known_of_values(given_: dict[str, Any], then: str) -> None:
+    assert signature("t", given_) == then
+
+
+def test_the_description_of_a_tool_is_read_for_what_it_says_of_parameters() -> None:
+    given_ = schema(["path", "mode"], path=TEXT, mode=said("What to do"))
+    described = "Do it.\n\nArgs:\n  path: a path, e.g. 'a.txt'\n  mode: one of x, y"
+    assert signature("t", given_, description=described) == "t(path: string<e.g. a.txt>, mode: string)"
+
+
 LOOPS = [
     # Recursive schemas are common: any JSON value, a tree of blocks, a filter of filters.
     pytest.param({"node": {"anyOf": [TEXT, {"type": "array", "items": NODE}]}}, id="a JSON value"),

@@ -20,7 +20,9 @@ def test_a_tool_that_does_not_exist_is_not_found_with_suggestions(pair: Pair) ->
     assert isinstance(said.body["error"]["data"]["suggestions"], list)
     said = pair.front.calls("alpha.gret").fails(-32602, "Tool not found: alpha.gret")
     assert said.body["error"]["data"]["suggestions"][0] == "alpha.greet"
-    assert said.body["error"]["message"].startswith("Tool not found: alpha.gret. Nearest: alpha.greet")
+    message: str = said.body["error"]["message"]
+    assert message.startswith("Tool not found: alpha.gret. Nearest: alpha.greet")
+    assert message.endswith(". The first is called as alpha.greet(name: string)")
 
 
 def test_so_are_a_prompt_and_a_resource(pair: Pair) -> None:
@@ -192,7 +194,8 @@ def test_an_error_over_arguments_that_do_not_fit_brings_the_schema(pair: Pair) -
         -32000, "Backend MCP server error: name is required", {**data, "inputSchema": GREET["inputSchema"]}
     )
     hint = said.body["error"]["message"].splitlines()[1]
-    assert hint == "The arguments do not fit the tool's parameters: alpha.greet(name: string)"
+    wrong = "Wrong arguments: name is missing; nome is not a parameter"
+    assert hint == f"{wrong}. Call it as alpha.greet(name: string)"
 
 
 def test_an_error_over_a_schema_that_fans_out_is_passed_on_at_once(pair: Pair) -> None:
@@ -488,7 +491,8 @@ def test_a_result_with_is_error_is_a_result(pair: Pair) -> None:
     pair.front.gets(text("no", isError=True, extra=1))
 
 
-HINT = {"type": "text", "text": "The arguments do not fit the tool's parameters: alpha__greet(name: string)"}
+WRONG = "Wrong arguments: name is missing; nome is not a parameter. Call it as alpha__greet(name: string)"
+HINT = {"type": "text", "text": WRONG}
 
 
 @pytest.mark.parametrize("by", ["itself", "call_tool"])

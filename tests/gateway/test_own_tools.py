@@ -389,16 +389,20 @@ def test_limits(query: str, limit: object, then: int) -> None:
 
 WRONG = [
     # tool, arguments, message to the model
-    ("search_tools", {"query": 5}, "query must be a string"),
-    ("search_tools", {"query": ["a"]}, "query must be a string"),
-    ("search_tools", {"query": "a", "limit": "many"}, "limit must be a whole number"),
-    ("search_tools", {"query": "a", "limit": "NaN"}, "limit must be a whole number"),
-    ("search_tools", {"query": "a", "limit": "Infinity"}, "limit must be a whole number"),
-    ("search_tools", {"query": "a", "limit": True}, "limit must be a whole number"),
-    ("search_tools", {"query": "a", "limit": [5]}, "limit must be a whole number"),
-    ("search_tools", {"query": "a", "detail": "all"}, "detail must be one of signature, full, name"),
-    ("search_tools", {"query": "a", "detail": 5}, "detail must be a string"),
-    ("search_tools", {"query": "a", "server": 5}, "server must be a string"),
+    ("search_tools", {"query": 5}, "query must be a string, not 5"),
+    ("search_tools", {"query": ["a"]}, "query must be a string, not an array"),
+    ("search_tools", {"query": "a", "limit": "many"}, 'limit must be a whole number, not the string "many"'),
+    ("search_tools", {"query": "a", "limit": "NaN"}, 'limit must be a whole number, not the string "NaN"'),
+    ("search_tools", {"query": "a", "limit": "Infinity"}, 'limit must be a whole number, not the string "Infinity"'),
+    ("search_tools", {"query": "a", "limit": True}, "limit must be a whole number, not true"),
+    ("search_tools", {"query": "a", "limit": [5]}, "limit must be a whole number, not an array"),
+    (
+        "search_tools",
+        {"query": "a", "detail": "all"},
+        'detail must be one of signature, full, name, not the string "all"',
+    ),
+    ("search_tools", {"query": "a", "detail": 5}, "detail must be a string, not 5"),
+    ("search_tools", {"query": "a", "server": 5}, "server must be a string, not 5"),
     ("search_tools", {"query": "a", "server": "none"}, "There is no server 'none'. Servers: files, git"),
     ("search_tools", {"q": "a", "k": 5}, "query is missing; got 'k', 'q'"),
     ("describe_tools", {"name": "a"}, "names must be a list of tool names; got 'name'"),
@@ -406,7 +410,7 @@ WRONG = [
     ("describe_tools", {"names": []}, "names must be a list of tool names"),
     ("describe_tools", {"names": [5]}, "names must be a list of tool names"),
     ("describe_tools", {"names": {"a": 1}}, "names must be a list of tool names"),
-    ("describe_tools", {"names": "a", "detail": "all"}, "detail must be one of compact, full"),
+    ("describe_tools", {"names": "a", "detail": "all"}, 'detail must be one of compact, full, not the string "all"'),
 ]
 
 

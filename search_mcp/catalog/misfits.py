@@ -1,0 +1,103 @@
+"""What is wrong with the arguments of a call, in words from which a model can correct it: where, what was given, and
+what is allowed.
+
+Names and types are of an untrusted server, and values are of a model, so all of them are written on one line. Pure.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from search_mcp.catalog import schemas
+from search_mcp.catalog.signature import parameter, resolved, type_of
+from search_mcp.model.visible import described
+from search_mcp.wire import payload
+from search_mcp.wire.structs import Raw
+
+MOST_TOLD = 5
+"""Most mistakes of one call that are told."""
+LONGEST_TYPE = 80
+"""Most characters of a type in a sentence; the signature is beside it."""
+LONGEST_VALUE = 40
+"""Most characters of a given text that are repeated."""
+_DEEPEST = 8
+"""Levels of nesting that are compared."""
+
+
+def misfits(arguments: object, schema: Mapping[str, Any]) -> Sequence[str]:
+    """Tell what does not fit, or is unknown, as parts of a sentence; empty if all is as the schema says."""
+    if not isinstance(arguments, dict):
+        return (
+            []
+            if schemas.fits(arguments, schema)
+            else [f"they must be an object, not {described(arguments, LONGEST_VALUE)}"]
+        )
+    found = _Comparison(schema)
+    if schemas.fits(arguments, schema):
+        return list(islice(found.unknown(arguments, schema, ""), MOST_TOLD))
+    return list(islice(found.members(arguments, schema, "", 0), MOST_TOLD)) or ["they do not fit the schema"]
+
+
+class _Comparison:
+    """The comparison of one call's arguments with a schema."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+
+    def members(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
+        """Tell what is wrong with the members of an object: those that are missing, then unknown, then wrong."""
+        properties, required = schema.get("properties"), schema.get("required")
+        needed = [each for each in required if isinstance(each, str)] if isinstance(required, list) else []
+        missing = [each for each in needed if each not in value]
+        for name in missing:
+            yield f"{path}{parameter(name)} is missing"
+        yield from self.unknown(value, schema, path)
+        for name, member in value.items():
+            if isinstance(properties, dict) and name in properties:
+                yield from self._value(member, properties[name], f"{path}{parameter(name)}", depth, name in needed)
+
+    def unknown(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str) -> Iterator[str]:
+        """Tell which members an object should not have, unless its schema says that it may have others."""
+        properties = schema.get("properties")
+        is_closed = schema.get("additionalProperties", False) is False and "patternProperties" not in schema
+        if is_closed and isinstance(properties, dict) and properties:
+            yield from (f"{path}{parameter(each)} is not a parameter" for each in value if each not in properties)
+
+    def _value(self, value: Any, schema: Any, path: str, depth: int, is_required: bool) -> Iterator[str]:
+        if depth > _DEEPEST or schemas.fits(value, schema, self._root):
+            return
+        within = self._only_choice(schema)
+        told = list(islice(self._inside(value, within, path, depth), MOST_TOLD))
+        if told:
+            yield from told
+            return
+        wanted = type_of(schema, self._root, LONGEST_TYPE)
+        advice = self._advice(value, within, is_required=is_required)
+        yield f"{path} must be {wanted}, not {described(value, LONGEST_VALUE)}{advice}"
+
+    def _inside(self, value: Any, schema: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
+        if isinstance(value, dict) and isinstance(schema.get("properties"), dict):
+            yield from self.members(value, schema, f"{path}.", depth + 1)
+        elif isinstance(value, list) and "items" in schema:
+            for position, each in enumerate(value):
+                yield from self._value(each, schema["items"], f"{path}[{position}]", depth + 1, True)
+
+    def _only_choice(self, schema: Any) -> Mapping[str, Any]:
+        """Follow references, and choices of which all others are null."""
+        read = resolved(schema, self._root) if isinstance(schema, dict) else {}
+        for keyword in ("anyOf", "oneOf"):
+            choices = read.get(keyword)
+            if isinstance(choices, list):
+                some = [each for each in choices if isinstance(each, dict) and each.get("type") != "null"]
+                return resolved(some[0], self._root) if len(some) == 1 else {}
+        return read
+
+    def _advice(self, value: Any, schema: Mapping[str, Any], *, is_required: bool) -> str:
+        if value in (None, "") and not is_required:
+            return "; leave it out instead"
+        if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+            inner = payload.value(Raw(value.encode("utf-8", "replace")))
+            return "; give the value itself, not JSON in a string" if isinstance(inner, list | dict) else ""
+        if "items" in schema and not isinstance(value, list) and schemas.fits(value, schema["items"], self._root):
+            return "; put it into an array"
+        return ""
