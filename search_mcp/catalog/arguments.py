@@ -4,7 +4,10 @@ If a backend refuses a call and its arguments do not fit the tool's schema, the 
 """
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+from search_mcp.catalog import schemas
 from search_mcp.catalog.items import OWN_NAMES, Item
 from search_mcp.catalog.misfits import misfits
 from search_mcp.catalog.signature import signature
@@ -74,6 +77,50 @@ def without_added(added: frozenset[str], call: Call, item: Item) -> Fields:
     if not unknown:
         return call.params
     return {**call.params, "arguments": payload.encode(payload.without(arguments, *unknown))}
+
+
+def beside_name(wrapped: Fields, item: Item | None) -> Fields:
+    """Return the tool's parameters that a model put beside the name in `call_tool`, instead of into `arguments`."""
+    properties = item.input_schema.get("properties") if item is not None else None
+    declared = properties.keys() if isinstance(properties, dict) else ()
+    return {key: value for key, value in wrapped.items() if key != "name" and key in declared}
+
+
+def with_types(params: Fields, item: Item) -> Fields:
+    """Return the parameters of a call with values that a client wrote as text, such as `"5"`, as the schema wants them.
+
+    A light list shows no types. Without a type, some clients send every number, truth value, array and object as a
+    string, whatever the model wrote, so that no error could help it. A string is replaced only if the schema refuses
+    it, and admits what it says as JSON; everything else keeps its bytes.
+    """
+    raw = params.get("arguments")
+    if raw is None or len(memoryview(raw)) > LARGEST_RETYPED or not _JSON_IN_STRING.search(raw):
+        return params
+    properties, given = item.input_schema.get("properties"), payload.object_or_empty(raw)
+    if not isinstance(properties, dict):
+        return params
+    typed = {
+        name: inner
+        for name, value in given.items()
+        if name in properties and (inner := _meant(value, properties[name], item.input_schema)) is not None
+    }
+    return {**params, "arguments": payload.encode({**given, **typed})} if typed else params
+
+
+LARGEST_RETYPED = 1 << 16
+"""Most bytes of arguments that are searched for values in strings, about a tenth of a millisecond."""
+
+_JSON_IN_STRING = re.compile(rb':\s*"\s*(?:[\[{0-9-]|true|false)')
+
+
+def _meant(value: Raw, schema: object, root: Mapping[str, Any]) -> Raw | None:
+    """Return the JSON in a string if a schema refuses the string and admits the JSON; else `None`."""
+    text = payload.string(value)
+    if text is None or schemas.fits(text, schema, root):
+        return None
+    inner = Raw(text.strip().encode("utf-8", "replace"))
+    meant = payload.value(inner)
+    return inner if meant is not None and not isinstance(meant, str) and schemas.fits(meant, schema, root) else None
 
 
 def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> WireError:

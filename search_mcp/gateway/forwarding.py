@@ -40,8 +40,11 @@ class Forwarding:
         """Give a tool call to its server."""
         if call.found is not None:
             call.found(item.server, item.key)
-        added = self._client.audience(call.caller.viewer).profile.added_arguments
+        profile = self._client.audience(call.caller.viewer).profile
+        added = profile.added_arguments
         params = arguments.without_added(added, call, item) if added else call.params
+        if call.by_name or (profile.listing != "full" and not item.pinned):  # the client was not shown the types
+            params = arguments.with_types(params, item)
         is_task = "task" in params
         forwarded = Forwarded(
             server=item.server,

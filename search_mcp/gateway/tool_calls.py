@@ -123,6 +123,9 @@ class ToolCalls:
         params = payload.without(call.params, "arguments")
         if "arguments" in wrapped:
             params["arguments"] = wrapped["arguments"]
+        elif len(wrapped) > 1:
+            item = self._targets.find(Kind.TOOLS, structs.replace(call, target=name))
+            params["arguments"] = payload.encode(arguments.beside_name(wrapped, item))
         refusal = (
             NotReadOnly(name, own_tool_definitions.how_to_call(allowed)) if call.target == CALL_READ_ONLY else None
         )

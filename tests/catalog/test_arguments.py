@@ -75,6 +75,63 @@ def test_an_argument_that_a_client_adds_is_dropped_unless_the_tool_has_it(
     assert json.loads(bytes(kept["arguments"])) == then
 
 
+LIST = {"type": "array", "items": {"type": "string"}}
+TYPED = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string"},
+        "number": {"type": "number"},
+        "maybe": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        "list": LIST,
+        "object": {"type": "object", "properties": {"list": LIST}},
+        "either": {"type": ["string", "number"]},
+        "any": {},
+    },
+}
+AS_TEXT = [
+    # arguments, what they mean
+    pytest.param('{"number":"5","list":"[\\"a\\"]"}', '{"number":5,"list":["a"]}', id="a number and a list"),
+    pytest.param('{"maybe": "true" , "text" : "5"}', '{"maybe":true,"text":"5"}', id="a truth value, and a text"),
+    pytest.param(
+        '{"object":" {\\"list\\": [ \\"a\\" ]} "}', '{"object":{"list": [ "a" ]}}', id="an object, to the byte"
+    ),
+    pytest.param('{"number": 1.0, "list" : []}', None, id="nothing in a text"),
+    pytest.param('{"text":"[1]","either":"5","any":"5","more":"5"}', None, id="texts where the schema admits them"),
+    pytest.param('{"number":"five","list":"a, b","maybe":"yes"}', None, id="no JSON"),
+    pytest.param('{"number":"[1]","list":"5","maybe":"0"}', None, id="JSON of another type"),
+    pytest.param('{"list":"[1]","object":"{\\"list\\":5}"}', None, id="JSON that does not fit"),
+    pytest.param('{"maybe":"null","number":""}', None, id="null, and an empty text"),
+    pytest.param('{"object":{"list":"[\\"a\\"]"}}', None, id="within an object"),
+    pytest.param(f'{{"number":"5","text":"{"x" * (1 << 16)}"}}', None, id="too much to search"),
+]
+
+
+@pytest.mark.parametrize(("given", "then"), AS_TEXT)
+def test_values_that_a_client_wrote_as_text_get_the_types_of_the_schema(given: str, then: str | None) -> None:
+    before = call(given).params
+    after = arguments.with_types(before, item(TYPED))
+    if then is None:
+        assert after is before
+    else:
+        assert bytes(after["arguments"]).decode() == then
+
+
+def test_types_need_a_schema_with_properties() -> None:
+    schemas: list[dict[str, Any]] = [{}, {"properties": []}]
+    for schema in schemas:
+        before = call('{"a":"5"}').params
+        assert arguments.with_types(before, item(schema)) is before
+    assert arguments.with_types({}, item(TYPED)) == {}
+
+
+def test_parameters_beside_the_name_are_those_that_the_tool_has() -> None:
+    wrapped = {key: Raw(b"1") for key in ("name", "a", "b")}
+    assert arguments.beside_name(wrapped, item(SCHEMA)) == {"a": Raw(b"1")}
+    assert arguments.beside_name(wrapped, item({"properties": {"name": {}}})) == {}
+    assert arguments.beside_name(wrapped, item({})) == {}
+    assert arguments.beside_name(wrapped, None) == {}
+
+
 @pytest.mark.parametrize(
     ("given", "schema", "attached"),
     [

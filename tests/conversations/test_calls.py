@@ -213,6 +213,52 @@ def test_call_tool_is_callable_in_every_mode(pair: Pair, mode: str) -> None:
     pair.front.gets(RICH)
 
 
+NUMBERS: Json = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+SUM: Json = {**tool("sum"), "inputSchema": NUMBERS}
+AS_TEXT: Json = {"a": "1", "b": "2.50"}
+TYPED: Json = {"a": 1, "b": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("listing", "pinned", "by", "sent"),
+    [
+        ("light", [], "alpha.sum", TYPED),
+        ("search", [], "alpha.sum", TYPED),
+        ("light", ["sum"], "alpha.sum", AS_TEXT),
+        ("full", [], "alpha.sum", AS_TEXT),
+        ("full", [], "call_tool", TYPED),
+    ],
+)
+def test_values_written_as_text_get_their_types_where_no_types_were_shown(
+    pair: Pair, listing: str, pinned: list[str], by: str, sent: Json
+) -> None:
+    """Without a type in the list, some clients send every value as a string, whatever the model wrote."""
+    pair.alpha.tools = [SUM]
+    pair.settings = {"listing": listing}
+    pair.alpha.config = {"pinned": pinned}
+    pair.front.opens()
+    if by == "call_tool":
+        pair.front.calls("call_tool", name="alpha.sum", arguments=AS_TEXT)
+    else:
+        pair.front.calls(by, **AS_TEXT)
+    pair.alpha.is_called("sum", **sent).returns(text("3.5"))
+    pair.front.gets(text("3.5"))
+
+
+def test_parameters_beside_the_name_in_call_tool_reach_the_tool(pair: Pair) -> None:
+    pair.alpha.tools = [SUM]
+    pair.front.opens()
+    pair.front.calls("call_tool", name="alpha.sum", a=1, b="2", reason="why not")
+    pair.alpha.is_called("sum", a=1, b=2).returns(text("3"))
+    pair.front.gets(text("3"))
+    pair.front.calls("call_tool", name="alpha.sum", arguments={}, a=1)
+    pair.alpha.is_called("sum").returns(text("none"))
+    pair.front.gets(text("none"))
+    pair.front.calls("call_tool", tool="alpha.sum", args={})
+    message = pair.front.next().body["error"]["message"]
+    assert message.endswith("""{"name": "server.tool", "arguments": {...}}; got 'args', 'tool'""")
+
+
 def test_concurrent_calls_are_answered_in_any_order(pair: Pair) -> None:
     beta = pair.with_server("beta")
     pair.front.opens()

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
+FOLDER = "/home/ada/notes"
+"""The folder of all files and of the repository in the arguments."""
 TOOLS: list[dict[str, Any]] = [
     json.loads(line) for line in (HERE / "real_tools.jsonl").read_text(encoding="utf-8").splitlines()
 ]

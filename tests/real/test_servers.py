@@ -5,7 +5,6 @@ conversations is judged by the official types. All five servers are in one confi
 """
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from gateway.first_calls import FIRST_CALLS, FOLDER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from real import packages
@@ -124,6 +124,34 @@ CALLS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+TOOLS_CALLED_FIRST = (
+    "time.convert_time",
+    "git.git_branch",
+    "git.git_log",
+    "filesystem.edit_file",
+    "filesystem.search_files",
+    "memory.create_entities",
+    "everything.get-annotated-message",
+)
+
+
+@pytest.mark.parametrize("tool", TOOLS_CALLED_FIRST)
+def test_a_first_call_is_made_right_from_a_search_alone(
+    tool: str, through: tuple[Era, Conversation], place: Place
+) -> None:
+    (call,) = (each for each in FIRST_CALLS if each.tool == tool)
+    (place.files / "a.txt").write_text("teh", encoding="utf-8")
+    _, front = through
+    (block,) = front.ask("tools/call", name="search_tools", arguments={"query": call.query}).value["content"]
+    assert call.answer in block["text"], block["text"]
+    given = json.loads(json.dumps(call.arguments).replace(FOLDER, place.files.as_posix()))
+    result = front.ask("tools/call", name=tool, arguments=given).value
+    assert not result.get("isError"), result
+    for wrong, error in call.wrong:
+        refused = front.ask("tools/call", name=tool, arguments=wrong).value
+        assert refused["isError"] and refused["content"][-1] == {"type": "text", "text": error}
+
+
 @pytest.mark.parametrize(("server", "tool", "arguments"), CALLS, ids=[f"{s}.{t}-{a}"[:60] for s, t, a in CALLS])
 def test_a_call_returns_the_bytes_of_the_server(
     server: str,
@@ -149,7 +177,11 @@ def test_a_call_returns_the_bytes_of_the_server(
 
 
 UNFIT: list[tuple[str, dict[str, Any], str]] = [
-    ("time.convert_time", {}, "(source_timezone: string, time: string, target_timezone: string)"),
+    (
+        "time.convert_time",
+        {},
+        "(source_timezone: string<IANA name>, time: string<HH:MM>, target_timezone: string<IANA name>)",
+    ),
     ("everything.get-sum", {"a": "one"}, "(a: number, b: number)"),
     ("memory.delete_entities", {"entityNames": "not a list"}, "(entityNames: string[])"),
     (
@@ -174,52 +206,7 @@ def test_a_refusal_of_unfit_arguments_brings_the_signature(
     there = direct(server, era).ask("tools/call", name=tool, arguments=arguments).value
     assert here["isError"] is there["isError"] is True
     assert here["content"][:-1] == there["content"]
-    assert here["content"][-1]["text"].endswith(f": {name}{then}")
-
-
-FIRST_CALLS: dict[str, dict[str, Any]] = {
-    # Arguments written from the signatures alone.
-    "time.get_current_time(timezone: string)": {"timezone": "Asia/Tokyo"},
-    "git.git_log(repo_path: string, max_count?: integer, start_timestamp?: string|null, end_timestamp?: string|null)": {
-        "repo_path": FILES,
-        "max_count": 1,
-    },
-    "git.git_branch(repo_path: string, branch_type: string, contains?: string|null, not_contains?: string|null)": {
-        "repo_path": FILES,
-        "branch_type": "local",
-    },
-    "filesystem.read_multiple_files(paths: string[])": {"paths": [FILES + "/text.txt"]},
-    "filesystem.edit_file(path: string, edits: {oldText: string, newText: string}[], dryRun?: boolean)": {
-        "path": FILES + "/text.txt",
-        "edits": [{"oldText": "first", "newText": "1st"}],
-        "dryRun": True,
-    },
-    'filesystem.list_directory_with_sizes(path: string, sortBy?: "name"|"size")': {"path": FILES, "sortBy": "size"},
-    "memory.create_entities(entities: {name: string, entityType: string, observations: string[]}[])": {
-        "entities": [{"name": "Bob", "entityType": "person", "observations": ["likes tea"]}]
-    },
-    "memory.add_observations(observations: {entityName: string, contents: string[]}[])": {
-        "observations": [{"entityName": "Bob", "contents": ["likes coffee"]}]
-    },
-    "memory.delete_entities(entityNames: string[])": {"entityNames": ["Bob"]},
-    'everything.get-structured-content(location: "New York"|"Chicago"|"Los Angeles")': {"location": "Chicago"},
-    'everything.get-annotated-message(messageType: "error"|"success"|"debug", includeImage?: boolean)': {
-        "messageType": "debug"
-    },
-    "everything.get-sum(a: number, b: number)": {"a": 1, "b": 2},
-}
-
-
-def test_a_first_call_made_from_the_signature_is_right(through: tuple[Era, Conversation], place: Place) -> None:
-    _, front = through
-    found = front.ask("tools/call", name="search_tools", arguments={"query": "", "limit": 50, "detail": "signature"})
-    lines = found.value["content"][0]["text"].splitlines()
-    for signature in FIRST_CALLS:
-        assert any(re.fullmatch(rf"\d+\. {re.escape(signature)}( \[[a-z-]+\])?", line) for line in lines), signature
-    for signature, arguments in FIRST_CALLS.items():
-        filled = json.loads(json.dumps(arguments).replace(FILES, place.files.as_posix()))
-        result = front.ask("tools/call", name=signature.partition("(")[0], arguments=filled).value
-        assert not result.get("isError"), result
+    assert here["content"][-1]["text"].endswith(f". Call it as {name}{then}")
 
 
 def raw(reply: Reply) -> bytes:
