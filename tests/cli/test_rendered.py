@@ -14,16 +14,32 @@ import pytest
 from cli.conftest import Place, log
 from cli.snapshots import compare
 from search_mcp.catalog.profiles import CANONICAL
-from search_mcp.cli import check_report, contents, description, engines, listing, overview, usage
+from search_mcp.cli import (
+    check_report,
+    client_servers,
+    contents,
+    description,
+    engines,
+    listing,
+    overview,
+    registration_report,
+    usage,
+)
 from search_mcp.cli.contents import Contents
 from search_mcp.cli.description import Described, Descriptions
 from search_mcp.cli.findings import Examination, Finding
 from search_mcp.cli.notes import of_read_only, of_versions
+from search_mcp.cli.options import Options
 from search_mcp.cli.overview import Known
 from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.usage import Setup
 from search_mcp.cli.usage_report import By, summed_up
+from search_mcp.clients import document, installation
+from search_mcp.clients.installation import InstallResult
+from search_mcp.clients.known import BY_NAME
+from search_mcp.clients.storage import File
 from search_mcp.config.schema import ServerConfig
+from search_mcp.config.subset import parse
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import ServerCapabilities, Status
 from search_mcp.wire import payload, structs
@@ -294,3 +310,30 @@ def test_usage_without_calls(columns: int, capsys: pytest.CaptureFixture[str]) -
     path = Path("/home/me/.local/state/search-mcp/usage/calls.sqlite3")
     usage.show(summed_up([], By.TOOL), By.TOOL, 1, path, Setup(["git"], records=False), Terminal())
     compare(SCREENS / f"usage-none-{columns}.txt", capsys.readouterr().out)
+
+
+def test_install_with_some_of_the_servers(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    tags = {"github": ["work"], "jira": ["work"], "time": [], "git": ["work"], "postgres": ["work"], "sentry": ["work"]}
+    folder = Path("/home/ann")
+
+    def done(client: str, path: str, chosen: str | None, kept: str | None) -> registration_report.Done:
+        before = document.read(b"", BY_NAME[client].format, path)
+        if kept is not None:
+            before, _ = installation.add(before, BY_NAME[client], ["search-mcp"], "/c.json", [], kept)
+        subset = parse(chosen) if chosen is not None else None
+        choice = client_servers.choose(before, BY_NAME[client], subset, tags)
+        assert choice is not None
+        result: InstallResult = "present" if chosen is None else "added" if kept is None else "updated"
+        file = File(folder / path, None, before)
+        return registration_report.Done(BY_NAME[client], file, before, result, None, (), choice.warnings, choice=choice)
+
+    shown = [
+        done("cursor", ".cursor/mcp.json", "tag:work,time,-jira", None),
+        done("codex", ".codex/config.toml", "*", "git"),
+        done("gemini-cli", ".gemini/settings.json", None, "tag:work,githb,-jria"),
+    ]
+    for is_dry in (False, True):
+        registration_report.show(shown, [], "", Options(screen=Terminal(), dry_run=is_dry))
+    written = capsys.readouterr()
+    compare(SCREENS / f"install-servers-{columns}.txt", f"{written.out}\n{written.err}")
+    assert max(map(len, (written.out + written.err).splitlines())) <= columns

@@ -9,6 +9,7 @@ import pytest
 from processes.conftest import Serve, write
 from processes.run import Run, server
 from processes.shared import Home
+from search_mcp.model.errors import for_shell
 
 GOOD = server("well_behaved")
 
@@ -25,11 +26,11 @@ def test_edits_are_seen_through_the_expression(serve: Serve) -> None:
     with serve({"one": tagged("work"), "two": GOOD, "three": tagged("work")}, options=["--servers", "-t*"]) as run:
         run.opens()
         run.asks("tools/list")
-        run.logs("= 1 of 3 servers (--servers '-t*'): one")
+        run.logs(f"= 1 of 3 servers (--servers {for_shell('-t*')}): one")
         assert names(run) == ["one"]
         write(run, {"one": GOOD, "two": GOOD, "four": GOOD})
         assert run.next()["method"] == "notifications/tools/list_changed"
-        run.logs("= 2 of 3 servers (--servers '-t*'): one, four")
+        run.logs(f"= 2 of 3 servers (--servers {for_shell('-t*')}): one, four")
         assert run.calls("four.echo", words="x") == "x"
         assert "two" not in run.is_refused("two.echo")["data"]["suggestions"]
         write(run, {"one": GOOD, "two": {**GOOD, "args": "broken"}, "four": GOOD})
