@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -132,24 +131,6 @@ def test_an_edit_applies_the_expression_again(pair: Pair) -> None:
     assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
     pair.front.calls("beta.echo").fails(-32602, "Tool not found: beta.echo")
     assert gamma.lives == []
-
-
-def test_a_task_of_a_server_that_left_is_refused_with_no_more_than_its_name(pair: Pair, tmp_path: Path) -> None:
-    """A waiting call of a server that an edit takes away is answered."""
-    pair.alpha.config = {"tags": ("work",)}
-    pair.subset = "tag:work"
-    pair.was_here_before(tmp_path)
-    pair.front.opens()
-    pair.alpha.life.stop_seconds = 5.0
-    pair.alpha.config = {"tags": ("work",), "inherit_env": True}
-    pair.edit()
-    pair.after(1)  # the old process still takes its time, so the new one is not started yet
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.config = {}
-    pair.edit()
-    pair.after(10)
-    _hears_of_tools(pair)
-    call.fails(-32000, "MCP server 'alpha' is not running")
 
 
 # An expression that selects too little
