@@ -291,8 +291,8 @@ class PooledServer:
 
     @property
     def gets_roots(self) -> bool:
-        """Return whether it is told of its client's roots."""
-        return self.config.share is not True and (self.sharing.verdict is Verdict.PRIVATE or not self.was_shared)
+        """Return whether it is told of its client's roots; one that clients share is not."""
+        return self.config.share is not True and (self.sharing.verdict is not Verdict.SHARED or not self.was_shared)
 
     def sole_caller(self) -> Caller | None:
         """Return the client that the server may ask outside of a call: the only one that it ever had."""

@@ -24,6 +24,23 @@ LISTS = {
     "resources/templates/list": "resourceTemplates",
     "skills/list": "skills",
 }
+DECLARED = (
+    "program",
+    "revision",
+    "is_dual",
+    "tools",
+    "prompts",
+    "resources",
+    "templates",
+    "skills",
+    "reads_directories",
+    "logs",
+    "completes",
+    "instructions",
+    "more_capabilities",
+    "capabilities",
+)
+"""Attributes that decide the answers to opening and lists."""
 CACHED: Json = {"ttlMs": 0, "cacheScope": "private"}
 
 
@@ -121,6 +138,7 @@ class Back:
 
     def __init__(self, pair: "Pair", name: str, revision: str) -> None:
         self.pair, self.name, self.revision = pair, name, revision
+        self.program = name  # as it names itself
         self.config: dict[str, Any] = {}
         self.tools: list[Json] = [GREET, ECHO]
         self.prompts: list[Json] = []
@@ -167,6 +185,10 @@ class Back:
         if self.pair.is_pooled and self._speaking is not None and not self._speaking.has_ended():
             return self._speaking
         return self.lives[-1]
+
+    @property
+    def is_running(self) -> bool:
+        return any(not life.has_ended() for life in self.lives)
 
     # What it is
 
@@ -217,6 +239,11 @@ class Back:
         if self.skills is not None:
             declared["extensions"] = {SKILLS: {"directoryRead": True} if self.reads_directories else {}}
         return {**declared, **self.more_capabilities}
+
+    def declares_like(self, model: "Back") -> None:
+        """Declare and list the same as another server of the same program."""
+        for name in DECLARED:
+            setattr(self, name, getattr(model, name))
 
     # What it hears
 
@@ -372,7 +399,7 @@ class Back:
         asked = said.params["protocolVersion"]
         version = min(asked, self.revision) if asked in LEGACY else self.revision
         self.life.log.agrees_on(version)
-        info = {"name": self.name, "version": "1"}
+        info = {"name": self.program, "version": "1"}
         answer: Json = {"protocolVersion": version, "capabilities": self.capabilities(), "serverInfo": info}
         self.answer(said.id, {**answer, **({"instructions": self.instructions} if self.instructions else {})})
 

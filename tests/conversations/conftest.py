@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterator
 import pytest
 
 from conversations.eras import PAIRINGS
-from conversations.neighbour import ALONE
+from conversations.neighbour import is_played_alone
 from conversations.pair import Pair
 
 _failed = pytest.StashKey[bool]()
@@ -25,18 +25,20 @@ def has_failed(item: pytest.Item) -> bool:
     return item.stash.get(_failed, False)
 
 
-BESIDE = {"test_calls", "test_progress", "test_tasks"}
-"""The modules whose conversations are played beside a busy client, too."""
+ALWAYS = {"test_calls", "test_progress", "test_tasks"}
+"""The modules that are played beside a busy client in every run; the others are with the mark `figures`."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "is_beside_a_busy_client" not in metafunc.fixturenames:
         return
-    ways = [pytest.param(False, id="alone")]
-    module = metafunc.module.__name__.rpartition(".")[2]
-    if module in BESIDE and metafunc.function.__name__ not in ALONE:
-        ways.append(pytest.param(True, id="beside"))
-    metafunc.parametrize("is_beside_a_busy_client", ways)
+    is_nightly = metafunc.module.__name__.rpartition(".")[2] not in ALWAYS
+    beside = pytest.param(True, id="beside", marks=pytest.mark.figures if is_nightly else ())
+    metafunc.parametrize("is_beside_a_busy_client", [pytest.param(False, id="alone"), beside])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = [item for item in items if not ("beside" in item.name.partition("[")[2] and is_played_alone(item.name))]
 
 
 @pytest.fixture(params=PAIRINGS, ids=lambda each: f"{each[0]}+{each[1]}")

@@ -27,6 +27,8 @@ class Neighbour:
     def __init__(self, pair: "Pair") -> None:
         self._pair = pair
         self.is_open = False
+        self.answered = 0
+        """Calls that were answered by their own words."""
         self._ids = 0
         self._calls: dict[int, str] = {}  # in progress at search-mcp: the answer that each may get, by id
         self._requests: set[int] = set()  # other requests
@@ -74,13 +76,16 @@ class Neighbour:
             self._answer()
 
     def _calls_a_server(self) -> None:
-        backs = list(self._pair.backs.values())
-        back = backs[self._ids % len(backs)]
-        if not back.tools:
-            return
         number = self._ids = self._ids + 1
+        backs = [back for back in self._pair.backs.values() if back.is_running]
+        if not backs:  # a server that does not run is started by the conversation
+            return
+        back = backs[number % len(backs)]
+        tool = next((each["name"] for each in back.tools if isinstance(each, dict) and "name" in each), None)
+        if not isinstance(tool, str):
+            return
         self._calls[number] = f"{MARK} {number}"
-        arguments = {"name": f"{back.name}.{back.tools[0]['name']}", "arguments": {MARK: number}}
+        arguments = {"name": f"{back.name}.{tool}", "arguments": {MARK: number}}
         self._says_request(number, "tools/call", arguments, {"progressToken": number})
 
     def _asks(self, method: str, params: Json) -> None:
@@ -120,7 +125,9 @@ class Neighbour:
         words = self._calls.pop(number, None) if isinstance(number, int) else None
         if words is None or said.result is None:
             return words is not None
-        return bool(said.body["result"].get("isError")) or said.body["result"]["content"] == text(words)["content"]
+        is_own = said.body["result"]["content"] == text(words)["content"]
+        self.answered += is_own
+        return is_own or bool(said.body["result"].get("isError"))
 
     # At the servers
 
@@ -128,13 +135,15 @@ class Neighbour:
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]
     ) -> FakeChannel:
         """Start a process that the conversation has no part in."""
-        name = command.args[0]
-        model = self._pair.backs[name]
+        return await self.own_server(command.args[0]).spawn(on_stdout, on_end)
+
+    def own_server(self, name: str) -> Back:
+        """Return the server that this client does not share, which declares the same as that of the conversation."""
         back = self._own.get(name)
         if back is None:
-            back = self._own[name] = Back(self._pair, f"{name} of the neighbour", model.revision)
-        back.tools, back.prompts, back.resources = model.tools, model.prompts, model.resources
-        return await back.spawn(on_stdout, on_end)
+            back = self._own[name] = Back(self._pair, f"{name} of the neighbour", self._pair.backs[name].revision)
+        back.declares_like(self._pair.backs[name])
+        return back
 
     def serves(self, back: Back, life: FakeChannel, said: Said) -> bool:
         """Take a message of this client to a server; return false for others."""
@@ -161,7 +170,69 @@ class Neighbour:
         self._pair.settle()
 
 
+_LINES = "it counts the log lines of one client"
+_CLIENTS = "it counts the clients of a server"
+_CALLS = "no client may call a server meanwhile"
+_LOG_LEVELS = "a message that may be about a call of either client reaches none: test_isolation"
+_ROOTS = "its call is sent again at a process of its own, because the server asks for roots: test_isolation"
+_QUESTION = "a legacy server does not say in which call it asks, and the busy client's is in progress, too"
+_UNREAD = "a server is read as long as one of its clients reads"
+_REMEMBERED = "the process of the busy client answers, and is remembered"
+
 ALONE = {
+    # at every server
     "test_a_backend_cannot_report_on_anothers_call": "a server answers an id that it guesses: one of the busy client",
+    "test_a_call_that_is_over_is_gone": "it counts the calls in memory",
+    "test_a_client_that_is_the_first_of_its_server_finds_tasks_of_another_day": _CLIENTS,
+    "test_a_client_that_does_not_read_delays_no_other": _UNREAD,
+    "test_a_client_that_leaves_while_it_does_not_read_lets_the_server_be_read": _UNREAD,
+    "test_a_damaged_record_withholds_all_of_a_pinned_server_and_nothing_of_another": _LINES,
+    "test_a_log_message_after_the_answer_reaches_no_other_client": _CLIENTS,
+    "test_a_new_tool_is_told_of_and_withheld_if_it_is_pinned": _LINES,
+    "test_a_question_outside_of_any_call_goes_to_the_only_client": _CLIENTS,
+    "test_a_search_for_a_skill_that_is_over_is_gone": "it counts the calls in memory",
+    "test_a_server_of_an_unknown_revision_is_refused_and_not_started_again": "a client that joins has it tried again",
+    "test_a_server_that_nobody_calls_is_started_by_its_first_call": _CALLS,
+    "test_a_skill_that_two_servers_list_is_that_of_the_first_and_the_user_is_told": _LINES,
+    "test_a_terminated_server_is_not_started_again": "only the engine of its own client is terminated",
+    "test_a_tool_that_changed_is_told_of_and_stays": _LINES,
+    "test_an_entry_that_clients_would_refuse_is_left_out_alone_with_a_remark": _LINES,
+    "test_each_gets_the_log_messages_that_it_wants": "it counts requests for a log level",
+    "test_every_call_is_answered_once": "it counts the servers that are left at the end",
+    "test_list_servers_says_who_shares_a_server_and_why": _CLIENTS,
+    "test_log_messages_before_any_call_reach_all_clients_and_again_after_a_restart": _CLIENTS,
+    "test_very_many_problems_of_one_server_are_counted": _LINES,
+    "test_what_is_too_long_is_left_out_alone_and_reported": _LINES,
+    "test_who_says_much_and_answers_nothing_rests_while_others_are_called": _CALLS,
+    # at a modern server, which is shared
+    "test_a_backend_asks_during_a_call +2026-07-28-beside-roots": _ROOTS,
+    "test_a_backend_asks_several_things_at_once +2026-07-28": _ROOTS,
+    "test_a_bug_in_a_list_that_was_waited_for_is_an_internal_error +2026-07-28": "the busy client meets the bug, too",
+    "test_a_call_that_waited_over_an_edit_is_refused_once_another_takes_its_server_away +2026-07-28": (
+        "a server that others use and that an edit starts alike goes on"
+    ),
+    "test_a_legacy_client_gets_log_messages_as_they_are 2025-11-25+2026-07-28": _LOG_LEVELS,
+    "test_a_legacy_client_that_set_no_level_hears_what_the_server_decides 2025-11-25+2026-07-28": _LOG_LEVELS,
+    "test_a_modern_backend_that_asks_what_it_must_not_fails_the_call beside-roots": _ROOTS,
+    "test_a_server_that_an_edit_adds_is_not_read_either_while_the_client_does_not_read +2026-07-28": _UNREAD,
+    "test_log_messages_pass_as_they_are_whatever_logger_they_name 2025-11-25+2026-07-28": _LOG_LEVELS,
+    "test_of_a_large_log_message_the_members_that_the_protocol_knows_pass 2025-11-25+2026-07-28": _LOG_LEVELS,
+    "test_several_servers_ask_at_once +2026-07-28": _ROOTS,
+    "test_the_meta_of_a_question_arrives_also_when_it_is_empty +2026-07-28-beside-roots": _ROOTS,
+    # at a legacy server
+    "test_a_client_that_leaves_answers_the_question_it_was_asked +legacy": _QUESTION,
+    "test_a_question_reaches_the_client_whose_call_it_belongs_to +legacy": _QUESTION,
+    "test_a_server_that_dies_before_it_has_listed_all_is_not_remembered +2025-11-25": _REMEMBERED,
+    "test_a_silent_server_that_answered_meanwhile_is_waited_for +2025-11-25": _REMEMBERED,
+    "test_the_end_of_an_elicitation_reaches_the_client_that_was_asked +legacy": _QUESTION,
 }
-"""Tests of conversations that are not played beside a busy client, each with the reason."""
+"""Tests of conversations that are not played beside a busy client, each with the reason.
+
+After a space: words that only those parameters of the test have that are meant.
+"""
+
+
+def is_played_alone(test: str) -> bool:
+    """Return whether a test, named with its parameters, is in `ALONE`."""
+    name, _, parameters = test.partition("[")
+    return any(alone == name and words in parameters for alone, _, words in (each.partition(" ") for each in ALONE))

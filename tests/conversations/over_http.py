@@ -18,6 +18,7 @@ import httpx2
 import msgspec
 
 from conversations.back import LISTS, Back, FakeChannel
+from conversations.neighbour import Neighbour
 from conversations.pair import Pair
 from conversations.transcript import Said, encode
 from conversations.words import VERSION
@@ -37,9 +38,9 @@ _Members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 class HttpPair(Pair):
     """The client, the servers and search-mcp of a scenario, with the servers behind HTTP."""
 
-    def __init__(self, front: str, back: str) -> None:
+    def __init__(self, front: str, back: str, *, is_beside_a_busy_client: bool = False) -> None:
         self._by_url: dict[str, Back] = {}
-        super().__init__(front, back)
+        super().__init__(front, back, is_beside_a_busy_client=is_beside_a_busy_client)
 
     def with_server(self, name: str, revision: str | None = None, **config: Any) -> Back:
         back = super().with_server(name, revision, **config)
@@ -61,6 +62,13 @@ class HttpPair(Pair):
     def _new_client(self, remote: Remote) -> httpx2.AsyncClient:
         served = Served(self._by_url[remote.url])
         return httpx2.AsyncClient(transport=served, headers=remote.headers, trust_env=False)
+
+    def _world_of(self, neighbour: Neighbour) -> dict[str, Any]:
+        def new_client(remote: Remote) -> httpx2.AsyncClient:
+            served = Served(neighbour.own_server(self._by_url[remote.url].name))
+            return httpx2.AsyncClient(transport=served, headers=remote.headers, trust_env=False)
+
+        return {"new_http_client": new_client}
 
 
 class Stream(httpx2.AsyncByteStream):

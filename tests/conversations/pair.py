@@ -172,7 +172,7 @@ class Pair:
             self.neighbour.acts()
 
     def _opens_neighbour(self, neighbour: Neighbour) -> None:
-        engine = self._join_pool(neighbour, {"spawn": neighbour.spawn})
+        engine = self._join_pool(neighbour, self._world_of(neighbour))
         session = engine.open_session(self.profile)
         face = Face(session, neighbour.hear, 1 << 20)
         session.tell_front = face.tell
@@ -182,6 +182,10 @@ class Pair:
             self.settle()
 
         neighbour.opens(feed)
+
+    def _world_of(self, neighbour: Neighbour) -> dict[str, Any]:
+        """Return the dependencies of a busy client that differ from the client's."""
+        return {"spawn": neighbour.spawn}
 
     def joined_by(self, revision: str, profile: Profile | None = None, **world: Any) -> Front:
         """Connect another client to the running search-mcp, after the first client has sent a message.

@@ -47,11 +47,11 @@ class Echoing:
 
 @pytest.mark.parametrize("back", [NEWEST_LEGACY, MODERN], ids=["legacy", "modern"])
 @pytest.mark.parametrize("seed", range(3))
-def test_nothing_crosses(back: str, seed: int) -> None:
+def test_nothing_crosses(back: str, seed: int, is_beside_a_busy_client: bool) -> None:
     rng = random.Random(seed)
     revisions = list(islice(cycle([MODERN, NEWEST_LEGACY, MODERN, NEWEST_LEGACY, LEGACY[0]]), CLIENTS))
     profiles = list(islice(cycle(BY_NAME.values()), CLIENTS))
-    with Pair(revisions[0], back) as pair:
+    with Pair(revisions[0], back, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.alpha.config = {"share": True}
         pair.alpha.logs = back != MODERN

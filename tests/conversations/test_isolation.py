@@ -14,8 +14,8 @@ WITH_TASKS: Json = {"tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"
 
 
 @pytest.fixture(params=[NEWEST_LEGACY, MODERN], ids=["legacy", "modern"])
-def pool(request: pytest.FixtureRequest) -> Iterator[Pair]:
-    with Pair(request.param, request.param) as pair:
+def pool(request: pytest.FixtureRequest, is_beside_a_busy_client: bool) -> Iterator[Pair]:
+    with Pair(request.param, request.param, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         yield pair
         pair.nothing_is_left()
@@ -214,8 +214,10 @@ def test_each_client_keeps_its_subscription_when_they_share_no_longer(pool: Pair
         front.inbox.clear()
 
 
-def test_each_client_keeps_its_subscription_when_the_server_turns_out_to_keep_state() -> None:
-    with Pair(MODERN, MODERN) as pair:
+def test_each_client_keeps_its_subscription_when_the_server_turns_out_to_keep_state(
+    is_beside_a_busy_client: bool,
+) -> None:
+    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.alpha.config = {"share": None}
         _accepts_subscriptions(pair)
@@ -229,8 +231,10 @@ def test_each_client_keeps_its_subscription_when_the_server_turns_out_to_keep_st
             front.inbox.clear()
 
 
-def test_a_client_that_is_given_a_server_of_its_own_ends_its_subscription_at_the_shared_one() -> None:
-    with Pair(MODERN, MODERN) as pair:
+def test_a_client_that_is_given_a_server_of_its_own_ends_its_subscription_at_the_shared_one(
+    is_beside_a_busy_client: bool,
+) -> None:
+    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.alpha.config = {"share": None}
         _accepts_subscriptions(pair)
@@ -290,9 +294,9 @@ def test_a_client_that_is_the_first_of_its_server_finds_tasks_of_another_day(poo
 # Pausing
 
 
-def test_news_that_wait_for_a_client_outlive_the_server() -> None:
+def test_news_that_wait_for_a_client_outlive_the_server(is_beside_a_busy_client: bool) -> None:
     """The client does not read while its server is found to keep state, and gets another one."""
-    with Pair(MODERN, MODERN) as pair:
+    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.alpha.config = {"share": None}
         _accepts_subscriptions(pair)

@@ -43,8 +43,8 @@ def _scenarios(*modules: ModuleType) -> dict[str, Callable[..., None]]:
 
 
 @pytest.fixture(params=PAIRINGS, ids=lambda each: f"{each[0]}+{each[1]}")
-def pair(request: pytest.FixtureRequest) -> Iterator[HttpPair]:
-    with HttpPair(*request.param) as pair:
+def pair(request: pytest.FixtureRequest, is_beside_a_busy_client: bool) -> Iterator[HttpPair]:
+    with HttpPair(*request.param, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         yield pair
         if not has_failed(request.node):
             pair.nothing_is_left()

@@ -58,8 +58,8 @@ async def slowly(act: Callable[[], Any], /) -> Any:
 class World:
     """A user with one server, several clients and other processes."""
 
-    def __init__(self, folder: Path, front: str, back: str) -> None:
-        self.pair = Pair(front, back)
+    def __init__(self, folder: Path, front: str, back: str, *, is_beside_a_busy_client: bool = False) -> None:
+        self.pair = Pair(front, back, is_beside_a_busy_client=is_beside_a_busy_client)
         self.trust = folder / "trust"
         self.pair.distrusts_in(self.trust)
         self.pair.remembers_in(folder / "cache")
@@ -285,9 +285,12 @@ def play(world: World, steps: list[tuple[str, tuple[Any, ...]]]) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from([LEGACY[-1], MODERN]), st.lists(STEPS, max_size=14))
 def test_nothing_is_shown_or_called_that_was_not_first_seen_or_accepted(
-    aside: Any, back: str, steps: list[tuple[str, tuple[Any, ...]]]
+    aside: Any, is_beside_a_busy_client: bool, back: str, steps: list[tuple[str, tuple[Any, ...]]]
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder, World(Path(folder), MODERN, back) as world:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        World(Path(folder), MODERN, back, is_beside_a_busy_client=is_beside_a_busy_client) as world,
+    ):
         world.pair.run_blocking = aside
         play(world, [("opens", (MODERN, False)), ("passes", (2.0,)), *steps])
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from conversations.back import leaves_to_the_test
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
 from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
@@ -18,9 +19,9 @@ NOTE: Json = {"uri": "note://one", "name": "one"}
 
 
 @pytest.fixture
-def pool(request: pytest.FixtureRequest) -> Iterator[Pair]:
+def pool(request: pytest.FixtureRequest, is_beside_a_busy_client: bool) -> Iterator[Pair]:
     era: str = request.param
-    with Pair(era, era) as pair:
+    with Pair(era, era, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         yield pair
         pair.nothing_is_left()
@@ -287,6 +288,20 @@ def test_a_server_of_one_client_gets_its_roots(pool: Pair) -> None:
     call.gets(text("x"))
 
 
+@legacy
+def test_new_roots_reach_a_server_that_several_clients_wait_for(pool: Pair) -> None:
+    pool.alpha.on_opening(leaves_to_the_test)
+    pool.front.capabilities = {"roots": {"listChanged": True}}
+    pool.front.initializes()
+    second = pool.joined_by(pool.front.revision)
+    second.capabilities = pool.front.capabilities
+    second.initializes()
+    pool.front.notifies("notifications/roots/list_changed")
+    pool.alpha.opens()
+    pool.alpha.hears("notifications/roots/list_changed")
+    assert pool.alpha.receives("initialize").said.params["capabilities"] == second.capabilities
+
+
 @both
 def test_a_client_that_leaves_before_the_server_of_an_edit_starts_leaves_nothing(pool: Pair) -> None:
     pool.alpha.config = {"share": False}
@@ -363,9 +378,9 @@ def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: 
     assert len(pool.alpha.lives) == 2
 
 
-def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path) -> None:
+def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path, is_beside_a_busy_client: bool) -> None:
     """Its era was remembered as modern, so both clients waited for the same process."""
-    with Pair(MODERN, MODERN) as pair:
+    with Pair(MODERN, MODERN, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.was_here_before(tmp_path)
         pair.alpha.revision = NEWEST_LEGACY

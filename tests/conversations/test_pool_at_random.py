@@ -144,9 +144,10 @@ class World:
 
 @pytest.mark.parametrize("back", [NEWEST_LEGACY, MODERN], ids=["legacy", "modern"])
 @pytest.mark.parametrize("seed", range(8))
-def test_every_call_is_answered_once(back: str, seed: int) -> None:
+def test_every_call_is_answered_once(back: str, seed: int, is_beside_a_busy_client: bool) -> None:
     rng = random.Random(seed)
-    with Pair(rng.choice([NEWEST_LEGACY, MODERN]), back) as pair:
+    front = rng.choice([NEWEST_LEGACY, MODERN])
+    with Pair(front, back, is_beside_a_busy_client=is_beside_a_busy_client) as pair:
         pair.is_pooled = True
         pair.front.opens()
         world = World(pair, rng)

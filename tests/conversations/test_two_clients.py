@@ -1,7 +1,9 @@
 """Two clients of one search-mcp: no state of one reaches the other."""
 
+import enum
 from collections.abc import Iterable, Iterator
 from itertools import product
+from typing import Any
 
 import pytest
 
@@ -46,41 +48,50 @@ class Two:
         self.pair.left_by(self.second)
 
 
-Params = tuple[str, str, str, bool]
+Eras = Iterable[tuple[str, str, str]]
+"""Eras of the first client, the second one and the server."""
 
 
-def _both_ways(eras: Iterable[tuple[str, str, str]]) -> list[Params]:
-    """Let the clients share an engine, and let each have its own on a pool, where only clients of one era share."""
-    return [(*each, is_pooled) for each in eras for is_pooled in (False, True) if not is_pooled or each[0] == each[1]]
+class Way(enum.StrEnum):
+    """How the clients share search-mcp."""
+
+    ENGINE = "on one engine"
+    POOL = "pooled"
+    BESIDE = "pooled beside a busy client"
 
 
-def _id(params: Params) -> str:
-    first, second, back, is_pooled = params
-    return f"{first},{second}+{back}{' pooled' if is_pooled else ''}"
+def _params(eras: Eras, *ways: Way) -> list[Any]:
+    """Combine eras with ways; on a pool, where each client has an engine of its own, only clients of one era share."""
+    params = [
+        (first, second, back, way)
+        for first, second, back in eras
+        for way in ways
+        if way is Way.ENGINE or first == second
+    ]
+    return [
+        pytest.param(each, id="{},{}+{} {}".format(*each), marks=pytest.mark.figures if each[3] is Way.BESIDE else ())
+        for each in params
+    ]
 
 
-@pytest.fixture(params=_both_ways(product(ERAS, ERAS, ERAS)), ids=_id)
+@pytest.fixture(params=_params(product(ERAS, ERAS, ERAS), *Way))
 def two(request: pytest.FixtureRequest) -> Iterator[Two]:
-    *eras, is_pooled = request.param
+    *eras, way = request.param
     first, second, back = (ERAS[each] for each in eras)
-    with Pair(first, back) as pair:
-        pair.is_pooled = is_pooled
-        if is_pooled:
+    with Pair(first, back, is_beside_a_busy_client=way is Way.BESIDE) as pair:
+        pair.is_pooled = way is not Way.ENGINE
+        if pair.is_pooled:
             pair.alpha.config = {"share": True}
         yield Two(pair, second)
         pair.nothing_is_left()
 
 
-def _in(*eras: tuple[str, str, str]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("two", _both_ways(eras), indirect=True, ids=_id)
+def _in(eras: Eras, *ways: Way) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("two", _params(eras, *(ways or Way)), indirect=True)
 
 
-def _on_one_engine(*eras: tuple[str, str, str]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("two", [(*each, False) for each in eras], indirect=True, ids=_id)
-
-
-legacy_backend = _in(*product(ERAS, ERAS, ["legacy"]))
-all_legacy = _in(("legacy", "legacy", "legacy"))
+legacy_backend = _in(product(ERAS, ERAS, ["legacy"]))
+all_legacy = _in([("legacy", "legacy", "legacy")])
 
 
 def _listens(front: Front) -> None:
@@ -223,7 +234,7 @@ def test_a_question_reaches_the_client_whose_call_it_belongs_to(two: Two) -> Non
         call.gets(text("hello"))
 
 
-@_in(*product(ERAS, ERAS, ["modern"]))
+@_in(product(ERAS, ERAS, ["modern"]))
 def test_questions_of_modern_servers_cross_in_no_order(two: Two) -> None:
     fronts = two.open(elicitation={})
     calls = [(front, front.calls("alpha.greet"), two.alpha.is_called("greet")) for front in fronts]
@@ -248,7 +259,7 @@ def test_a_question_that_may_belong_to_either_client_is_refused(two: Two) -> Non
         call.gets(text("hello"))
 
 
-@_on_one_engine(("legacy", "legacy", "legacy"))
+@_in([("legacy", "legacy", "legacy")], Way.ENGINE)
 def test_a_question_outside_of_any_call_goes_to_the_client_that_opened(two: Two) -> None:
     first, _ = two.open(sampling={})
     two.alpha.says(id="q", **sample("Hm?"))
@@ -278,10 +289,12 @@ def test_a_client_that_leaves_answers_the_question_it_was_asked(two: Two) -> Non
 
 @pytest.mark.parametrize(
     "two",
-    # On a pool, a message of a legacy server is for no client once several have called: `test_isolation`.
-    [each for each in _both_ways(product(["legacy"], ERAS, ERAS)) if not each[3] or each[2] == "modern"],
+    [
+        *_params(product(["legacy"], ERAS, ["legacy"]), Way.ENGINE),
+        # On a pool, a message of a legacy server is for no client once several have called: `test_isolation`.
+        *_params(product(["legacy"], ERAS, ["modern"]), Way.ENGINE, Way.POOL),
+    ],
     indirect=True,
-    ids=_id,
 )
 def test_a_log_message_reaches_the_client_whose_call_it_belongs_to(two: Two) -> None:
     two.alpha.logs = True
@@ -385,7 +398,7 @@ def test_the_end_of_an_elicitation_reaches_the_client_that_was_asked(two: Two) -
     call.gets(text("x"))
 
 
-@_on_one_engine(("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy"))
+@_in([("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy")], Way.ENGINE)
 def test_only_the_roots_of_the_client_that_opened_are_news_to_a_server(two: Two) -> None:
     first, second = two.open(roots={"listChanged": True})
     if not second.is_modern:
