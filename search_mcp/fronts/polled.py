@@ -35,7 +35,7 @@ class Ready(NamedTuple):
 
 
 class Link(Protocol):
-    """The connection to an engine. No method waits, except `rest`."""
+    """The connection to an engine. No method waits for long, except `rest`."""
 
     def read(self) -> bytes:
         """Return bytes of the engine; empty at the end.

@@ -4,6 +4,7 @@ A thread holds one piece at most: what it has read and the adapter has not taken
 bounded as with `polled`. Standard library only, because adapters load nothing else.
 """
 
+import errno
 import os
 import threading
 import time
@@ -14,6 +15,8 @@ from search_mcp.fronts.polled import CHUNK, Link, Ready, Wanted
 
 LAST_SECONDS = 1.0
 """Time for the threads of a lost engine to read what it wrote before its end."""
+WRITE_SECONDS = 1.0
+"""Longest wait for the result of a write to an engine that neither reads nor writes."""
 
 
 class Inlet:
@@ -28,6 +31,11 @@ class Inlet:
     @property
     def is_ready(self) -> bool:
         return self._chunk is not None
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether there is more than the end."""
+        return bool(self._chunk)
 
     def take(self) -> bytes:
         """Return what was read; empty at the end.
@@ -146,7 +154,7 @@ class PumpedLink:
     """A `Link` of connections that are read and written in threads."""
 
     def __init__(self, incoming: Connection, outgoing: Connection, changed: threading.Condition) -> None:
-        self._incoming, self._outgoing = incoming, outgoing
+        self._incoming, self._outgoing, self._changed = incoming, outgoing, changed
         for each in (incoming, outgoing):
             each.settimeout(None)
         self.inlet = Inlet(lambda: incoming.recv(CHUNK), changed)
@@ -159,7 +167,16 @@ class PumpedLink:
         return self.inlet.rest(LAST_SECONDS)
 
     def write(self, data: memoryview | bytes) -> int:
-        return self.drain.put(data)
+        """Write a piece, and wait for a moment, because a piece that a lost engine did not get is for the next one.
+
+        An engine that has written something has to be read first: it may not read before.
+        """
+        size = self.drain.put(data)
+        with self._changed:
+            self._changed.wait_for(lambda: self.drain.is_ready or self.inlet.has_bytes, WRITE_SECONDS)
+            if self.drain.is_broken:
+                raise BrokenPipeError(errno.EPIPE, "the engine is gone")
+        return size
 
     def end(self) -> None:
         self.drain.end(lambda: self._outgoing.shutdown(1))

@@ -1,0 +1,71 @@
+"""The streams of an adapter on Windows: what a write to an engine waits for."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from search_mcp.fronts import pumped
+from search_mcp.fronts.pumped import PumpedLink
+
+SECONDS = 30.0
+
+
+class Connection:
+    """An engine's end whose reads and writes wait until the test lets them end."""
+
+    def __init__(self) -> None:
+        self.reads, self.writes = threading.Event(), threading.Event()
+        self.is_broken = False
+
+    def settimeout(self, seconds: float | None, /) -> None: ...
+    def recv(self, _size: int, /) -> bytes:
+        assert self.writes.wait(SECONDS)
+        return b"" if self.is_broken else b"x"
+
+    def sendall(self, _data: memoryview | bytes, /) -> None:
+        assert self.reads.wait(SECONDS)
+        if self.is_broken:
+            raise BrokenPipeError
+
+    def shutdown(self, _how: int, /) -> None: ...
+    def close(self) -> None:
+        self.reads.set()
+        self.writes.set()
+
+
+def write(engine: Connection, then: Callable[[], None]) -> int:
+    link = PumpedLink(engine, engine, threading.Condition())
+    timer = threading.Timer(0.02, then)
+    timer.start()
+    try:
+        return link.write(b"one")
+    finally:
+        timer.join(SECONDS)
+        link.close()
+
+
+def test_a_piece_that_an_engine_reads_is_written() -> None:
+    engine = Connection()
+    assert write(engine, engine.reads.set) == 3
+
+
+def test_a_piece_that_a_lost_engine_did_not_get_is_not_written() -> None:
+    engine = Connection()
+    engine.is_broken = True
+    with pytest.raises(BrokenPipeError):
+        write(engine, engine.close)
+
+
+def test_an_engine_that_writes_is_not_waited_for_because_it_may_not_read_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pumped, "WRITE_SECONDS", None)
+    engine = Connection()
+    assert write(engine, engine.writes.set) == 3
+
+
+def test_an_engine_that_does_nothing_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pumped, "WRITE_SECONDS", 0.01)
+    engine = Connection()
+    assert write(engine, lambda: None) == 3
