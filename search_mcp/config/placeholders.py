@@ -119,7 +119,8 @@ class Expansion:
         if match["literal"]:
             return match[0][1:]
         argument = match["argument"].strip()
-        if (found := _sources().fault(kind, argument, path, sys.platform)) is not None:
+        before = match.string[: match.start()]
+        if (found := _sources().fault(kind, argument, path, before, sys.platform)) is not None:
             problem, remedy = found
             self.complaints.append((path, problem, remedy))
             return match[0]

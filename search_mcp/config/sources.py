@@ -26,6 +26,8 @@ MOST_BYTES: Final = 64 << 10
 
 _SEARCHED = ("PATH", "PATHEXT")
 """Variables that decide which program is found; it is found before a source is read."""
+_HOST = r"(?i)https?://[^\s/?#@]+[/?]"
+"""The beginning of an address up to the path. What follows cannot make it another host."""
 _WHERE = 'use it in "env", "args", "headers", "url" or "clientSecret"'
 _SPACES = " \t"
 
@@ -58,9 +60,14 @@ def as_plain_text(text: str, except_for: Container[str] = ()) -> str:
     return re.sub(PLACEHOLDER, escaped, text)
 
 
-def fault(kind: str, argument: str, path: tuple[str, ...], platform: str) -> tuple[str, str] | None:
-    """Return why a source cannot be used at a path in an entry, and the remedy; `None` if it can."""
+def fault(kind: str, argument: str, path: tuple[str, ...], before: str, platform: str) -> tuple[str, str] | None:
+    """Return why a source cannot be used at a path in an entry, and the remedy; `None` if it can.
+
+    `before` is the text before it.
+    """
     shown = f"${{{kind}:}} in {'.'.join(path)}"
+    if path == ("url",) and not re.match(_HOST, before):
+        return f"{shown} is not supported before the path", "write the host, which decides where calls and tokens go"
     problem, remedy = next(_faults(kind, argument, path, platform), ("", ""))
     return (f"{shown} {problem}", remedy) if problem else None
 

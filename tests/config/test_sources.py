@@ -183,6 +183,10 @@ FAULTS = [
     ({"command": "a", "env": {"Path": "${file:a}"}}, "${file:} in env.Path is not supported"),
     ({"url": "https://x", "caFile": "${file:a}"}, "${file:} in caFile is not supported"),
     ({"url": "https://x", "oauth": {"clientId": "${file:a}"}}, "${file:} in oauth.clientId is not supported"),
+    ({"url": "${file:a}"}, "${file:} in url is not supported before the path"),
+    ({"url": "https://${file:a}/mcp"}, "${file:} in url is not supported before the path"),
+    ({"url": "https://me:${file:a}@x/mcp"}, "${file:} in url is not supported before the path"),
+    ({"url": "https://x${file:a}/mcp"}, "${file:} in url is not supported before the path"),
     ({"command": "a", "env": {"A": "${file:${HOME}/a}"}}, "${file:} in env.A contains a placeholder"),
     ({"command": "a", "env": {"A": "${file:}"}}, "${file:} in env.A names nothing"),
     ({"command": "a", "env": {"A": "${command:''}"}}, "${command:} in env.A names nothing"),
@@ -263,8 +267,8 @@ def test_an_address_with_a_secret_is_shown_to_no_authorization_server() -> None:
     [
         ({"url": "https://x", "headers": {"A": "${file:a}"}}, "a\r\nEvil: b", "its value has a character"),
         ({"url": "https://x", "headers": {"A": "${file:a}"}}, "a\r\nEvil: ${file:", "its value has a character"),
-        ({"url": "${file:a}"}, "not an address", "its url is not"),
-        ({"url": "${file:a}"}, "not ${an} address", "its url is not"),
+        ({"url": "https://x/${file:a}"}, "not a path", "its url is not"),
+        ({"url": "https://x/${file:a}"}, "not ${a} path", "its url is not"),
     ],
 )
 def test_values_are_judged_when_they_are_known(entry: dict[str, Any], value: str, problem: str) -> None:
