@@ -255,7 +255,7 @@ def secretly_evil(place: Place) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="touch")
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("words", COMMANDS[::3], ids=" ".join)
 def test_no_command_for_a_secret_runs_in_a_folder_that_is_not_trusted(place: Place, words: list[str]) -> None:
     write(place.folder / "config" / "mcp-servers.json", {"evil": secretly_evil(place)})
     place.configure({"toolbox": server("toolbox")})
