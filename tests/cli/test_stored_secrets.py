@@ -156,3 +156,18 @@ def test_check_names_the_source_that_failed_and_shows_no_value(place: Place, rin
     assert "the keyring entry search-mcp/bad/TOKEN does not exist" in " ".join(shown.out.split())
     for each in (ended, shown, place.run("list", "--debug", "--refresh")):
         assert VALUE not in each.out + each.err
+
+
+def test_a_login_names_the_source_that_failed(place: Place) -> None:
+    credentials = {"grant": "client_credentials", "clientId": "me", "clientSecret": "${keyring:a/b}"}
+    place.configure(
+        {
+            "api": {"url": "http://127.0.0.1:9/mcp", "oauth": credentials},
+            "secret": {"url": "http://127.0.0.1:9/mcp?key=${file:key}"},
+        }
+    )
+    ended = place.run("auth", "login", "api")
+    shown = "no login to api: oauth.clientSecret: the keyring entry a/b does not exist"
+    assert (ended.code, shown in " ".join(ended.err.split())) == (1, True)
+    ended = place.run("auth", "login", "secret")
+    assert (ended.code, "because its address holds a secret" in " ".join(ended.err.split())) == (2, True)
