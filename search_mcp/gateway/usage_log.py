@@ -9,17 +9,14 @@ from collections import deque
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from search_mcp.model.calls import CallLater
 
 if TYPE_CHECKING:
-    from search_mcp.gateway.usage_store import UsageStore
+    from search_mcp.gateway.usage_store import Row, UsageStore
 
 log = logging.getLogger(__name__)
-
-Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None]
-"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text."""
 
 WAIT_SECONDS = 2.0
 """Time that calls are gathered before they are written together."""
@@ -50,7 +47,7 @@ class UsageLog:
         self._has_warned = False
         self._store: UsageStore | None = None
 
-    def add(self, row: Row) -> None:
+    def add(self, row: "Row") -> None:
         """Record a call; it is written soon."""
         self._waiting.append(row)
         if not self._is_due:

@@ -12,16 +12,16 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from search_mcp.files import locked
 from search_mcp.model.visible import quoted
 from search_mcp.wire.structs import Struct
 
-if TYPE_CHECKING:
-    from search_mcp.gateway.usage_log import Row
-
 log = logging.getLogger(__name__)
+
+Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None]
+"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text."""
 
 FORMAT = 1
 """The `user_version` of the database; a higher one is of a later search-mcp."""
@@ -72,7 +72,7 @@ class UsageStore:
         self._pruned_at = -float("inf")
         self._added = 0  # since then
 
-    def write(self, rows: "Sequence[Row]") -> bool:
+    def write(self, rows: Sequence[Row]) -> bool:
         """Write calls; return false if the file is locked, so that they should be written later.
 
         If they cannot be written at all, they are dropped.
@@ -92,7 +92,7 @@ class UsageStore:
         log.log(logging.DEBUG if self._has_warned else logging.WARNING, "! %s", text)
         self._has_warned = True
 
-    def _write(self, rows: "Sequence[Row]") -> None:
+    def _write(self, rows: Sequence[Row]) -> None:
         """Write calls; wait while the file is locked, and begin a new one if it is damaged."""
         until = time.monotonic() + self._busy_seconds
         while True:
@@ -109,7 +109,7 @@ class UsageStore:
                     raise
             time.sleep(LOOK_SECONDS)
 
-    def _add(self, rows: "Sequence[Row]") -> None:
+    def _add(self, rows: Sequence[Row]) -> None:
         _make(self._path)
         with _opened(self._path, "mode=rw", self._busy_seconds) as database:
             # Once; several processes may do this at the same time.

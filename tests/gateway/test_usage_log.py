@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.gateway.usage_log import MANY, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, Row, UsageLog
-from search_mcp.gateway.usage_store import UsageStore
+from search_mcp.gateway.usage_log import MANY, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageLog
+from search_mcp.gateway.usage_store import Row, UsageStore
 
 
 class Threads:

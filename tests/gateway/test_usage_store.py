@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from search_mcp.gateway.usage_log import Row
 from search_mcp.gateway.usage_store import (
     KEPT_DAYS,
     LaterFormatError,
+    Row,
     UsageStore,
     delete,
     largest_results,
@@ -71,7 +71,7 @@ def test_the_files_beside_the_database_are_as_private_as_the_database(path: Path
 WRITER = """
 import sys
 from pathlib import Path
-from search_mcp.gateway.usage_store import UsageStore
+from search_mcp.gateway.usage_store import Row, UsageStore
 store = UsageStore(Path(sys.argv[1]))
 for number in range(25):
     assert store.write([(1.8e9, "a client", "alpha", f"{sys.argv[2]}-{number}", 0.1, "ok", 1, 2, None)] * 4)
@@ -146,7 +146,7 @@ def test_a_read_only_folder_is_read_and_not_written(path: Path, caplog: pytest.L
 FULL_DISK = """
 import logging, resource, sys
 from pathlib import Path
-from search_mcp.gateway.usage_store import UsageStore
+from search_mcp.gateway.usage_store import Row, UsageStore
 logging.basicConfig(format="%(message)s")
 store, row = UsageStore(Path(sys.argv[1])), (1.8e9, "a client", "alpha", "x" * 200, 0.1, "ok", 1, 2, None)
 assert store.write([row])
