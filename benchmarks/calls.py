@@ -15,9 +15,8 @@ from subjects import Backend, Session, Subject, backends
 
 BLOCK_SECONDS = 60.0
 """Time limit for a block of calls, or for one large result."""
-RECORDED_BLOCKS = 10
-"""Blocks of calls in a turn, each with and without a record of the calls."""
-RECORDED_WINDOW = 16
+RECORDED_BLOCKS = 20
+"""Blocks of calls in a turn, with and without a record of the calls."""
 SLOW_CALLS = 50
 SLOW_SECONDS = 2.0
 BULK_BYTES = 1_000_000
@@ -145,17 +144,26 @@ def recorded_call(subject: Subject, extent: Extent, folder: Path) -> Turns:
             call_times(session, ["b0"], extent)
         for _ in range(extent.turns):
             spent: dict[Session, list[float]] = {recorded: [], plain: []}
-            rates: dict[Session, list[float]] = {recorded: [], plain: []}
+            rates: list[float] = []
+            used = {each: processes.cpu_seconds(each) for each in (recorded, plain)}
+            one = replace(extent, block_calls=1)
+            for number in range(RECORDED_BLOCKS * extent.block_calls):  # single calls in turn: both see the same load
+                for session in _in_turn(number, recorded, plain):
+                    spent[session] += call_times(session, ["b0"], one)
+            more = {each: processes.cpu_seconds(each) - used[each] for each in (recorded, plain)}
             for number in range(RECORDED_BLOCKS):
-                for session in (recorded, plain)[:: 1 if number % 2 else -1]:
-                    spent[session] += call_times(session, ["b0"], extent)
-                    rates[session].append(call_rate(session, ["b0"], extent, RECORDED_WINDOW))
+                rate = {each: call_rate(each, ["b0"], extent, 16) for each in _in_turn(number, recorded, plain)}
+                rates.append(rate[recorded] / rate[plain])
             small = quantile(spent[recorded], 0.5) / quantile(spent[plain], 0.5)
-            rate = quantile(rates[recorded], 0.5) / quantile(rates[plain], 0.5)
             yield [
                 Reading("recorded small call, to one that is not: p50", "×", small),
-                Reading(f"recorded calls a second, {RECORDED_WINDOW} in flight, to those without a record", "×", rate),
+                Reading("recorded small call, to one that is not: processor", "×", more[recorded] / more[plain]),
+                Reading("recorded calls a second, 16 in flight, to those that are not", "×", quantile(rates, 0.5)),
             ]
+
+
+def _in_turn(number: int, first: Session, second: Session) -> Sequence[Session]:
+    return (first, second) if number % 2 else (second, first)
 
 
 # Beside a slow or flooding server

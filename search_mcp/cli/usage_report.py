@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from search_mcp.gateway.usage import Ending
+from search_mcp.gateway.usage import LOST, OK, REFUSED, TOOL_ERROR
 from search_mcp.gateway.usage_store import DAY_SECONDS, reading
 
 CHARACTERS_A_TOKEN: Final = 4
@@ -22,8 +22,8 @@ CHARACTERS_A_TOKEN: Final = 4
 OURS: Final = "search-mcp"
 """The name under which search-mcp's own tools are shown as those of a server."""
 UNKNOWN_TOOL: Final = "(unknown tool)"
-_FAILED: Final = frozenset({Ending.TOOL_ERROR, Ending.REFUSED, Ending.LOST})
-_ANSWERED: Final = frozenset({Ending.OK, Ending.TOOL_ERROR})
+_FAILED: Final = frozenset({TOOL_ERROR, REFUSED, LOST})
+_ANSWERED: Final = frozenset({OK, TOOL_ERROR})
 """Endings with a duration that says something about the tool."""
 _QUERY: Final = """SELECT time, client, server, tool, seconds, ending, characters_in, characters_out, text_out
     FROM calls WHERE time >= ? ORDER BY time"""

@@ -4,13 +4,13 @@ Arguments and results are measured, never kept. A call ends when the client gets
 its outcome, and when the client cancels it. A call whose server asks for input ends with the client's repeated call.
 """
 
-import enum
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
+from typing import Final, Literal, TypeAlias
 
 from search_mcp.dialects.task_ids import ending, task_in
-from search_mcp.gateway.result_sizes import characters, is_tool_error, size_of, text_of
+from search_mcp.gateway.result_sizes import characters, measured
 from search_mcp.gateway.usage_log import UsageLog
 from search_mcp.model.calls import Call, InputRequired, Outcome, Result
 from search_mcp.model.errors import Lost
@@ -28,25 +28,24 @@ LONGEST_CLIENT = 64
 LONGEST_NAME = 200
 """Characters of a server's or a tool's name that are recorded."""
 LONGEST_INFO = 4096
-"""Bytes of what a client says about itself in which its name is looked for."""
+"""Bytes of what a client says about itself by which it is recognised in its next request."""
 MOST_TASKS = 1000
 """Tasks of one client whose outcome is waited for; the oldest is recorded as unread."""
 UNKNOWN_CLIENT = "unknown"
 
 
-class Ending(enum.StrEnum):
-    """The end of a call."""
-
-    OK = "ok"
-    TOOL_ERROR = "tool error"
-    """The tool answered that it failed."""
-    REFUSED = "error"
-    """The answer was an error of the protocol: of the server, or of search-mcp."""
-    CANCELLED = "cancelled"
-    LOST = "lost"
-    """The server ended or gave no answer."""
-    UNREAD = "unread task"
-    """It became a task, of which the client did not read the outcome."""
+Ending: TypeAlias = Literal["ok", "tool error", "error", "cancelled", "lost", "unread task"]
+"""The end of a call. Plain texts: the database takes much longer to store enumerations."""
+OK: Final = "ok"
+TOOL_ERROR: Final = "tool error"
+"""The tool answered that it failed."""
+REFUSED: Final = "error"
+"""The answer was an error of the protocol: of the server, or of search-mcp."""
+CANCELLED: Final = "cancelled"
+LOST: Final = "lost"
+"""The server ended or gave no answer."""
+UNREAD: Final = "unread task"
+"""It became a task, of which the client did not read the outcome."""
 
 
 class ClientUsage:
@@ -63,10 +62,10 @@ class ClientUsage:
             if call.target in self._tasks:
                 call = structs.replace(call, reply=partial(self._on_task, call.action, call.target, call.reply))
             return self._submit(call)
-        client, params = self._client(call.caller.info), call.params
-        recording = Recording(
-            self, client, self._log.clock(), characters(params.get("arguments")), "task" in params, call.reply
-        )
+        known, params = call.caller.viewer.client_name, call.params
+        client = safe(known, LONGEST_CLIENT) if known else self._client(call.caller.info)
+        given = characters(params.get("arguments"))
+        recording = Recording(self, client, self._log.clock(), given, "task" in params, call.reply)
         cancel = self._submit(structs.replace(call, reply=recording.settle, found=recording.found))
         return cancel if recording.is_answered else partial(recording.cancel, cancel)
 
@@ -76,28 +75,55 @@ class ClientUsage:
             self._drop_oldest()
 
     def _drop_oldest(self) -> None:
-        self._tasks.pop(next(iter(self._tasks))).end(Ending.UNREAD)
+        self.add(self._tasks.pop(next(iter(self._tasks))), UNREAD)
 
     def _client(self, info: Raw | None) -> str:
         """Return the name of a client, safe to print."""
-        if info is None or len(memoryview(info)) > LONGEST_INFO:
+        if info is None:
             return UNKNOWN_CLIENT
-        written = bytes(info)
+        written = bytes(memoryview(info)[:LONGEST_INFO])
         if written != self._info:
             name = payload.string(payload.object_or_empty(info).get("name")) or UNKNOWN_CLIENT
-            self._info, self._name = written, safe(name, LONGEST_CLIENT)
+            self._info, self._name = written, safe(name[: 2 * LONGEST_CLIENT], LONGEST_CLIENT)
         return self._name
 
-    def add(self, recording: "Recording", how: Ending, size: int, text: int | None) -> None:
+    def finish(self, recording: "Recording", outcome: Outcome) -> None:
+        """Record the end of a call that was answered, unless it goes on."""
+        if isinstance(outcome, Result):
+            if recording.asks_for_task or outcome.type != "complete":
+                task = task_in(outcome)
+                if task is not None:
+                    self._keep(task, recording)
+                    return
+            size, text, has_failed = measured(outcome)
+            self.add(recording, TOOL_ERROR if has_failed else OK, size, text)
+            return
+        if isinstance(outcome, InputRequired):
+            return
+        if not recording.tool:
+            recording.server = getattr(outcome, "server", "")  # it is not running, and has listed nothing
+        self.add(recording, *_ending(outcome))
+
+    def add(self, recording: "Recording", how: Ending, size: int = 0, text: int | None = None) -> None:
         """Record the end of a call."""
-        spent = self._log.clock() - recording.started
-        at, tool = self._log.wall_clock(), safe(recording.tool, LONGEST_NAME)
-        server = safe(recording.server, LONGEST_NAME)
-        self._log.add((at, recording.client, server, tool, spent, how.value, recording.given, size, text))
+        usage_log = self._log
+        usage_log.add(
+            (
+                usage_log.wall_clock(),
+                recording.client,
+                safe(recording.server, LONGEST_NAME),
+                safe(recording.tool, LONGEST_NAME),
+                usage_log.clock() - recording.started,
+                how,
+                recording.given,
+                size,
+                text,
+            )
+        )
 
     # Tasks
 
-    def keep(self, task: str, recording: "Recording") -> None:
+    def _keep(self, task: str, recording: "Recording") -> None:
         """Wait for the outcome of a task."""
         if len(self._tasks) >= MOST_TASKS:
             self._drop_oldest()
@@ -119,7 +145,7 @@ class ClientUsage:
         try:
             found = _ending_of_task(action, outcome)
             if found is not None:
-                self._tasks.pop(task).end(*found)
+                self.add(self._tasks.pop(task), *found)
         except Exception:  # a bug must not cost the client its answer
             log.exception("! bug while a task was recorded")
 
@@ -148,33 +174,19 @@ class Recording(Struct, eq=False):
         self.is_answered = True
         self.reply(outcome)
         try:
-            self._record(outcome)
+            self.usage.finish(self, outcome)
         except Exception:  # a bug must not cost the client its answer
             log.exception("! bug while a call was recorded")
-
-    def _record(self, outcome: Outcome) -> None:
-        if isinstance(outcome, InputRequired):
-            return
-        if isinstance(outcome, Result) and (self.asks_for_task or outcome.type != "complete"):
-            task = task_in(outcome)
-            if task is not None:
-                self.usage.keep(task, self)
-                return
-        if not self.tool and isinstance(outcome, WireError):
-            self.server = getattr(outcome, "server", "")  # it is not running, and has listed nothing
-        self.end(*_ending(outcome))
 
     def cancel(self, cancel: Cancel, reason: Reason) -> None:
         """Cancel the call, and record that."""
         if not self.is_answered:
             self.is_answered = True
-            self.end(Ending.CANCELLED)
+            self.usage.add(self, CANCELLED)
         cancel(reason)
 
-    def end(self, how: Ending, size: int = 0, text: int | None = None) -> None:
-        self.usage.add(self, how, size, text)
 
-
+@lru_cache(1024)
 def safe(name: str, longest: int) -> str:
     """Make a name safe to print, on one line and not too long."""
     if name.isascii() and name.isprintable() and len(name) <= longest:
@@ -186,9 +198,9 @@ def safe(name: str, longest: int) -> str:
 def _ending(outcome: Result | WireError) -> tuple[Ending, int, int | None]:
     """Return how a call ended, with the size of its answer and of the text in it."""
     if isinstance(outcome, Result):
-        size = size_of(outcome)
-        return Ending.TOOL_ERROR if is_tool_error(outcome) else Ending.OK, size, text_of(outcome, size)
-    return Ending.LOST if isinstance(outcome, Lost) else Ending.REFUSED, len(str(outcome)), None
+        size, text, has_failed = measured(outcome)
+        return TOOL_ERROR if has_failed else OK, size, text
+    return LOST if isinstance(outcome, Lost) else REFUSED, len(str(outcome)), None
 
 
 def _ending_of_task(action: Action, outcome: Result | WireError) -> tuple[Ending, int, int | None] | None:
@@ -198,9 +210,10 @@ def _ending_of_task(action: Action, outcome: Result | WireError) -> tuple[Ending
     if not isinstance(outcome, Result):
         return None
     if action is Action.CANCEL_TASK:
-        return Ending.CANCELLED, 0, None
+        return CANCELLED, 0, None
     status, result = ending(outcome.fields())
     if result is not None:
         return _ending(Result(result))
-    how = {"failed": Ending.TOOL_ERROR, "cancelled": Ending.CANCELLED}.get(status or "")
-    return None if how is None else (how, 0, None)
+    if status in ("failed", "cancelled"):
+        return TOOL_ERROR if status == "failed" else CANCELLED, 0, None
+    return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-WAIT_SECONDS = 2.0
+WAIT_SECONDS = 5.0
 """Time that calls are gathered before they are written together."""
 MANY = 1000
 """Calls that are written at once, without waiting."""

@@ -191,7 +191,7 @@ def test_nothing_is_recorded_if_it_is_switched_off_at_once(pair: Pair, file: Pat
         ("two\nlines", "two lines"),
         ("x" * 1000, "x" * (LONGEST_CLIENT - 1) + "…"),
         ("", "unknown"),
-        ("x" * 10_000, "unknown"),
+        ("日" * 10_000, "日" * (LONGEST_CLIENT - 1) + "…"),
     ],
     ids=["controls", "lines", "long", "empty", "monstrous"],
 )

@@ -9,9 +9,7 @@ from search_mcp.gateway.result_sizes import (
     LEAST_OF_INTEREST,
     WHOLLY_READ,
     characters,
-    is_tool_error,
-    size_of,
-    text_of,
+    measured,
 )
 from search_mcp.model.calls import Result
 from search_mcp.wire.structs import Raw
@@ -52,7 +50,7 @@ def test_no_arguments_have_no_characters() -> None:
 
 def test_the_size_of_a_result_is_that_of_its_json() -> None:
     body = {"content": [{"type": "text", "text": "日本"}]}
-    assert size_of(Result(raw(body))) == len(json.dumps(body, ensure_ascii=False))
+    assert measured(Result(raw(body)))[0] == len(json.dumps(body, ensure_ascii=False))
 
 
 @pytest.mark.parametrize("content", [[], [{"type": "text", "text": "x" * 100_000}]], ids=["small", "large"])
@@ -68,11 +66,11 @@ def test_the_size_of_a_result_is_that_of_its_json() -> None:
 )
 def test_a_result_is_an_error_if_it_says_so_itself(content: Any, more: dict[str, Any], is_error: bool) -> None:
     for body in ({"content": content, **more}, {**more, "content": content}):
-        assert [is_tool_error(result) for result in both(body)] == [is_error] * 2
+        assert [measured(result)[2] for result in both(body)] == [is_error] * 2
 
 
 def text(result: Result) -> int | None:
-    return text_of(result, size_of(result))
+    return measured(result)[1]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +93,7 @@ def test_the_text_of_a_long_result_is_measured_as_clients_use_it(body: dict[str,
 def test_a_very_large_result_is_not_decoded() -> None:
     huge = "x" * (WHOLLY_READ + 1)
     shown = Result(raw({"content": [{"type": "text", "text": huge}]}))
-    assert text(shown) == size_of(shown)
+    assert text(shown) == measured(shown)[0]
     for image in (
         {"type": "image", "data": huge, "mimeType": "image/png"},
         {"data": huge, "mimeType": "image/png", "type": "image"},
@@ -104,4 +102,4 @@ def test_a_very_large_result_is_not_decoded() -> None:
 
 
 def test_a_payload_that_is_no_object_is_no_error() -> None:
-    assert not is_tool_error(Result(Raw(b'["isError":true')))
+    assert not measured(Result(Raw(b'["isError":true')))[2]
