@@ -27,7 +27,7 @@ from search_mcp.catalog.profiles import CANONICAL, Audience
 from search_mcp.catalog.shown_names import Spellings
 from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.own_tools import OwnTools
-from search_mcp.model.names import Kind
+from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Entry, ServerFacts, ServerList, Status
 from search_mcp.search import Document, Index
 from search_mcp.wire import payload
@@ -206,7 +206,8 @@ def own_tools(tools: Sequence[Tool]) -> OwnTools:
     for server, entries in pages.items():
         catalog.put(server, Kind.TOOLS, ServerList(tuple(entries)))
     facts = {server: ServerFacts("", ()) for server in pages}
-    return OwnTools(Spellings(catalog), facts, lambda: [Status(server, "ready") for server in pages], 120)
+    statuses = [Status(server, State.READY) for server in pages]
+    return OwnTools(Spellings(catalog), lambda: facts, lambda: statuses, lambda: 120)
 
 
 def answer(own: OwnTools, query: str, detail: str) -> tuple[int, int]:

@@ -17,6 +17,8 @@ LONGEST_TEXT = 4_000
 """Most characters of a tool's description that are read."""
 LONGEST_NOTE = 40
 """Most characters of a note."""
+EXAMPLE = "e.g. "
+"""The beginning of a note with an example."""
 MOST_VALUES = 8
 """Most values of a list; a longer list is more likely to be prose."""
 MOST_SENTENCES = 100
@@ -64,7 +66,7 @@ def text_note(description: str) -> str:
     example = _compiled(_EXAMPLE).search(about)
     if example is None:
         return _fitting("|".join(_values(about)))
-    return _fitting(f"e.g. {next(filter(None, example.groups())).rstrip('.:').strip()}")
+    return _fitting(f"{EXAMPLE}{next(filter(None, example.groups())).rstrip('.:').strip()}")
 
 
 def number_note(name: str, description: str) -> str:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final, Literal, TypeAlias
 
 from search_mcp.catalog import schemas
-from search_mcp.catalog.parameter_notes import notes_in_text, number_note, text_note
+from search_mcp.catalog.parameter_notes import EXAMPLE, notes_in_text, number_note, text_note
 from search_mcp.model.visible import quoted
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
@@ -103,6 +103,7 @@ class _About(Struct, frozen=True):
     text: str = ""
     is_noted: bool = False
     """Whether a note about its values may be written."""
+    is_optional: bool = False
 
 
 _NOTHING = _About()
@@ -158,20 +159,18 @@ class _Signature:
         return self._type(schema, 0)
 
     def _required(self, key: str, schema: Any, depth: int) -> str:
-        about = self._about(key, schema, depth, is_noted=self._noted != "none")
+        about = self._about(key, schema, depth) if self._noted != "none" else _NOTHING
         return f"{parameter(key)}: {self._type(schema, depth, about)}"
 
     def _optional(self, key: str, schema: Any, depth: int) -> str:
         is_noted = self._noted == "all"
-        about = self._about(key, schema, depth, is_noted=is_noted)
+        about = replace(self._about(key, schema, depth), is_optional=True) if is_noted else _NOTHING
         written = self._type(_without_null(schema), depth, about)
         return f"{parameter(key)}?: {written}{_default(schema) if is_noted else ''}"
 
-    def _about(self, key: str, schema: Any, depth: int, *, is_noted: bool) -> _About:
-        if not is_noted:
-            return _NOTHING
+    def _about(self, key: str, schema: Any, depth: int) -> _About:
         text = _description(schema)
-        return _About(key, text or (self._notes.said.get(key, "") if depth == 0 else ""), is_noted)
+        return _About(key, text or (self._notes.said.get(key, "") if depth == 0 else ""), is_noted=True)
 
     def _type(self, schema: Any, depth: int, about: _About = _NOTHING) -> str:
         self._nodes_left -= 1
@@ -213,6 +212,8 @@ class _Signature:
         if not about.is_noted or kind not in ("string", "number", "integer"):
             return ""
         note = self._notes.make(kind, about if about.text else replace(about, text=_description(schema)))
+        if about.is_optional and note.startswith(EXAMPLE):  # it can be left out
+            return ""
         limits = "" if kind == "string" or note.endswith("-based") else _range(schema)
         return " ".join(filter(None, (limits, note)))
 
@@ -256,8 +257,9 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 def _bound(value: object) -> str:
     """Write a limit of a number; empty if there is none, or it is only that of the type."""
-    is_limit = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST_LIMIT
-    return f"{value:g}" if isinstance(value, float) and is_limit else str(value) if is_limit else ""
+    if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) >= _LARGEST_LIMIT:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _without_null(schema: Any) -> Any:
@@ -268,14 +270,11 @@ def _without_null(schema: Any) -> Any:
         choices = schema.get(keyword)
         if isinstance(choices, list) and len(choices) <= _MOST_WRITTEN:
             kept = [each for each in choices if each not in _NULLS]
+            if len(kept) != 1:
+                return {**schema, keyword: kept} if kept else schema
+            (only,) = kept
             rest = {key: value for key, value in schema.items() if key != keyword}
-            if len(kept) == 1 and isinstance(kept[0], dict):
-                return {**kept[0], **rest}
-            return (
-                {**rest, keyword: kept[0] if kept and keyword == "type" and len(kept) == 1 else kept}
-                if kept
-                else schema
-            )
+            return {**only, **rest} if isinstance(only, dict) else {**rest, "type": only}
     return schema
 
 

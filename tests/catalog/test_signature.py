@@ -106,6 +106,9 @@ UNWRITTEN: list[object] = [None, False, "", [], {}, "x" * 30]
 NOTED = [
     # schema, then
     pytest.param(schema(["a"], a=said("In HH:MM")), "t(a: string<HH:MM>)", id="a format"),
+    pytest.param(
+        schema(["a"], a=said("Like 'x'"), b=said("Like 'x'")), "t(a: string<e.g. x>, b?: string)", id="an example"
+    ),
     pytest.param(schema(a=said("In seconds", "number", default=10)), "t(a?: number<seconds> = 10)", id="a unit"),
     pytest.param(schema(a={"type": "string", "default": "x", "enum": ["x"]}), 't(a?: "x" = "x")', id="a default"),
     pytest.param(schema(["a"], a={"type": "integer", "default": 3}), "t(a: integer)", id="of a required one"),
@@ -137,8 +140,8 @@ NOTED = [
         id="limits and units",
     ),
     pytest.param(
-        schema(a={"anyOf": [TEXT, {"type": "null"}], "default": None, "description": "Like 'x'"}),
-        "t(a?: string<e.g. x>)",
+        schema(a={"anyOf": [TEXT, {"type": "null"}], "default": None, "description": "In HH:MM"}),
+        "t(a?: string<HH:MM>)",
         id="null as the default",
     ),
     pytest.param(
@@ -149,8 +152,8 @@ NOTED = [
         id="null as the default, by type",
     ),
     pytest.param(
-        schema(a={"anyOf": [TEXT, {"type": "null"}], "description": "Like 'x'"}),
-        "t(a?: string<e.g. x>|null)",
+        schema(a={"anyOf": [TEXT, {"type": "null"}], "description": "In HH:MM"}),
+        "t(a?: string<HH:MM>|null)",
         id="null that may mean something",
     ),
     pytest.param(schema(a={"type": ["null"], "default": None}), "t(a?: null)", id="null alone"),
@@ -170,7 +173,7 @@ NOTED = [
         id="nested",
     ),
     pytest.param(
-        schema(["a"], a=said("Like '1'"), **{f"p{n}": said("Like '2'") for n in range(16)}),
+        schema(["a"], a=said("Like '1'"), **{f"p{n}": said("As JSON") for n in range(16)}),
         f"t(a: string<e.g. 1>, {', '.join(f'p{n}?: string' for n in range(16))})",
         id="too long for all notes",
     ),
