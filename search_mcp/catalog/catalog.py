@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 from search_mcp.catalog.items import (
     OWN_NAMES,
+    READ_RESULT,
     RESTART,
     fold,
     has_literal_scheme,
     is_allowed,
     is_app,
     literal_beginning,
+    with_result_size,
 )
 from search_mcp.catalog.named_items import Admitted, NamedItems, NamedOnce, plain_item
 from search_mcp.catalog.prefixes import Prefixes
@@ -75,6 +77,17 @@ class Catalog:
         self._merged.clear()
         self._skills = self._lists_skills = None
         self.version += 1
+
+    @property
+    def limits_results(self) -> bool:
+        """Whether the user limits the length of any server's results."""
+        return any(server.max_result_characters is not None for server in self._servers.values())
+
+    @property
+    def result_size(self) -> int | None:
+        """The largest size of results, in characters, that is declared for a server's tools."""
+        declared = (server.result_size for server in self._servers.values())
+        return max((size for size in declared if size is not None), default=None)
 
     def put(self, server: str, kind: Kind, page: ServerList | None) -> None:
         """Store a server's list; `None` if it could not be read."""
@@ -209,7 +222,8 @@ class Catalog:
             withheld = frozenset(name for server in self._servers for name in self.withheld(server, kind))
             plain = [plain_item(*each) for each in self._admitted(kind)]
             noun = "tool" if kind is Kind.TOOLS else "prompt"
-            ours = (*OWN_NAMES, RESTART) if self.can_restart else OWN_NAMES
+            optional = ((RESTART, self.can_restart), (READ_RESULT, self.limits_results))
+            ours = (*OWN_NAMES, *(name for name, exists in optional if exists))
             self._named[kind] = self._named_once(Admitted(plain, self.prefixes, withheld, noun, ours))
         return self._named[kind]
 
@@ -392,6 +406,8 @@ class Catalog:
                     continue
                 if kind is Kind.TOOLS and entry.key in config.describe:
                     fields = {**fields, "description": payload.encode(config.describe[entry.key])}
+                if kind is Kind.TOOLS:
+                    fields = with_result_size(fields, config.result_size)
                 shown = config.rename.get(entry.key, entry.key) if kind is Kind.TOOLS else entry.key
                 yield config, entry.key, shown, fields
 

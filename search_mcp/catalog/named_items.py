@@ -242,4 +242,5 @@ def plain_item(config: ServerConfig, key: str, shown: str, fields: Fields) -> It
     """Make an item with its plain name, which need not be unique."""
     prefix = accepted(config.effective_prefix)
     pinned = key in config.pinned or shown in config.pinned
-    return Item(config.name, key, prefix, accepted(shown), fields, pinned)
+    is_limited = config.max_result_characters is not None
+    return Item(config.name, key, prefix, accepted(shown), fields, pinned, is_limited)

@@ -21,6 +21,13 @@ def without_registration(name: str) -> str | None:
     return name[found.end() :] if found else None
 
 
+class ResultLimit(Struct, frozen=True, cache_hash=True):
+    """The longest text of a result that a client passes to its model whole; `None` where there is no known limit."""
+
+    characters: int | None = None
+    tokens: int | None = None
+
+
 class Profile(Struct, frozen=True, cache_hash=True):
     """The properties of one client. `max_length` is in characters of a shown name."""
 
@@ -42,6 +49,12 @@ class Profile(Struct, frozen=True, cache_hash=True):
     """Most tools that the client sends to a model, if it has a limit."""
     call_tool: CallTool = "all"
     """Whether there are `call_tool` and `call_read_only_tool`, only the second, or neither."""
+    most_result: ResultLimit = ResultLimit()
+    """The longest result of a tool that the client passes to its model whole."""
+    reads_results: bool = False
+    """Whether there is `read_result`: the user limits the length of results."""
+    result_size: int | None = None
+    """The size of results, in characters, that the tools which call by name declare."""
 
     def shown_name(self, server: str, tool: str) -> str:
         """Return a tool's name for this client, before shortening; an empty server gives a bare name."""
@@ -64,9 +77,20 @@ PROFILES: Final = (
         max_length=128 - len(f"mcp__{REGISTERED_AS}__"),
         listing="full",
         reads_later_lists=True,
+        # A longer text goes to a file, and the model sees the first 2 kB and the path. Raised by a tool's
+        # `anthropic/maxResultSizeChars`, up to 500,000 (documentation of October 2026).
+        most_result=ResultLimit(50_000, 25_000),
     ),
+    # The middle of a longer result is cut out (openai/codex#6544, cobuildwithus/murph#785).
     Profile(
-        "codex", ("codex-mcp-client",), "__", _UNDERSCORES, listing="full", patience_seconds=5, reads_later_lists=False
+        "codex",
+        ("codex-mcp-client",),
+        "__",
+        _UNDERSCORES,
+        listing="full",
+        patience_seconds=5,
+        reads_later_lists=False,
+        most_result=ResultLimit(tokens=10_000),
     ),
     Profile(
         "vscode", ("Visual Studio Code", "Visual-Studio-Code"), "__", _UNDERSCORES, 64, listing="full", most_tools=128
@@ -130,7 +154,14 @@ def by_client_name(client_name: str | None) -> Profile:
 
 
 def adjusted(
-    profile: Profile, *, separator: str, max_length: int | None, listing: Listing | None, call_tool: CallTool = "all"
+    profile: Profile,
+    *,
+    separator: str,
+    max_length: int | None,
+    listing: Listing | None,
+    call_tool: CallTool = "all",
+    reads_results: bool = False,
+    result_size: int | None = None,
 ) -> Profile:
     """Apply the user's settings to a profile; `"auto"` and `None` keep the profile's values."""
     return replace(
@@ -139,6 +170,8 @@ def adjusted(
         max_length=profile.max_length if max_length is None else max_length,
         listing=profile.listing if listing is None else listing,
         call_tool=call_tool,
+        reads_results=reads_results,
+        result_size=result_size,
     )
 
 

@@ -24,7 +24,7 @@ def tool_list(spellings: Spellings, audience: Audience, own: Iterable[Fields], d
 
     def define(item: Item, name: str) -> Fields:
         if mode == "full" or item.pinned:
-            return full_definition(item, name, audience)
+            return _shortenable(item, full_definition(item, name, audience))
         if name == names[item]:  # as nearly always; an app uses another one
             return kept_light_definition(item, names, description_length)
         return light_definition(item, name, description_length)
@@ -67,6 +67,14 @@ def _visible_to(whom: str, definition: Fields) -> Fields:
     meta = payload.object_or_empty(definition.get("_meta"))
     app = {**payload.object_or_empty(meta.get("ui")), "visibility": payload.encode([whom])}
     return {**definition, "_meta": payload.encode({**meta, "ui": app})}
+
+
+def _shortenable(item: Item, fields: Fields) -> Fields:
+    """Leave out the output schema of a tool whose results are limited: a shortened result has no structured content.
+
+    "Servers MUST provide structured results that conform to this schema", where one is declared.
+    """
+    return payload.without(fields, "outputSchema") if item.is_limited and not item.is_of_app else fields
 
 
 def prompt_list(spellings: Spellings, audience: Audience) -> Raw:

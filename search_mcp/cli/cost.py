@@ -103,12 +103,16 @@ def count(session: Session, tokenizer: Tokenizer) -> Cost:
     servers = [cost(status.server) for status in session.statuses() if status.state in (State.READY, State.REMEMBERED)]
     profile = session.audience.profile
     is_whole = profile.reads_later_lists is not False
+
+    def own(mode: Listing) -> Iterable[Fields]:
+        return definitions(mode, is_whole=is_whole, call_tool=profile.call_tool, reads_results=profile.reads_results)
+
     instructions = [
         status.capabilities.instructions for status in session.statuses() if status.capabilities is not None
     ]
     return Cost(
         servers,
-        {mode: _count(tokenizer, definitions(mode, is_whole=is_whole, call_tool=profile.call_tool)) for mode in MODES},
+        {mode: _count(tokenizer, own(mode)) for mode in MODES},
         tokenizer.count(session.instructions()),
         sum(each.by_mode["full"] for each in servers) + sum(map(tokenizer.count, instructions)),
         _of_search(session, tokenizer),

@@ -94,7 +94,8 @@ def described(session: Session, name: str) -> Described | None:
         shown = session.shown_names()[item]
         definition = full_definition(item, shown, session.audience)
         return Described(shown, item.server, definition, item.input_schema)
-    ours = existing(session.audience.profile.call_tool)
+    profile = session.audience.profile
+    ours = existing(profile.call_tool, reads_results=profile.reads_results)
     if name in ours:
         definition = ours[name]
         return Described(name, None, definition, payload.value(definition["inputSchema"]))

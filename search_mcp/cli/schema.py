@@ -48,6 +48,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "pinned": "Tools that are always listed, with their full definition.",
     "rename": "New names for tools, by original name.",
     "describe": "New descriptions for tools, by original name.",
+    "resultSize": "Size of results, in characters, that Claude Code is asked to show a model whole "
+    "(anthropic/maxResultSizeChars of the server's tools, and of call_tool).",
     "headers": f"HTTP headers of a remote server. {_SECRETS}",
     **dict.fromkeys(
         ("url", "serverUrl", "httpUrl"),
@@ -86,6 +88,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "pinTools": "Withhold new and changed tools, prompts and instructions until you accept them with `search-mcp check "
     "--accept NAME`.",
     "readOnly": "List and call only the tools that the server declares read-only (readOnlyHint: true).",
+    "maxResultCharacters": "Longest text of a tool's result. Of a longer one, a model is shown the beginning and the "
+    "end, and it reads the rest with read_result. Default: no limit.",
     # of the settings
     "listing": "What a client's tool list contains. light: every tool, shortened to a few tokens. full: every tool "
     "with its whole definition. search: only search-mcp's own tools. auto: light or full, whichever suits the client.",

@@ -55,7 +55,7 @@ _ROOTS_OF_OTHER_CLIENTS = {
 }
 _SHORT_KEY = 4
 """Characters of a short key, in which one transposition is a large part of the key."""
-_LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds"}
+_LIMITS = {"callTimeoutSeconds", "maxCallSeconds", "idleStopSeconds", "maxResultCharacters"}
 
 
 class FaultyFile(ConfigError):
@@ -253,6 +253,7 @@ def _resolve(
         pinned=entry.pinned,
         rename=entry.rename,
         describe=entry.describe,
+        result_size=entry.result_size,
         secrets=_secrets((*expansion.secrets, *found), places, name),
         unfilled=unfilled,
         program=identity.program(entry, defaults["inherit_env"]),

@@ -28,6 +28,8 @@ Strings = tuple[str, ...]
 _Seconds = Annotated[float, Meta(gt=0, le=sys.float_info.max)]
 _Number = Annotated[int, Meta(gt=0)]
 _NameLength = Annotated[int, Meta(ge=16)]
+_ResultCharacters = Annotated[int, Meta(ge=1000)]
+_ResultSize = Annotated[int, Meta(ge=1, le=500_000)]
 _Separator = Annotated[str, Meta(pattern=_SEPARATOR)]
 _Name = Annotated[str, Meta(min_length=1)]
 _Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -55,6 +57,7 @@ class ServerDefaults(Struct, frozen=True, kw_only=True):
     inherit_env: bool | Strings = False
     pin_tools: bool = False
     read_only: bool = False
+    max_result_characters: _ResultCharacters | None = None
 
 
 class Settings(ServerDefaults, frozen=True, kw_only=True):
@@ -175,6 +178,8 @@ class ServerConfig(ServerDefaults, frozen=True, kw_only=True):
     pinned: tuple[str, ...] = ()
     rename: Mapping[str, str] = field(default_factory=dict)
     describe: Mapping[str, str] = field(default_factory=dict)
+    result_size: int | None = None
+    """The size of results, in characters, that Claude Code is asked to take whole; `None` for its own limit."""
     secrets: frozenset[str] = frozenset()
     """Texts that messages must not show; see `redactor`."""
     unfilled: Unfilled | None = None
@@ -313,6 +318,7 @@ class Entry(ServerDefaults, frozen=True, kw_only=True):
     pinned: Strings = ()
     rename: dict[str, str] = field(default_factory=dict)
     describe: dict[str, str] = field(default_factory=dict)
+    result_size: _ResultSize | None = None
     url: str | None = None
     server_url: str | None = None
     http_url: str | None = None

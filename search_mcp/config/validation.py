@@ -62,6 +62,8 @@ _FORMS: Final[Mapping[str, tuple[str, str]]] = {
     "idleStopSeconds": _LIMIT,
     "startTimeoutSeconds": ("a positive number", "60 for a minute"),
     "inheritEnv": ("true, false or a list of names", '["SSH_AUTH_SOCK"]'),
+    "maxResultCharacters": ("a whole number, 1000 or more", "40000, or null for no limit"),
+    "resultSize": ("a whole number from 1 to 500000", "200000"),
     "pinTools": _SWITCH,
     "readOnly": _SWITCH,
     "confirmCommands": _SWITCH,

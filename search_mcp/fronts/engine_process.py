@@ -95,7 +95,7 @@ async def host(listening: Listening, idle_seconds: float, log_to: LogSettings) -
         _say_ready()
         await clients.run()
         listening.close()
-        clients.file_queue.finish()
+        clients.finish()
 
 
 def _say_ready() -> None:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
@@ -40,7 +40,7 @@ from search_mcp.fronts.hello import Json
 from search_mcp.fronts.lending import Borrower, LentBackends
 from search_mcp.fronts.meeting import build
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
-from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.engine import Engine, later, load_own_results
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
@@ -50,6 +50,9 @@ from search_mcp.model.errors import ConfigError
 from search_mcp.model.servers import Status
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, replace
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.kept_results import KeptResults
 
 log = logging.getLogger(__name__)
 
@@ -160,6 +163,7 @@ class Host:
             watched={},
             usage_file=usage_file(),
         )
+        self._kept_results: KeptResults | None = None
         self._pool = Pool(later)
         self._watches = Watches()
         self._config: str | None = None
@@ -232,6 +236,18 @@ class Host:
             self._pool.terminate()
             asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.kill)
 
+    def _load_kept_results(self) -> "KeptResults":
+        """Give the files of shortened results, which belong to the clients of this process."""
+        if self._kept_results is None:
+            self._kept_results = load_own_results()
+        return self._kept_results
+
+    def finish(self) -> None:
+        """Delete the shortened results, and wait for file operations, for a short time."""
+        if self._kept_results is not None:
+            self._kept_results.end()
+        self.file_queue.finish()
+
     def stop(self) -> None:
         """End all sessions, then `run`."""
         self._is_ending = True
@@ -281,7 +297,7 @@ class Host:
         if subset is not None:
             select(subset, opened.config)
         source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
-        engine = Engine(config, dependencies, source)
+        engine = Engine(config, dependencies, source, self._load_kept_results)
         client = Client(engine)
         client.reader = connection
         session = engine.open_session(BY_NAME[profile_name] if profile_name is not None else None)

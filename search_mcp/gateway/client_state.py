@@ -1,6 +1,6 @@
 """The state of one client, on which the outcome of its calls and the news it gets depend."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from search_mcp.model.calls import Viewer
 from search_mcp.wire.structs import Fields
 
 if TYPE_CHECKING:
+    from search_mcp.gateway.client_results import ClientResults
     from search_mcp.gateway.own_tools import OwnTools
 
 
@@ -27,6 +28,7 @@ class ClientState:
         load_own_tools: "Callable[[], OwnTools]",
         others: Callable[[str], "Iterable[ClientState]"],
         is_alone: Callable[[str], bool],
+        load_results: "Callable[[], ClientResults | None]" = lambda: None,
     ) -> None:
         """`others` gives the other clients of a server; `is_alone` returns whether it never had another client."""
         self.presentation, self.lists, self._load_own_tools = presentation, lists, load_own_tools
@@ -35,11 +37,24 @@ class ClientState:
         self.log_level: str | None = None
         """The level set for the whole connection, if one was set."""
         self._others, self.is_alone = others, is_alone
+        self._load_results = load_results
+        self.listed_unlimited: Collection[str] = ()
+        """The servers without a limit of results when the client listed tools last: it knows their output schemas."""
 
     @cached_property
     def own_tools(self) -> "OwnTools":
         """Our own tools for this client; they are loaded when one is first called."""
         return self._load_own_tools()
+
+    @cached_property
+    def results(self) -> "ClientResults | None":
+        """The shortened results of this client, loaded with its first limited call; `None` for a command."""
+        return self._load_results()
+
+    def forget_results(self) -> None:
+        """Delete the shortened results, if there are any."""
+        if (results := vars(self).get("results")) is not None:
+            results.close()
 
     def audience(self, viewer: Viewer) -> Audience:
         """Choose the profile and the limits of a list that this viewer is shown."""

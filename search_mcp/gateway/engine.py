@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config
 from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
-from search_mcp.folders import cache_folder, log_folder, state_folder, trust_folder, usage_file
+from search_mcp.folders import cache_folder, log_folder, results_folder, state_folder, trust_folder, usage_file
 from search_mcp.gateway.problems import ProblemLog, log_contested
 from search_mcp.gateway.running import BackendSource, EngineBackend, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
@@ -38,6 +39,7 @@ from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, T
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
+    from search_mcp.gateway.kept_results import KeptResults
     from search_mcp.gateway.usage_log import UsageLog
 
 log = logging.getLogger(__name__)
@@ -47,10 +49,20 @@ class Engine:
     """All backends of one configuration, for any number of clients."""
 
     def __init__(
-        self, config: Config, dependencies: Dependencies | None = None, source: BackendSource | None = None
+        self,
+        config: Config,
+        dependencies: Dependencies | None = None,
+        source: BackendSource | None = None,
+        load_kept_results: "Callable[[], KeptResults] | None" = None,
     ) -> None:
-        """`source` makes the backends; without it, they belong to this engine alone."""
+        """`source` makes the backends; without it, they belong to this engine alone.
+
+        `load_kept_results` gives the files of shortened results, which other engines may use, too. Without it, an
+        engine that is given its dependencies shortens no results, and any other has files of its own.
+        """
         self.file_queue = FileQueue()
+        self._has_own_results = load_kept_results is None and dependencies is None
+        self._load_kept_results = load_own_results if self._has_own_results else load_kept_results
         self._dependencies = dependencies or Dependencies(
             spawn=Spawner(file_queue=self.file_queue),
             file_queue=self.file_queue,
@@ -80,6 +92,11 @@ class Engine:
     def backends(self) -> list[EngineBackend]:
         """The backends there are, in the order of the configuration."""
         return [running.backend for running in self._running.values()]
+
+    @cached_property
+    def kept_results(self) -> "KeptResults | None":
+        """The files of shortened results, loaded with the first limited call; `None` in commands."""
+        return self._load_kept_results() if self._load_kept_results is not None else None
 
     # Sessions
 
@@ -195,8 +212,15 @@ class Engine:
                 for backend in self.backends:
                     self._source.release(backend)
                 tasks.cancel_scope.cancel()
+                self._forget_results()
         self._finish_usage()
         self.file_queue.finish()
+
+    def _forget_results(self) -> None:
+        for session in self._sessions:
+            session.state.forget_results()
+        if self._has_own_results and (kept := self.__dict__.get("kept_results")) is not None:
+            kept.end()
 
     def reconfigure(self, config: Config) -> None:
         """Apply an edited configuration; calls of servers that it does not change go on."""
@@ -250,9 +274,14 @@ class Engine:
             await backend.compare_recalled_now()
 
     def tidy(self) -> None:
-        """Delete remembered lists that were not used for months; may be called in any thread."""
+        """Delete remembered lists that were not used for months, and results that killed processes left.
+
+        May be called in any thread.
+        """
         if self._dependencies.cache is not None:
             self._dependencies.cache.prune(self._dependencies.wall_clock())
+        if self._load_kept_results is not None and (folder := results_folder()).is_dir():
+            import_module("search_mcp.gateway.kept_results").KeptFiles(folder).sweep()
 
     def pause_reading(self) -> None:
         """Pause reading from all backends, including those that an edit adds: the client is not reading."""
@@ -279,3 +308,9 @@ class Engine:
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
     """Call a function after some seconds; return what cancels that."""
     return asyncio.get_running_loop().call_later(seconds, act).cancel
+
+
+def load_own_results() -> "KeptResults":
+    """Load the files of the shortened results of this process."""
+    kept: KeptResults = import_module("search_mcp.gateway.kept_results").keep_results()
+    return kept

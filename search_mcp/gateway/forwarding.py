@@ -1,13 +1,14 @@
 """Forwarding of one client's calls to servers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 
 from search_mcp.catalog import arguments
 from search_mcp.catalog.items import Item
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.outcome_steps import Forwarded, OutcomeSteps, Step
 from search_mcp.gateway.servers import Servers
-from search_mcp.model.calls import Call
+from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.names import Action
 from search_mcp.wire import structs
 from search_mcp.wire.inflight import Cancel
@@ -45,12 +46,12 @@ class Forwarding:
         params = arguments.without_added(added, call, item) if added else call.params
         if call.by_name or (profile.listing != "full" and not item.pinned):  # the client was not shown the types
             params = arguments.with_types(params, item)
-        is_task = "task" in params
+        is_task, config = "task" in params, self._servers.configs[item.server]
         forwarded = Forwarded(
             server=item.server,
             steps=self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call,
-            reply=call.reply,
-            secrets=self._servers.configs[item.server].secrets,
+            reply=call.reply if config.max_result_characters is None or is_task else self._limited(call, item),
+            secrets=config.secrets,
             name=call.target,
             params=params,
             item=item,
@@ -58,3 +59,19 @@ class Forwarding:
         report = self._client.tasks.translated_report(item.server, call.report) if is_task else call.report
         call = structs.replace(call, params=params, reply=forwarded.settle, report=report)
         return self._servers.backends[item.server].submit(call, item.key)
+
+    def _limited(self, call: Call, item: Item) -> Callable[[Outcome], None]:
+        """Return the reply to a call of a server whose results the user limits."""
+        limit, results = self._servers.configs[item.server].max_result_characters, self._client.results
+        if limit is None or results is None or item.is_of_app:  # an app's page needs the whole
+            return call.reply
+        order = import_module("search_mcp.gateway.client_results").Order(
+            limit=limit,
+            tool=call.target,
+            is_read_only=item.is_read_only,
+            has_link=call.caller.viewer.reads_links,
+            # "Clients SHOULD validate structured results against this schema": a client that was listed it does.
+            keeps_structured="outputSchema" in item.fields and item.server in self._client.listed_unlimited,
+        )
+        reply: Callable[[Outcome], None] = results.limited(order, call.reply)
+        return reply

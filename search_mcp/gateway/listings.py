@@ -83,6 +83,8 @@ class Presentation:
                 max_length=None if settings.max_name_length == "auto" else settings.max_name_length,
                 listing=None if settings.listing == "auto" else settings.listing,
                 call_tool=settings.call_tool,
+                reads_results=self._catalog.limits_results,
+                result_size=self._catalog.result_size,
             )
             audience = Audience(profile, viewer.object_output_only, viewer.shows_apps)
             self._audiences[viewer] = audience
@@ -178,6 +180,8 @@ class Presentation:
                 is_whole=is_whole,
                 call_tool=profile.call_tool,
                 can_restart=self._catalog.can_restart,
+                reads_results=profile.reads_results,
+                result_size=profile.result_size,
             )
             names.lists[key] = tool_list(self._spellings, audience, own, self._settings.description_length)
         return names.lists[key]

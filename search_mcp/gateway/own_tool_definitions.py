@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from search_mcp.catalog.items import OWN_NAMES, RESTART
+from search_mcp.catalog.items import OWN_NAMES, READ_RESULT, RESTART, with_result_size
 from search_mcp.catalog.profiles import CallTool, Listing
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Fields
@@ -104,22 +104,55 @@ DEFINITIONS: Mapping[str, Fields] = {
 }
 
 
+READING = _definition(
+    READ_RESULT,
+    "Read on in a result of a tool that search-mcp has shortened.",
+    {
+        "handle": {"type": "string", "description": "From the shortened result"},
+        "offset": {"type": "integer", "default": 0, "description": "In characters; negative: from the end"},
+        "length": {"type": "integer", "minimum": 1, "description": "In characters; default: as many as allowed"},
+        "pattern": {"type": "string", "description": "Regular expression (Python): gives the matching lines"},
+        "path": {
+            "type": "string",
+            "description": "For JSON: JMESPath, or a JSON Pointer if it begins with /. Gives the part it selects",
+        },
+    },
+    ("handle",),
+)
+"""The tool that reads shortened results, where results are limited."""
+
+
 def definitions(
-    listing: Listing, *, is_whole: bool = True, call_tool: CallTool = "all", can_restart: bool = False
+    listing: Listing,
+    *,
+    is_whole: bool = True,
+    call_tool: CallTool = "all",
+    can_restart: bool = False,
+    reads_results: bool = False,
+    result_size: int | None = None,
 ) -> list[Fields]:
     """Return the definitions of our own tools for a list.
 
     Those that call by name are listed if the client may never see some tools listed: in `search` mode, or if the list
-    is not whole. Many clients call only listed tools.
+    is not whole. Many clients call only listed tools. They declare `result_size`, in characters, for the tools that
+    they call.
     """
-    listed = existing(call_tool if listing == "search" or not is_whole else "off", can_restart=can_restart)
-    return list(listed.values())
+    by_name = call_tool if listing == "search" or not is_whole else "off"
+    listed = existing(by_name, can_restart=can_restart, reads_results=reads_results)
+    return [
+        with_result_size(fields, result_size) if name in (CALL, CALL_READ_ONLY) else fields
+        for name, fields in listed.items()
+    ]
 
 
-def existing(call_tool: CallTool, *, can_restart: bool = False) -> Mapping[str, Fields]:
-    """Return the own tools that can be called, listed or not; `can_restart` if a server is under development."""
+def existing(call_tool: CallTool, *, can_restart: bool = False, reads_results: bool = False) -> Mapping[str, Fields]:
+    """Return the own tools that can be called, listed or not.
+
+    `can_restart`: a server is under development; `reads_results`: results are limited.
+    """
     missing = {CALL, CALL_READ_ONLY, RESTART} - {*CALLING[call_tool], *([RESTART] if can_restart else [])}
-    return {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
+    found = {name: fields for name, fields in DEFINITIONS.items() if name not in missing}
+    return {**found, READ_RESULT: READING} if reads_results else found
 
 
 def how_to_call(call_tool: CallTool) -> str:

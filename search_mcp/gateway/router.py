@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from search_mcp.dialects import names
 from search_mcp.gateway.client_state import ClientState
 from search_mcp.gateway.forwarding import Forwarding
 from search_mcp.gateway.servers import Servers
@@ -86,6 +87,8 @@ class Router:
     # Resources
 
     def _use_resource(self, call: Call) -> Cancel:
+        if call.target.startswith(names.RESULT_URI) and call.action is Action.READ_RESOURCE:
+            return self._read_result(call)
         server = self._servers.resources.owner(call.target)
         if call.action is Action.UNSUBSCRIBE:
             server = self._client.subscriptions.remove(call.target) or server
@@ -101,6 +104,13 @@ class Router:
         if call.action in (Action.SUBSCRIBE, Action.UNSUBSCRIBE):
             return self._subscribe(call, server)
         return self._forwarding.forward(server, call, call.target)
+
+    def _read_result(self, call: Call) -> Cancel:
+        """Read a shortened result of this client."""
+        if self._client.results is None:
+            raise ResourceNotFound(call.target, ())
+        self._client.results.read_whole(call)
+        return cancel_nothing
 
     def _only_candidate(self, action: Action) -> str | None:
         """Find the only server that may have a resource that none lists: lists of resources need not be complete."""

@@ -39,6 +39,8 @@ class Servers:
         self.configs: Mapping[str, ServerConfig] = {}
         """All entries by name, in the order of the configuration."""
         self.enabled: Sequence[str] = ()
+        self.unlimited: frozenset[str] = frozenset()
+        """The servers whose results may have any length."""
         self.settings = Settings()
         self.facts: Mapping[str, ServerFacts] = {}
         self.configuration_error: str | None = None
@@ -52,6 +54,7 @@ class Servers:
         replaced = {name for name, backend in self.backends.items() if backends.get(name) is not backend}
         self.configs = {each.name: each for each in servers}
         self.enabled = [each.name for each in servers if each.may_run]
+        self.unlimited = frozenset(each.name for each in servers if each.max_result_characters is None)
         self.backends = backends
         enabled, switched_off = ([each for each in servers if each.may_run is on] for on in (True, False))
         self.catalog.configure(enabled, replaced, [*switched_off, *config.outside])
@@ -102,8 +105,9 @@ class Servers:
         extensions: dict[str, Raw] = {}
         for each in known:
             extensions = (each.extensions or {}) | extensions  # the first server that declares one decides its settings
+        own = {Kind.TOOLS, Kind.RESOURCES} if self.catalog.limits_results else {Kind.TOOLS}  # shortened results
         return MergedCapabilities(
-            kinds=frozenset(Kind) if hopeful else frozenset({Kind.TOOLS}.union(*(each.kinds for each in known))),
+            kinds=frozenset(Kind) if hopeful else frozenset(own.union(*(each.kinds for each in known))),
             logging=hopeful or any(each.logging for each in known),
             completions=hopeful or any(each.completions for each in known),
             subscribe=hopeful or any(each.subscribe for each in known),

@@ -36,6 +36,8 @@ from search_mcp.wire.errors import InternalError, WireError
 from search_mcp.wire.inflight import Cancel
 
 if TYPE_CHECKING:
+    from search_mcp.gateway.client_results import ClientResults
+    from search_mcp.gateway.kept_results import KeptResults
     from search_mcp.gateway.own_tools import OwnTools
     from search_mcp.gateway.router import Router
     from search_mcp.gateway.usage import ClientUsage
@@ -56,6 +58,11 @@ class SharedEngine(Protocol):
     def servers(self) -> Servers: ...
     @property
     def usage_log(self) -> "UsageLog | None": ...
+    @property
+    def kept_results(self) -> "KeptResults | None":
+        """The files of shortened results; `None` if results are not shortened, as in commands."""
+        ...
+
     def others(self, session: "Session", server: str) -> "Iterable[Session]":
         """Give every other open session that uses a server."""
         ...
@@ -105,6 +112,7 @@ class Session:
             self._load_own_tools,
             lambda server: (other.state for other in engine.others(self, server)),
             partial(engine.is_alone, self),
+            self._load_results,
         )
         # Functions that wait until a server lists a resource, each with the URI, by a key for its cancellation.
         self._unlisted: dict[object, tuple[str, Callable[[], None]]] = {}
@@ -125,6 +133,13 @@ class Session:
         )
         return own_tools
 
+    def _load_results(self) -> "ClientResults | None":
+        kept = self._engine.kept_results
+        if kept is None:
+            return None
+        results: ClientResults = import_module("search_mcp.gateway.client_results").ClientResults(kept, self.later)
+        return results
+
     @property
     def own_tools(self) -> "OwnTools":
         return self.state.own_tools
@@ -141,6 +156,7 @@ class Session:
         self._is_closed = True
         self.finish_usage()
         self.state.lists.forget_all()
+        self.state.forget_results()
         self._unlisted.clear()
         for subscription in self.state.subscriptions.drain():
             if subscription.server in self._servers.backends:
@@ -259,8 +275,10 @@ class Session:
 
     def _listing(self, kind: Kind, viewer: Viewer) -> Listing:
         """Make the list that the client is shown now."""
-        if kind is Kind.TOOLS and self._servers.is_without_tools():
-            self.state.presentation.note_partial()
+        if kind is Kind.TOOLS:
+            self.state.listed_unlimited = self._servers.unlimited
+            if self._servers.is_without_tools():
+                self.state.presentation.note_partial()
         items = self.state.presentation.show(kind, viewer)
         return Listing(items, self._servers.freshness(kind))
 

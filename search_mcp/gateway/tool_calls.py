@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from search_mcp.catalog import arguments, profiles
-from search_mcp.catalog.items import RESTART, Item
+from search_mcp.catalog.items import READ_RESULT, RESTART, Item
 from search_mcp.catalog.profiles import CallTool
 from search_mcp.gateway import own_tool_definitions
 from search_mcp.gateway.client_state import ClientState
@@ -58,6 +58,8 @@ class ToolCalls:
         if call.target == RESTART and self._servers.catalog.can_restart:
             return self._restart(call)
         item = self._targets.find(Kind.TOOLS, call)
+        if item is None and call.target == READ_RESULT and self._reads_results(call):
+            return self._call_own(call)
         # "`model`: Tool is visible to and callable by the agent"
         if item is None or (call.by_name and not item.is_for_models):
             return self._targets.use_unlisted(call, self._use)
@@ -70,12 +72,18 @@ class ToolCalls:
 
     # Our own tools
 
+    def _reads_results(self, call: Call) -> bool:
+        return self._client.audience(call.caller.viewer).profile.reads_results and self._client.results is not None
+
     def _call_own(self, call: Call) -> Cancel:
         if call.found is not None:
             call.found("", call.target)
         if call.target in (CALL, CALL_READ_ONLY):
             return self._call_by_name(call)
         given = _given(call)
+        if call.target == READ_RESULT and self._client.results is not None:
+            self._client.results.read(given, call.reply)
+            return cancel_nothing
 
         def run() -> None:
             call.reply(

@@ -27,7 +27,8 @@ class ToolDescriptions:
     def __init__(self, catalog: Catalog, statuses: Sequence[Status], shown: ShownNames, audience: Audience) -> None:
         self._catalog, self._statuses = catalog, statuses
         self._shown, self._audience = shown, audience
-        self._ours = existing(audience.profile.call_tool, can_restart=catalog.can_restart)
+        profile = audience.profile
+        self._ours = existing(profile.call_tool, can_restart=catalog.can_restart, reads_results=profile.reads_results)
         self._room = SCHEMA_BYTES  # bytes of definitions that are left
 
     def write(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -86,11 +86,13 @@ class Question(Struct, frozen=True):
 
 
 class Viewer(Struct, frozen=True, cache_hash=True):
-    """The properties of a client on which a list depends: its name, what its revision can read, and MCP Apps."""
+    """The properties of a client on which what it is shown depends: its name, what its revision can read, MCP Apps."""
 
     client_name: str | None
     object_output_only: bool
     shows_apps: bool = False
+    reads_links: bool = True
+    """Whether a result may have a link to a resource."""
 
 
 class Caller(Protocol):

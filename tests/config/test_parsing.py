@@ -49,6 +49,7 @@ ENTRIES = [
     ({"protocol": "2025-06-18"}, {"protocol": "2025-06-18"}),
     ({"inheritEnv": True}, {"inherit_env": True}),
     ({"readOnly": True}, {"read_only": True}),
+    ({"maxResultCharacters": 1000, "resultSize": 500000}, {"max_result_characters": 1000, "result_size": 500_000}),
     ({"inheritEnv": ["A", "B"]}, {"inherit_env": ("A", "B")}),
     ({"watch": ["src/*.py"]}, {"watch": ("src/*.py",), "watch_folder": "/etc/conf"}),
     ({"watch": ["/etc/*", "../x", "*.py"]}, {"watch": ("*.py",), "watch_folder": "/etc/conf"}),
@@ -88,6 +89,9 @@ DEFAULTS = [
     ({"callTimeoutSeconds": 60}, {"callTimeoutSeconds": None}, {}),
     ({"readOnly": True}, {}, {"read_only": True}),
     ({"readOnly": True}, {"readOnly": False}, {}),
+    ({"maxResultCharacters": 2000}, {}, {"max_result_characters": 2000}),
+    ({"maxResultCharacters": 2000}, {"maxResultCharacters": 3000}, {"max_result_characters": 3000}),
+    ({"maxResultCharacters": 2000}, {"maxResultCharacters": None}, {}),
     (
         {"inheritEnv": ["A"], "startTimeoutSeconds": 9},
         {},

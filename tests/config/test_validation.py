@@ -20,6 +20,7 @@ OF_STRINGS = "an object of strings"
 SECONDS = "a positive number"
 
 
+CHARACTERS = "a whole number, 1000 or more"
 WRONG_VALUES = [
     # key, value, required form, example
     ("command", ["npx"], "a string", 'the program, such as "npx", and put its arguments in "args"'),
@@ -46,6 +47,10 @@ WRONG_VALUES = [
     ("rename", {"a": 1}, OF_STRINGS, '{"itsName": "yours"}'),
     ("describe", [], OF_STRINGS, '{"itsName": "yours"}'),
     ("readOnly", 1, "true or false", "true without quotes"),
+    ("maxResultCharacters", 999, CHARACTERS, "40000, or null for no limit"),
+    ("maxResultCharacters", "40k", CHARACTERS, "40000, or null for no limit"),
+    ("resultSize", 500_001, "a whole number from 1 to 500000", "200000"),
+    ("resultSize", 0, "a whole number from 1 to 500000", "200000"),
     ("startup", "later", '"auto", "eager" or "lazy"', '"auto"'),
     ("callTimeoutSeconds", 0, SECONDS, "60 for a minute, or null for no limit"),
     ("maxCallSeconds", True, SECONDS, "60 for a minute, or null for no limit"),

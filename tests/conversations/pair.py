@@ -37,15 +37,17 @@ from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Command
-from search_mcp.background import RunBlocking, run_in_place
+from search_mcp.background import Apart, RunBlocking, at_once, run_in_place
 from search_mcp.catalog.profiles import Profile
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.kept_results import KeptFiles, KeptResults
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
+from search_mcp.gateway.result_search import search
 from search_mcp.gateway.session import Session
 from search_mcp.wire.structs import replace
 
@@ -94,6 +96,7 @@ class Pair:
         self.watched: dict[Any, Any] = {}
         """Watched files of servers under development."""
         self.vault = Vault()
+        self._kept_results: KeptResults | None = None
         self._ended = anyio.Event()
         self._over = False
 
@@ -120,6 +123,14 @@ class Pair:
     def records_in(self, file: Path) -> None:
         """Record tool calls in a file, at once when they are due."""
         self._usage_file = file
+
+    def keeps_results_in(self, folder: Path, write: Apart = at_once) -> None:
+        """Shorten long results; searches in them are carried out here."""
+        self._kept_results = KeptResults(KeptFiles(folder), write, at_once, search)
+
+    def _load_kept_results(self) -> KeptResults:
+        assert self._kept_results is not None, "results are limited: say where they are kept"
+        return self._kept_results
 
     def was_here_before(self, folder: Path) -> None:
         """Use a cache, filled by an earlier session of the client."""
@@ -326,7 +337,7 @@ class Pair:
 
     def _engine(self, dependencies: Dependencies, source: PooledBackends | None) -> Engine:
         """Make the engine of the client that comes next."""
-        made = Engine(self._config(self.subset), dependencies, source)
+        made = Engine(self._config(self.subset), dependencies, source, self._load_kept_results)
         self._subsets[made] = self.subset
         return made
 

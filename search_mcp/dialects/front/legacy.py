@@ -108,9 +108,10 @@ class FrontLegacy:
         self.info = params.get("clientInfo")
         client_name = payload.string(payload.object_or_empty(self.info).get("name"))
         shows_apps = names.APPS_EXTENSION in extensions(self.capabilities)
-        self.viewer = Viewer(client_name, object_output_only=True, shows_apps=shows_apps)
         self.opened = True
         speaks = names.LEGACY[0] if revision == names.NOTES else revision
+        reads_links = speaks not in names.WITHOUT_LINKS
+        self.viewer = Viewer(client_name, object_output_only=True, shows_apps=shows_apps, reads_links=reads_links)
         self._gateway.open(Opening(Era.LEGACY, speaks, self.capabilities, self.info, self))
         offered = self._gateway.capabilities()
         self._declared = offered.kinds
