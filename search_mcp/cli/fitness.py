@@ -4,7 +4,7 @@ Knows nothing about clients besides their profiles.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from search_mcp.catalog.catalog import Catalog
@@ -18,6 +18,8 @@ SLOW_SECONDS = 5.0
 """Duration above which a start is slow."""
 EXAMPLES = 3
 """Number of names in a remark."""
+TOKEN_CHARACTERS = 4
+"""Characters of a token, as clients estimate them; of JSON, Japanese or code it is fewer."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,27 @@ def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterato
         )
 
 
+def of_results(client: Profile, longest: Mapping[str, int]) -> Remark | None:
+    """Return a remark on tools with longer results than the client passes to its model whole.
+
+    `longest`: the characters of the longest result of each tool that was seen.
+    """
+    limit = client.most_result
+    if limit.characters is None and limit.tokens is None:
+        return None
+    estimate = TOKEN_CHARACTERS * limit.tokens if limit.tokens is not None else None
+    most = min(each for each in (limit.characters, estimate) if each is not None)
+    longer = {tool: size for tool, size in longest.items() if size > most}
+    if not longer:
+        return None
+    named = [f"{tool} ({longer[tool]:,})" for tool in sorted(longer, key=lambda tool: -longer[tool])]
+    about = "" if limit.characters == most else "about "
+    return Remark(
+        f"{client.name} does not pass results of more than {about}{most:,} characters to its model whole: "
+        f'{_enumerated(named)}; with "maxResultCharacters" the model can read on with read_result'
+    )
+
+
 def _shortened(catalog: Catalog, profile: Profile) -> list[str]:
     return [
         item.name for item in catalog.tools() if len(profile.shown_name(item.prefix, item.own)) > profile.max_length
@@ -81,7 +104,10 @@ def _listed(catalog: Catalog, profile: Profile) -> int:
     items = catalog.tools()
     shown = [item for item in items if profile.listing != "search" or item.pinned]
     is_whole = profile.reads_later_lists is not False
-    return len(shown) + len(definitions(profile.listing, is_whole=is_whole, call_tool=profile.call_tool))
+    own = definitions(
+        profile.listing, is_whole=is_whole, call_tool=profile.call_tool, reads_results=profile.reads_results
+    )
+    return len(shown) + len(own)
 
 
 def _enumerated(examples: Sequence[str]) -> str:

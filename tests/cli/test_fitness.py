@@ -5,7 +5,7 @@ import pytest
 from search_mcp.catalog import profiles
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, Audience, Profile
-from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_start
+from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_results, of_start
 from search_mcp.config.schema import ServerConfig
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerList, Status
@@ -80,3 +80,30 @@ def test_a_server_that_is_not_ready_delays_no_other() -> None:
 def test_names_without_readable_characters(name: str, prefix: str | None, is_unreadable: bool) -> None:
     remark = of_prefix(ServerConfig(name=name, command="x", prefix=prefix))
     assert (remark is not None and 'give it a "prefix" of letters' in remark) == is_unreadable
+
+
+SEEN = {"a.small": 40_000, "a.long": 40_001, "b.longer": 50_001, "b.longest": 2_000_000}
+
+
+@pytest.mark.parametrize(
+    ("client", "told"),
+    [
+        ("claude-code", "more than 50,000 characters to its model whole: b.longest (2,000,000), b.longer (50,001); "),
+        (
+            "codex",
+            "more than about 40,000 characters to its model whole: b.longest (2,000,000), b.longer (50,001), a.long ",
+        ),
+    ],
+)
+def test_results_that_are_longer_than_the_client_takes(client: str, told: str) -> None:
+    remark = of_results(BY_NAME[client], SEEN)
+    assert remark is not None
+    assert not remark.is_fatal
+    assert told in remark.text
+
+
+@pytest.mark.parametrize(("client", "seen"), [("cursor", SEEN), ("claude-code", {"a": 50_000}), ("codex", {})])
+def test_nothing_is_said_of_clients_without_a_known_limit_and_of_short_results(
+    client: str, seen: dict[str, int]
+) -> None:
+    assert of_results(BY_NAME[client], seen) is None
