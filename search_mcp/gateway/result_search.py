@@ -10,6 +10,7 @@ import faulthandler
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -79,7 +80,8 @@ def _lines(text: str, pattern: str, offset: int, room: int) -> Found:
             rest = hit.start
     if not count:
         where = f" from offset {offset:,} on" if offset else ""
-        return Found("", f"No line matches{where}; the text has {text.count(chr(10)) + 1:,} lines.")
+        lines_in_all = text.count("\n") + (text[-1:] not in ("", "\n"))
+        return Found("", f"no line matches{where}; the text has {lines_in_all:,} lines")
     about = f"{count:,} {'match' if count == 1 else 'matches'}, each as line:offset: text"
     return Found(lines.written(), f"{about}; {'all are shown' if rest is None else f'next offset {rest}'}")
 
@@ -230,7 +232,8 @@ def _shape(value: Any) -> str:
         more = f" and {len(value) - MOST_NAMED:,} more" if len(value) > MOST_NAMED else ""
         return f"an object with {', '.join(key[:100] for key in list(value)[:MOST_NAMED]) or 'no members'}{more}"
     if isinstance(value, list):
-        return f"an array of {len(value):,}"
+        first = f", the first {_shape(value[0])}" if value and isinstance(value[0], dict) else ""
+        return f"an array of {len(value):,}{first}"
     return {str: "a string", bool: "a boolean", type(None): "null"}.get(type(value), "a number")
 
 
@@ -247,6 +250,7 @@ def search_apart(wanted: Search) -> Found:
         if expression is not None and len(expression) > LONGEST_EXPRESSION:
             return Found("", f"{name} is longer than {LONGEST_EXPRESSION:,} characters", is_error=True)
     Path(wanted.file).stat()
+    began = time.monotonic()
     try:
         done = subprocess.run(
             [sys.executable, "-P", *PROGRAM],
@@ -259,10 +263,10 @@ def search_apart(wanted: Search) -> Found:
         )
         return payload.typed(done.stdout, Found)
     except (OSError, subprocess.TimeoutExpired, ValueError):
-        what = "pattern" if wanted.pattern is not None else "path"
-        return Found(
-            "", f"{what}: the search took more than {SECONDS} s or too much memory; simplify it", is_error=True
-        )
+        name = "pattern" if wanted.pattern is not None else "path"
+        is_slow = time.monotonic() - began >= SECONDS
+        why = f"takes more than {SECONDS} s" if is_slow else "fails: it may need too much memory"
+        return Found("", f"{name}: the search {why}; simplify it", is_error=True)
 
 
 def main() -> None:

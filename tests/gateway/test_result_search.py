@@ -92,7 +92,7 @@ def test_a_long_line_is_continued_inside_it(file: Path) -> None:
 @pytest.mark.parametrize("text", ["", "a\nb\n"])
 def test_no_match_says_so(file: Path, text: str) -> None:
     found = find(file, text, pattern="zzz")
-    assert found == Found("", f"No line matches; the text has {text.count(chr(10)) + 1} lines.")
+    assert found == Found("", f"no line matches; the text has {text.count(chr(10))} lines")
 
 
 def test_an_empty_match_ends(file: Path) -> None:
@@ -116,7 +116,7 @@ PATHS = [
     ("/a~1b/~0", "[1.5,null]", "an array of 2"),
     ("people[?age > `10`].name", '["Ada"]', "an array of 1"),
     ("length(people)", "2", "a number"),
-    ("people[].{n: name}", '[{"n":"Ada"},{"n":"ボブ"}]', "an array of 2"),
+    ("people[].{n: name}", '[{"n":"Ada"},{"n":"ボブ"}]', "an array of 2, the first an object with n"),
     ("contains(people[].name, 'Ada')", "true", "a boolean"),
 ]
 
@@ -128,7 +128,7 @@ def test_a_path_selects_a_part(file: Path, path: str, text: str, shape: str) -> 
 
 
 WRONG_PATHS = [
-    ("/people/2", "path: /people has no '2'; it is an array of 2"),
+    ("/people/2", "path: /people has no '2'; it is an array of 2, the first an object with name, age"),
     ("/nobody", "path: the whole has no 'nobody'; it is an object with people, a/b"),
     ("/people/-", "path: /people has no '-'; it is an array of 2"),
     ("/people/0/name/x", "path: /people/0/name has no 'x'; it is a string"),
@@ -192,7 +192,6 @@ def test_a_pattern_that_never_ends_is_ended(file: Path, monkeypatch: pytest.Monk
     began = time.monotonic()
     found = search_apart(Search(str(file), (), ROOM, pattern="(a|a)*b"))
     assert found.is_error
-    assert "took more than 10 s or too much memory" in found.about
     assert time.monotonic() - began < 9, "it waited for the process that never ends"
 
 
@@ -201,7 +200,7 @@ def test_a_path_that_takes_all_memory_is_ended(file: Path, monkeypatch: pytest.M
     monkeypatch.setattr(result_search, "PROGRAM", ("-c", LIMITED.format("MOST_MEMORY = 200 << 20")))
     file.write_text("[1]")
     found = search_apart(Search(str(file), ((0, file.stat().st_size),), ROOM, path="[@,@]" + "|[@,@]" * 60))
-    assert found.is_error
+    assert found == Found("", "path: the search fails: it may need too much memory; simplify it", is_error=True)
 
 
 @pytest.mark.parametrize("key", ["pattern", "path"])
