@@ -90,6 +90,7 @@ class ClientResults:
         self._entries: dict[str, tuple[Entry, Callable[[], None]]] = {}  # with a function that cancels expiry
         self._expired: BoundedDict[str, Order] = BoundedDict(MOST_EXPIRED)
         self._reads: deque[Callable[[], None]] = deque()  # the first of them is being carried out
+        self._unanswered = 0  # results that were passed on whole before the file system answered
         self._is_closed = self._has_warned = False
 
     # Results on their way
@@ -107,12 +108,16 @@ class ClientResults:
         return settle
 
     def _shorten(self, result: Result, order: Order, reply: Callable[[Outcome], None]) -> None:
+        if self._unanswered:  # the file system does not answer
+            reply(result)
+            return
         delivery = _Delivery(result, reply)
         delivery.stop_timer = self._later(WRITE_SECONDS, partial(self._give_up, delivery))
         self._kept.write(partial(prepare, self._kept, result, order), partial(self._deliver, delivery))
 
     def _deliver(self, delivery: _Delivery, prepared: _Prepared) -> None:
         entry = prepared.entry
+        self._unanswered -= delivery.is_over
         if delivery.is_over or self._is_closed:
             if entry is not None:
                 self._delete(entry)
@@ -127,6 +132,7 @@ class ClientResults:
         self._settle(delivery, prepared.result)
 
     def _give_up(self, delivery: _Delivery) -> None:
+        self._unanswered += 1
         self._warn(f"the file system has not answered for {WRITE_SECONDS:g} s")
         self._settle(delivery, delivery.result)
 
@@ -135,8 +141,9 @@ class ClientResults:
         if delivery.is_over:
             return
         delivery.is_over = True
-        if delivery.stop_timer is not None:
-            delivery.stop_timer()
+        stop_timer, delivery.stop_timer = delivery.stop_timer, None  # else it would refer to itself
+        if stop_timer is not None:
+            stop_timer()
         delivery.reply(result)
 
     def _warn(self, reason: str) -> None:

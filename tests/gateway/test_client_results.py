@@ -137,9 +137,22 @@ def test_a_result_that_cannot_be_kept_passes_whole_with_one_warning(
             assert client.last() == payload.value(text(LONG).raw())
     (record,) = caplog.records
     assert "long results are passed on whole, because they cannot be kept" in record.message
+    assert len(disk.waiting) == (problem == "no answer"), "the second does not wait for the file system"
     disk.works()
     assert client.files() == []
     assert client.outcomes == []
+
+
+def test_a_file_system_that_answers_again_is_used_again(tmp_path: Path) -> None:
+    disk = Disk()
+    client = Client(tmp_path, disk)
+    client.results.limited(ORDER, client.outcomes.append)(text(LONG))
+    client.clock.pass_over(WRITE_SECONDS)
+    disk.works()
+    client.outcomes.clear()
+    client.results.limited(ORDER, client.outcomes.append)(text(LONG))
+    disk.works()
+    assert "search-mcp/truncated" in client.last()["_meta"]
 
 
 def test_a_bug_costs_no_result(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
