@@ -51,6 +51,8 @@ class Profile(Struct, frozen=True, cache_hash=True):
     """Whether there are `call_tool` and `call_read_only_tool`, only the second, or neither."""
     most_result: ResultLimit = ResultLimit()
     """The longest result of a tool that the client passes to its model whole."""
+    takes_result_size: bool = False
+    """Whether a tool can raise that by `anthropic/maxResultSizeChars`."""
     reads_results: bool = False
     """Whether there is `read_result`: the user limits the length of results."""
     result_size: int | None = None
@@ -80,6 +82,7 @@ PROFILES: Final = (
         # A longer text goes to a file, and the model sees the first 2 kB and the path. Raised by a tool's
         # `anthropic/maxResultSizeChars`, up to 500,000 (documentation of October 2026).
         most_result=ResultLimit(50_000, 25_000),
+        takes_result_size=True,
     ),
     # The middle of a longer result is cut out (openai/codex#6544, cobuildwithus/murph#785).
     Profile(

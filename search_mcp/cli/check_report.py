@@ -39,6 +39,7 @@ def show(
     sharing = [f"{each.name}: {each.status.sharing}" for each in findings if each.status.sharing is not None]
     _section("Sharing between clients", sharing, terminal)
     _section("Names and lists", [remark.text for remark in examination.remarks], terminal)
+    _section("Long results", [remark.text for remark in examination.long_results], terminal)
     reported = [f"mcpServers.{each.name}.command: " for each in findings if each.reason is not None]
     _section("Config file", [text for text in warnings if not any(key in text for key in reported)], terminal)
 

@@ -4,6 +4,7 @@ Decides which problems of a server are reported, and what is shown while a perso
 """
 
 import contextlib
+import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -14,14 +15,19 @@ from search_mcp.catalog.profiles import CANONICAL, Profile
 from search_mcp.cli import fitness, notes, start_remedies, suspicion
 from search_mcp.cli.counting import counted, enumerated
 from search_mcp.cli.findings import Examination, Finding, shown_state
+from search_mcp.cli.fitness import Remark
 from search_mcp.cli.session import Session
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config.schema import Config, ServerConfig
+from search_mcp.folders import usage_file
+from search_mcp.gateway import usage_store
 from search_mcp.model.names import Kind, State
 from search_mcp.model.servers import Status
 
 _LONG_WAIT_SECONDS = 5.0
 """Time after which the names of the servers still waited for are shown."""
+_LATELY_SECONDS = 30 * usage_store.DAY_SECONDS
+"""Age up to which a recorded call counts: servers and their tools change."""
 _DOWNLOADERS = ("npx", "uvx", "pipx", "bunx", "docker")
 """Programs that may download a package before they start a server."""
 
@@ -40,7 +46,20 @@ async def examine(
         differences = await session.differences()
     findings = _findings(session, names, differences)
     remarks = [] if names else list(fitness.of_catalog(session.catalog, session.audience, judge))
-    return Examination(findings, judge, remarks, notes.of_session(session, names), session.engine_as_json)
+    long_results = [] if names else _long_results(session.config, client)
+    about = notes.of_session(session, names)
+    return Examination(findings, judge, remarks, about, session.engine_as_json, long_results)
+
+
+def _long_results(config: Config, client: Profile | None) -> list[Remark]:
+    """Compare the results that clients got lately with what they take; nothing without a readable record."""
+    if not config.settings.usage:
+        return []
+    try:
+        seen = usage_store.largest_results(usage_file(), time.time() - _LATELY_SECONDS)
+    except (usage_store.LaterFormatError, sqlite3.Error, OSError):
+        return []  # `search-mcp usage` reports it
+    return list(fitness.of_usage(seen, config.servers, client))
 
 
 def _chosen(session: Session, names: Sequence[str]) -> list[Status]:

@@ -125,6 +125,8 @@ class Examination:
     """Lines that report no fault."""
     engine: Mapping[str, int | None] = field(default_factory=dict)
     """The engine, in the JSON form."""
+    long_results: Sequence[Remark] = ()
+    """Remarks on results that clients did not take whole."""
 
     @property
     def exit_code(self) -> int:
@@ -142,5 +144,6 @@ class Examination:
             "servers": [finding.as_json() for finding in self.findings],
             "client": {"name": self.client.name, "problems": [remark.text for remark in self.remarks]},
             "notes": self.notes,
+            **({"longResults": [remark.text for remark in self.long_results]} if self.long_results else {}),
             **self.engine,
         }

@@ -4,15 +4,19 @@ Knows nothing about clients besides their profiles.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from search_mcp.catalog.catalog import Catalog
-from search_mcp.catalog.profiles import Audience, Profile
+from search_mcp.catalog.profiles import Audience, Profile, by_client_name
 from search_mcp.catalog.shown_names import ShownNames
 from search_mcp.config.schema import ServerConfig
 from search_mcp.gateway.own_tool_definitions import definitions
 from search_mcp.model.servers import Status
+
+if TYPE_CHECKING:
+    from search_mcp.gateway.usage_store import Largest
 
 SLOW_SECONDS = 5.0
 """Duration above which a start is slow."""
@@ -71,6 +75,28 @@ def of_catalog(catalog: Catalog, audience: Audience, client: Profile) -> Iterato
             'set "listing" to "search", or leave some out with "tools": {"deny": [...]}',
             is_fatal=True,
         )
+
+
+def of_usage(
+    seen: "Iterable[Largest]", servers: Iterable[ServerConfig], client: Profile | None = None
+) -> Iterator[Remark]:
+    """Yield a remark for each client that got results which it does not take whole; only for `client`, if it is given.
+
+    `seen`: the largest result of each tool that each client got. A server's `resultSize` raises Claude Code's limit.
+    """
+    raised = {each.name: each.result_size or 0 for each in servers}
+    longest: dict[Profile, dict[str, int]] = {}
+    for each in seen:
+        profile = by_client_name(each.client)
+        if each.server not in raised or client not in (None, profile):
+            continue
+        if profile.takes_result_size and each.characters <= raised[each.server]:
+            continue
+        longest.setdefault(profile, {})[f"{each.server}.{each.tool}"] = each.characters
+    for profile, sizes in longest.items():
+        remark = of_results(profile, sizes)
+        if remark is not None:
+            yield remark
 
 
 def of_results(client: Profile, longest: Mapping[str, int]) -> Remark | None:

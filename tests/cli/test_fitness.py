@@ -5,8 +5,9 @@ import pytest
 from search_mcp.catalog import profiles
 from search_mcp.catalog.catalog import Catalog
 from search_mcp.catalog.profiles import BY_NAME, Audience, Profile
-from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_results, of_start
+from search_mcp.cli.fitness import Remark, of_catalog, of_prefix, of_results, of_start, of_usage
 from search_mcp.config.schema import ServerConfig
+from search_mcp.gateway.usage_store import Largest
 from search_mcp.model.names import Era, Kind, State
 from search_mcp.model.servers import Entry, ServerCapabilities, ServerList, Status
 from search_mcp.wire import payload
@@ -107,3 +108,29 @@ def test_nothing_is_said_of_clients_without_a_known_limit_and_of_short_results(
     client: str, seen: dict[str, int]
 ) -> None:
     assert of_results(BY_NAME[client], seen) is None
+
+
+def largest(client: str, server: str, characters: int) -> Largest:
+    return Largest(client, server, "read", characters)
+
+
+def of_usage_of(*seen: Largest, client: str | None = None, result_size: int | None = None) -> list[str]:
+    servers = [ServerConfig(name="box", command="x", result_size=result_size)]
+    return [each.text.split(" ")[0] for each in of_usage(seen, servers, BY_NAME[client] if client else None)]
+
+
+def test_each_client_is_compared_with_what_it_got_itself() -> None:
+    seen = [largest("claude-code", "box", 60_000), largest("codex-mcp-client", "box", 45_000)]
+    assert of_usage_of(*seen) == ["claude-code", "codex"]
+    assert of_usage_of(*seen, client="codex") == ["codex"]
+    assert of_usage_of(*seen, client="cursor") == []
+
+
+def test_unknown_clients_and_servers_that_are_gone_are_left_out() -> None:
+    assert of_usage_of(largest("my client", "box", 10**7), largest("claude-code", "gone", 10**7)) == []
+
+
+def test_a_result_size_raises_the_limit_of_claude_code_only() -> None:
+    seen = [largest("claude-code", "box", 60_000), largest("codex-mcp-client", "box", 60_000)]
+    assert of_usage_of(*seen, result_size=60_000) == ["codex"]
+    assert of_usage_of(*seen, result_size=59_999) == ["claude-code", "codex"]
