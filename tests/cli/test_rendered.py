@@ -140,6 +140,7 @@ def _in_pool(name: str, state: str, clients: int, sharing: str = "", memory: int
         "name": name,
         "state": state,
         "clients": clients,
+        "pid": None if memory is None else 4300,
         "memory": memory,
         **({"sharing": sharing} if sharing else {}),
     }
