@@ -50,7 +50,7 @@ class Forwarding:
         forwarded = Forwarded(
             server=item.server,
             steps=self._steps.of_tool_call_as_task if is_task else self._steps.of_tool_call,
-            reply=call.reply if config.max_result_characters is None or is_task else self._limited(call, item),
+            reply=call.reply if config.max_result_characters is None else self._limited(call, item),
             secrets=config.secrets,
             name=call.target,
             params=params,

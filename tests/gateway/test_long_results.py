@@ -82,6 +82,13 @@ def test_a_long_text_becomes_head_and_tail_with_a_note() -> None:
     assert len(head) > len(tail) > 100
 
 
+@pytest.mark.parametrize("words", ["x" * 1001, "x" * 10**7, "日" * 10**6, "[" + "1," * 10**6 + "1]"])
+def test_a_text_without_lines_is_within_the_limit_too(words: str) -> None:
+    body = shorten({"content": [text(words)]})
+    assert body is not None
+    assert LIMIT - 60 <= sum(len(block["text"]) for block in body["content"]) <= LIMIT
+
+
 def test_lines_stay_whole() -> None:
     body = shorten({"content": [text(LONG)]})
     assert body is not None
