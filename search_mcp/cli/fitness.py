@@ -82,9 +82,10 @@ def of_usage(
 ) -> Iterator[Remark]:
     """Yield a remark for each client that got results which it does not take whole; only for `client`, if it is given.
 
-    `seen`: the largest result of each tool that each client got. A server's `resultSize` raises Claude Code's limit.
+    `seen`: the largest result of each tool that each client got. Servers with a limit of results are left out, and a
+    server's `resultSize` raises Claude Code's limit.
     """
-    raised = {each.name: each.result_size or 0 for each in servers}
+    raised = {each.name: each.result_size or 0 for each in servers if each.max_result_characters is None}
     longest: dict[Profile, dict[str, int]] = {}
     for each in seen:
         profile = by_client_name(each.client)
@@ -114,9 +115,11 @@ def of_results(client: Profile, longest: Mapping[str, int]) -> Remark | None:
         return None
     named = [f"{tool} ({longer[tool]:,})" for tool in sorted(longer, key=lambda tool: -longer[tool])]
     about = "" if limit.characters == most else "about "
+    raising = ', and "resultSize" raises the limit'
     return Remark(
         f"{client.name} does not pass results of more than {about}{most:,} characters to its model whole: "
         f'{_enumerated(named)}; with "maxResultCharacters" the model can read on with read_result'
+        f"{raising if client.takes_result_size else ''}"
     )
 
 

@@ -114,8 +114,10 @@ def largest(client: str, server: str, characters: int) -> Largest:
     return Largest(client, server, "read", characters)
 
 
-def of_usage_of(*seen: Largest, client: str | None = None, result_size: int | None = None) -> list[str]:
-    servers = [ServerConfig(name="box", command="x", result_size=result_size)]
+def of_usage_of(
+    *seen: Largest, client: str | None = None, result_size: int | None = None, limit: int | None = None
+) -> list[str]:
+    servers = [ServerConfig(name="box", command="x", result_size=result_size, max_result_characters=limit)]
     return [each.text.split(" ")[0] for each in of_usage(seen, servers, BY_NAME[client] if client else None)]
 
 
@@ -128,6 +130,10 @@ def test_each_client_is_compared_with_what_it_got_itself() -> None:
 
 def test_unknown_clients_and_servers_that_are_gone_are_left_out() -> None:
     assert of_usage_of(largest("my client", "box", 10**7), largest("claude-code", "gone", 10**7)) == []
+
+
+def test_a_server_with_a_limit_is_left_out() -> None:
+    assert of_usage_of(largest("claude-code", "box", 60_000), limit=40_000) == []
 
 
 def test_a_result_size_raises_the_limit_of_claude_code_only() -> None:
