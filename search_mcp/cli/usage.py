@@ -173,8 +173,9 @@ def _period(days: int) -> str:
 def _show_unused(unused: Sequence[str], setup: Setup | None, terminal: Terminal) -> None:
     if not unused or setup is None:
         return
+    was = "was" if len(unused) == 1 else "were"
     terminal.text("")
-    terminal.paragraph(f"No call of {counted(len(unused), 'enabled server')}. To disable what you do not need:")
+    terminal.paragraph(f"{counted(len(unused), 'enabled server')} {was} not called. To disable what you do not need:")
     words = ("search-mcp", "disable", *map(for_shell, unused), *setup.named)
     terminal.command_line(" ".join(words))
 

@@ -64,10 +64,12 @@ class ClientUsage:
             return self._submit(call)
         known, params = call.caller.viewer.client_name, call.params
         client = safe(known, LONGEST_CLIENT) if known else self._client(call.caller.info)
-        given = characters(params.get("arguments"))
-        recording = Recording(self, client, self._log.clock(), given, "task" in params, call.reply)
+        recording = Recording(self, client, self._log.clock(), params.get("arguments"), "task" in params, call.reply)
         cancel = self._submit(structs.replace(call, reply=recording.settle, found=recording.found))
-        return cancel if recording.is_answered else partial(recording.cancel, cancel)
+        if recording.is_answered:
+            return cancel
+        recording.measure_arguments()  # only now, when the call is on its way
+        return partial(recording.cancel, cancel)
 
     def close(self) -> None:
         """Record the tasks whose outcome was not read."""
@@ -106,6 +108,7 @@ class ClientUsage:
 
     def add(self, recording: "Recording", how: Ending, size: int = 0, text: int | None = None) -> None:
         """Record the end of a call."""
+        recording.measure_arguments()
         usage_log = self._log
         usage_log.add(
             (
@@ -156,14 +159,21 @@ class Recording(Struct, eq=False):
     usage: ClientUsage
     client: str
     started: float
-    given: int
-    """Characters of the arguments."""
+    arguments: Raw | None
+    """The arguments, until they are measured: they keep a whole message in memory."""
     asks_for_task: bool
     reply: Callable[[Outcome], None]
     server: str = ""
     tool: str = ""
     """The server, and its own name of the tool; both empty if the client named no tool that exists."""
+    given: int = 0
+    """Characters of the arguments."""
     is_answered: bool = False
+
+    def measure_arguments(self) -> None:
+        """Count the characters of the arguments, if that was not done."""
+        if self.arguments is not None:
+            self.given, self.arguments = characters(self.arguments), None
 
     def found(self, server: str, tool: str) -> None:
         """Record the tool that is called."""
