@@ -4,8 +4,7 @@ If a backend refuses a call and its arguments do not fit the tool's schema, the 
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 from search_mcp.catalog import schemas
 from search_mcp.catalog.items import OWN_NAMES, Item
@@ -99,10 +98,11 @@ def with_types(params: Fields, item: Item) -> Fields:
     properties, given = item.input_schema.get("properties"), payload.object_or_empty(raw)
     if not isinstance(properties, dict):
         return params
+    fits = schemas.Comparison(item.input_schema).fits
     typed = {
         name: inner
         for name, value in given.items()
-        if name in properties and (inner := _meant(value, properties[name], item.input_schema)) is not None
+        if name in properties and (inner := _meant(value, properties[name], fits)) is not None
     }
     return {**params, "arguments": payload.encode({**given, **typed})} if typed else params
 
@@ -113,14 +113,14 @@ LARGEST_RETYPED = 1 << 16
 _JSON_IN_STRING = re.compile(rb':\s*"\s*(?:[\[{0-9-]|true|false)')
 
 
-def _meant(value: Raw, schema: object, root: Mapping[str, Any]) -> Raw | None:
+def _meant(value: Raw, schema: object, fits: Callable[[object, object], bool]) -> Raw | None:
     """Return the JSON in a string if a schema refuses the string and admits the JSON; else `None`."""
     text = payload.string(value)
-    if text is None or schemas.fits(text, schema, root):
+    if text is None or fits(text, schema):
         return None
     inner = Raw(text.strip().encode("utf-8", "replace"))
     meant = payload.value(inner)
-    return inner if meant is not None and not isinstance(meant, str) and schemas.fits(meant, schema, root) else None
+    return inner if meant is not None and not isinstance(meant, str) and fits(meant, schema) else None
 
 
 def tool_error(name: str, params: Fields, item: Item, error: ErrorObject) -> WireError:

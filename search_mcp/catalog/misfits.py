@@ -20,6 +20,10 @@ LONGEST_TYPE = 80
 """Most characters of a type in a sentence; the signature is beside it."""
 LONGEST_VALUE = 40
 """Most characters of a given text that are repeated."""
+MOST_MEMBERS = 2_000
+"""Most members of one object or array that are compared."""
+MOST_CHECKS = 20_000
+"""Most checks of values against schemas for one call, about ten milliseconds."""
 _DEEPEST = 8
 """Levels of nesting that are compared."""
 
@@ -43,16 +47,16 @@ class _Comparison:
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
+        self._fits = schemas.Comparison(root, MOST_CHECKS).fits
 
     def members(self, value: Mapping[str, Any], schema: Mapping[str, Any], path: str, depth: int) -> Iterator[str]:
         """Tell what is wrong with the members of an object: those that are missing, then unknown, then wrong."""
         properties, required = schema.get("properties"), schema.get("required")
-        needed = [each for each in required if isinstance(each, str)] if isinstance(required, list) else []
-        missing = [each for each in needed if each not in value]
-        for name in missing:
-            yield f"{path}{parameter(name)} is missing"
+        some = required[:MOST_MEMBERS] if isinstance(required, list) else []
+        needed = dict.fromkeys(each for each in some if isinstance(each, str))
+        yield from (f"{path}{parameter(name)} is missing" for name in needed if name not in value)
         yield from self.unknown(value, schema, path)
-        for name, member in value.items():
+        for name, member in islice(value.items(), MOST_MEMBERS):
             if isinstance(properties, dict) and name in properties:
                 yield from self._value(member, properties[name], f"{path}{parameter(name)}", depth, name in needed)
 
@@ -64,7 +68,7 @@ class _Comparison:
             yield from (f"{path}{parameter(each)} is not a parameter" for each in value if each not in properties)
 
     def _value(self, value: Any, schema: Any, path: str, depth: int, is_required: bool) -> Iterator[str]:
-        if depth > _DEEPEST or schemas.fits(value, schema, self._root):
+        if depth > _DEEPEST or self._fits(value, schema):
             return
         within = self._only_choice(schema)
         told = list(islice(self._inside(value, within, path, depth), MOST_TOLD))
@@ -72,6 +76,9 @@ class _Comparison:
             yield from told
             return
         wanted = type_of(schema, self._root, LONGEST_TYPE)
+        if isinstance(value, dict | list) and within.get("type") == ("object" if isinstance(value, dict) else "array"):
+            yield f"{path} is not {wanted}"  # it is too long to tell where
+            return
         advice = self._advice(value, within, is_required=is_required)
         yield f"{path} must be {wanted}, not {described(value, LONGEST_VALUE)}{advice}"
 
@@ -79,7 +86,7 @@ class _Comparison:
         if isinstance(value, dict) and isinstance(schema.get("properties"), dict):
             yield from self.members(value, schema, f"{path}.", depth + 1)
         elif isinstance(value, list) and "items" in schema:
-            for position, each in enumerate(value):
+            for position, each in enumerate(value[:MOST_MEMBERS]):
                 yield from self._value(each, schema["items"], f"{path}[{position}]", depth + 1, True)
 
     def _only_choice(self, schema: Any) -> Mapping[str, Any]:
@@ -98,6 +105,6 @@ class _Comparison:
         if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
             inner = payload.value(Raw(value.encode("utf-8", "replace")))
             return "; give the value itself, not JSON in a string" if isinstance(inner, list | dict) else ""
-        if "items" in schema and not isinstance(value, list) and schemas.fits(value, schema["items"], self._root):
+        if "items" in schema and not isinstance(value, list) and self._fits(value, schema["items"]):
             return "; put it into an array"
         return ""

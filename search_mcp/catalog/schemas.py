@@ -25,13 +25,23 @@ LONGEST_REFERENCE = 1000
 """Most characters of a `$ref` that is followed."""
 
 
-def fits(arguments: object, schema: object, root: Mapping[str, Any] | None = None) -> bool:
-    """Return whether arguments fit a schema, or a part of the schema `root`; true if that takes too long to decide."""
-    whole = root if root is not None else schema if isinstance(schema, dict) else {}
-    try:
-        return _Check(whole).fits(arguments, schema, 0)
-    except _UndecidedError:
-        return True
+def fits(arguments: object, schema: Mapping[str, Any]) -> bool:
+    """Return whether arguments fit a schema; true if that takes too long to decide."""
+    return Comparison(schema).fits(arguments, schema)
+
+
+class Comparison:
+    """Checks of values against parts of one schema, with a limit for all of them together."""
+
+    def __init__(self, root: Mapping[str, Any], checks: int = CHECKS) -> None:
+        self._check = _Check(root, checks)
+
+    def fits(self, value: object, schema: object) -> bool:
+        """Return whether a value fits a part of the schema; true if that takes too long to decide."""
+        try:
+            return self._check.fits(value, schema, 0)
+        except _UndecidedError:
+            return True
 
 
 def referenced(path: object, root: Mapping[str, Any]) -> Any:
@@ -52,9 +62,9 @@ class _UndecidedError(Exception):
 class _Check:
     """One comparison of arguments with a schema."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
+    def __init__(self, root: Mapping[str, Any], checks: int) -> None:
         self._root = root
-        self._left = CHECKS
+        self._left = checks
 
     def fits(self, value: object, schema: object, depth: int) -> bool:
         """Return whether a value fits; unknown keywords and invalid schemas admit every value."""

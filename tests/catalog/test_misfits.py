@@ -108,6 +108,27 @@ def test_a_few_of_many_mistakes_are_told() -> None:
     assert misfits({}, schema) == [f"p{number} is missing" for number in range(MOST_TOLD)]
 
 
+def test_long_arguments_are_compared_in_little_time() -> None:
+    """A check of every number would take seconds."""
+    numbers = {"properties": {"a": {"type": "array", "items": NUMBER}}}
+    assert misfits({"a": ["x", *range(1_000_000)]}, numbers) == ['a[0] must be number, not the string "x"']
+    late = [*range(1_900), [1] * 1_000_000, "x"]
+    rows = {"properties": {"a": {"type": "array", "items": {"anyOf": [NUMBER, {"type": "array", "items": NUMBER}]}}}}
+    assert misfits({"a": late}, rows) == []  # undecided
+    choices = {"anyOf": [{"const": each} for each in range(500)]}
+    many = {"properties": {"a": {"type": "array", "items": choices}, "b": NUMBER}}
+    assert misfits({"b": "x", "a": [499] * 1_000}, many) == ['b must be number, not the string "x"']
+
+
+def test_a_mistake_that_is_nested_deeply_is_told_of_the_value_around_it() -> None:
+    linked = {"type": "object", "properties": {"next": {"$ref": "#"}, "x": NUMBER}}
+    value: dict[str, Any] = {"x": "wrong"}
+    for _ in range(9):
+        value = {"next": value}
+    (told,) = misfits(value, linked)
+    assert told.startswith("next.next.") and told.endswith(" is not {next?: {next?: object, x?: number}, x?: number}")
+
+
 def test_a_mistake_that_cannot_be_placed_is_told() -> None:
     assert misfits({"a": 1}, {"not": {}, "anyOf": [{"required": ["b"]}]}) == ["they do not fit the schema"]
 
