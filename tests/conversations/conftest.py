@@ -25,7 +25,14 @@ def has_failed(item: pytest.Item) -> bool:
     return item.stash.get(_failed, False)
 
 
-ALWAYS = {"test_calls", "test_progress", "test_tasks"}
+ALWAYS = {
+    "test_calls",
+    "test_exactly_once",
+    "test_listening",
+    "test_progress",
+    "test_questions",
+    "test_tasks",
+}
 """The modules that are played beside a busy client in every run; the others are with the mark `figures`."""
 
 

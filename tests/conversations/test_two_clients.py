@@ -62,15 +62,11 @@ class Way(enum.StrEnum):
 
 def _params(eras: Eras, *ways: Way) -> list[Any]:
     """Combine eras with ways; on a pool, where each client has an engine of its own, only clients of one era share."""
-    params = [
-        (first, second, back, way)
+    return [
+        pytest.param((first, second, back, way), id=f"{first},{second}+{back} {way}")
         for first, second, back in eras
         for way in ways
         if way is Way.ENGINE or first == second
-    ]
-    return [
-        pytest.param(each, id="{},{}+{} {}".format(*each), marks=pytest.mark.figures if each[3] is Way.BESIDE else ())
-        for each in params
     ]
 
 
