@@ -22,7 +22,7 @@ from search_mcp.gateway.turns import KeptNews, Turn, Turns
 from search_mcp.model.calls import Call, InputRequired, Outcome
 from search_mcp.model.errors import NotRunning
 from search_mcp.model.names import Action, Era, Kind, State
-from search_mcp.model.servers import News, Opening, Status
+from search_mcp.model.servers import News, Opening, StateChanged, Status
 from search_mcp.wire.inflight import Cancel
 from search_mcp.wire.structs import replace
 
@@ -215,7 +215,8 @@ class Lease:
 
     def restart(self) -> Callable[[], bool]:
         """Restart the server, for all its clients."""
-        return self.server.supervisor.restart()
+        is_awaited = self.server.supervisor.restart()
+        return lambda: not self._is_over and is_awaited()
 
     def set_log_level(self, level: str) -> None:
         """Set the level that this client wants; the server gets the most verbose one."""
@@ -286,6 +287,7 @@ class Lease:
             if server.is_ending:
                 with anyio.CancelScope(shield=True):
                     await server.ended()
+            self.publish(StateChanged(self.name, self.status))  # which the server no longer does
 
 
 class PooledBackends:

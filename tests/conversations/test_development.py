@@ -448,7 +448,9 @@ def test_it_is_not_a_read_only_tool(pair: Pair, folder: Folder) -> None:
     assert starts(pair) == 1
 
 
-def test_an_edit_that_takes_the_server_away_ends_the_waiting(pair: Pair, folder: Folder) -> None:
+@pytest.mark.parametrize("is_pooled", [False, True], ids=["own", "pooled"])
+def test_an_edit_that_takes_the_server_away_ends_the_waiting(pair: Pair, folder: Folder, is_pooled: bool) -> None:
+    pair.is_pooled |= is_pooled
     pair.with_server("beta", **folder.config())
     pair.front.opens()
     pair.alpha.life.stop_seconds = 3
