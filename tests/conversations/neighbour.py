@@ -172,7 +172,9 @@ class Neighbour:
 
 _LINES = "it counts the log lines of one client"
 _CLIENTS = "it counts the clients of a server"
+_MEMORY = "it counts the calls in memory"
 _CALLS = "no client may call a server meanwhile"
+_TERMINATED = "only the engine of its own client is terminated"
 _LOG_LEVELS = "a message that may be about a call of either client reaches none: test_isolation"
 _ROOTS = "its call is sent again at a process of its own, because the server asks for roots: test_isolation"
 _QUESTION = "a legacy server does not say in which call it asks, and the busy client's is in progress, too"
@@ -182,25 +184,31 @@ _REMEMBERED = "the process of the busy client answers, and is remembered"
 ALONE = {
     # at every server
     "test_a_backend_cannot_report_on_anothers_call": "a server answers an id that it guesses: one of the busy client",
-    "test_a_call_that_is_over_is_gone": "it counts the calls in memory",
+    "test_a_call_that_is_over_is_gone": _MEMORY,
+    "test_a_call_that_was_recorded_is_gone": _MEMORY,
     "test_a_client_that_is_the_first_of_its_server_finds_tasks_of_another_day": _CLIENTS,
     "test_a_client_that_does_not_read_delays_no_other": _UNREAD,
     "test_a_client_that_leaves_while_it_does_not_read_lets_the_server_be_read": _UNREAD,
     "test_a_damaged_record_withholds_all_of_a_pinned_server_and_nothing_of_another": _LINES,
+    "test_a_failed_source_is_named_and_tried_again": "it counts how often a secret is read",
     "test_a_log_message_after_the_answer_reaches_no_other_client": _CLIENTS,
     "test_a_new_tool_is_told_of_and_withheld_if_it_is_pinned": _LINES,
     "test_a_question_outside_of_any_call_goes_to_the_only_client": _CLIENTS,
-    "test_a_search_for_a_skill_that_is_over_is_gone": "it counts the calls in memory",
+    "test_a_result_belongs_to_the_client_that_got_it one engine": "its clients are on no pool",
+    "test_a_search_for_a_skill_that_is_over_is_gone": _MEMORY,
     "test_a_server_of_an_unknown_revision_is_refused_and_not_started_again": "a client that joins has it tried again",
     "test_a_server_that_nobody_calls_is_started_by_its_first_call": _CALLS,
     "test_a_skill_that_two_servers_list_is_that_of_the_first_and_the_user_is_told": _LINES,
-    "test_a_terminated_server_is_not_started_again": "only the engine of its own client is terminated",
+    "test_a_terminated_server_is_not_started_again": _TERMINATED,
     "test_a_tool_that_changed_is_told_of_and_stays": _LINES,
     "test_an_entry_that_clients_would_refuse_is_left_out_alone_with_a_remark": _LINES,
     "test_each_gets_the_log_messages_that_it_wants": "it counts requests for a log level",
     "test_every_call_is_answered_once": "it counts the servers that are left at the end",
+    "test_files_that_change_all_the_time_restart_it_seldom_and_are_named": _LINES,
     "test_list_servers_says_who_shares_a_server_and_why": _CLIENTS,
     "test_log_messages_before_any_call_reach_all_clients_and_again_after_a_restart": _CLIENTS,
+    "test_patterns_that_match_nothing_are_reported": _LINES,
+    "test_two_clients_of_one_process_are_distinguished": "each engine writes its records at a time of its own",
     "test_very_many_problems_of_one_server_are_counted": _LINES,
     "test_what_is_too_long_is_left_out_alone_and_reported": _LINES,
     "test_who_says_much_and_answers_nothing_rests_while_others_are_called": _CALLS,
@@ -215,6 +223,7 @@ ALONE = {
     "test_a_legacy_client_that_set_no_level_hears_what_the_server_decides 2025-11-25+2026-07-28": _LOG_LEVELS,
     "test_a_modern_backend_that_asks_what_it_must_not_fails_the_call beside-roots": _ROOTS,
     "test_a_server_that_an_edit_adds_is_not_read_either_while_the_client_does_not_read +2026-07-28": _UNREAD,
+    "test_it_ends_during_a_restart +2026-07-28": _TERMINATED,
     "test_log_messages_pass_as_they_are_whatever_logger_they_name 2025-11-25+2026-07-28": _LOG_LEVELS,
     "test_of_a_large_log_message_the_members_that_the_protocol_knows_pass 2025-11-25+2026-07-28": _LOG_LEVELS,
     "test_several_servers_ask_at_once +2026-07-28": _ROOTS,

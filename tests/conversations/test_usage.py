@@ -10,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from conversations.eras import legacy_legacy, modern_legacy, modern_modern
+from conversations.neighbour import INFO as BUSY
 from conversations.pair import Pair
 from conversations.words import Json, accept, elicit, text, tool
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
@@ -42,13 +43,14 @@ def file(pair: Pair, tmp_path: Path) -> Path:
 
 
 def recorded(pair: Pair, file: Path) -> list[Recorded]:
-    """Return the calls in the file, after enough time to write them."""
+    """Return the calls in the file that are not of a busy client, after enough time to write them."""
     pair.after(WAIT_SECONDS)
     if not file.exists():
         return []
     with closing(sqlite3.connect(file)) as database:
         query = "SELECT client, server, tool, seconds, ending, characters_in, characters_out FROM calls ORDER BY rowid"
-        return [Recorded(*each) for each in database.execute(query)]
+        calls = [Recorded(*each) for each in database.execute(query)]
+    return [each for each in calls if each.client != BUSY["name"]]
 
 
 def endings(pair: Pair, file: Path) -> list[tuple[str, str, str]]:
