@@ -28,11 +28,10 @@ def characters(raw: Raw | None) -> int:
     """Return the number of characters of a payload."""
     if raw is None:
         return 0
-    view = memoryview(raw)
-    size = len(view)
+    size = len(raw)
     if size <= _CHUNK:
-        return _counted(bytes(view))
-    read = min(size, WHOLLY_READ)
+        return _counted(bytes(raw))
+    view, read = memoryview(raw), min(size, WHOLLY_READ)
     found = sum(_counted(bytes(view[start : min(start + _CHUNK, read)])) for start in range(0, read, _CHUNK))
     return found if read == size else round(found * (size / read))
 
@@ -50,11 +49,10 @@ def measured(result: Result) -> tuple[int, int | None, bool]:
     if isinstance(body, dict):
         size = sum(len(key) + characters(each) for key, each in body.items())
         return size, text_of(result, size), _is_true(body.get("isError"))
-    view = memoryview(body)
-    if len(view) > LEAST_OF_INTEREST:
+    if len(body) > LEAST_OF_INTEREST:
         size = characters(body)
-        return size, text_of(result, size), _is_large_error(body, view)
-    data = bytes(view)
+        return size, text_of(result, size), _is_large_error(body, memoryview(body))
+    data = bytes(body)
     # The first word is rare, and looking for it takes a tenth of the time of the expression.
     has_failed = b"true" in data and _IS_ERROR.search(data) is not None and _says_error(body)
     return len(data) if data.isascii() else _counted(data), None, has_failed

@@ -12,14 +12,14 @@ from typing import Final, Literal, TypeAlias
 from search_mcp.dialects.task_ids import ending, task_in
 from search_mcp.gateway.result_sizes import characters, measured
 from search_mcp.gateway.usage_log import UsageLog
-from search_mcp.model.calls import Call, InputRequired, Outcome, Result
+from search_mcp.model.calls import Call, Caller, InputRequired, Outcome, Result
 from search_mcp.model.errors import Lost
 from search_mcp.model.names import Action
 from search_mcp.model.visible import one_line
 from search_mcp.wire import payload, structs
 from search_mcp.wire.errors import WireError
-from search_mcp.wire.inflight import Cancel, Reason
-from search_mcp.wire.structs import Fields, Raw, Struct
+from search_mcp.wire.inflight import Cancel, Reason, cancel_nothing
+from search_mcp.wire.structs import Fields, Struct
 
 log = logging.getLogger(__name__)
 
@@ -62,14 +62,13 @@ class ClientUsage:
             if call.target in self._tasks:
                 call = structs.replace(call, reply=partial(self._on_task, call.action, call.target, call.reply))
             return self._submit(call)
-        known, params = call.caller.viewer.client_name, call.params
-        client = safe(known, LONGEST_CLIENT) if known else self._client(call.caller.info)
-        recording = Recording(self, client, self._log.clock(), params.get("arguments"), "task" in params, call.reply)
+        recording = Recording(self, self._log.clock(), call.reply, call)
         cancel = self._submit(structs.replace(call, reply=recording.settle, found=recording.found))
         if recording.is_answered:
             return cancel
-        recording.measure_arguments()  # only now, when the call is on its way
-        return partial(recording.cancel, cancel)
+        recording.describe()  # only now, when the call is on its way
+        recording.cancel_call = cancel
+        return recording.cancel
 
     def close(self) -> None:
         """Record the tasks whose outcome was not read."""
@@ -79,8 +78,11 @@ class ClientUsage:
     def _drop_oldest(self) -> None:
         self.add(self._tasks.pop(next(iter(self._tasks))), UNREAD)
 
-    def _client(self, info: Raw | None) -> str:
+    def client(self, caller: Caller) -> str:
         """Return the name of a client, safe to print."""
+        if caller.viewer.client_name:
+            return safe(caller.viewer.client_name, LONGEST_CLIENT)
+        info = caller.info
         if info is None:
             return UNKNOWN_CLIENT
         written = bytes(memoryview(info)[:LONGEST_INFO])
@@ -91,6 +93,7 @@ class ClientUsage:
 
     def finish(self, recording: "Recording", outcome: Outcome) -> None:
         """Record the end of a call that was answered, unless it goes on."""
+        recording.describe()
         if isinstance(outcome, Result):
             if recording.asks_for_task or outcome.type != "complete":
                 task = task_in(outcome)
@@ -108,7 +111,6 @@ class ClientUsage:
 
     def add(self, recording: "Recording", how: Ending, size: int = 0, text: int | None = None) -> None:
         """Record the end of a call."""
-        recording.measure_arguments()
         usage_log = self._log
         usage_log.add(
             (
@@ -157,23 +159,28 @@ class Recording(Struct, eq=False):
     """One tool call, from its beginning to its end."""
 
     usage: ClientUsage
-    client: str
     started: float
-    arguments: Raw | None
-    """The arguments, until they are measured: they keep a whole message in memory."""
-    asks_for_task: bool
     reply: Callable[[Outcome], None]
+    call: Call | None
+    """The call, until it is described: it keeps a whole message in memory."""
+    client: str = UNKNOWN_CLIENT
+    given: int = 0
+    """Characters of the arguments."""
+    asks_for_task: bool = False
     server: str = ""
     tool: str = ""
     """The server, and its own name of the tool; both empty if the client named no tool that exists."""
-    given: int = 0
-    """Characters of the arguments."""
     is_answered: bool = False
+    cancel_call: Cancel = cancel_nothing
+    """Cancels the call; it refers back to this object, so it is dropped with the answer."""
 
-    def measure_arguments(self) -> None:
-        """Count the characters of the arguments, if that was not done."""
-        if self.arguments is not None:
-            self.given, self.arguments = characters(self.arguments), None
+    def describe(self) -> None:
+        """Record who calls, and the size of the arguments, if that was not done."""
+        call, self.call = self.call, None
+        if call is not None:
+            self.client = self.usage.client(call.caller)
+            self.given = characters(call.params.get("arguments"))
+            self.asks_for_task = "task" in call.params
 
     def found(self, server: str, tool: str) -> None:
         """Record the tool that is called."""
@@ -182,17 +189,19 @@ class Recording(Struct, eq=False):
     def settle(self, outcome: Outcome) -> None:
         """Give the outcome to the client, and record it."""
         self.is_answered = True
+        self.cancel_call = cancel_nothing
         self.reply(outcome)
         try:
             self.usage.finish(self, outcome)
         except Exception:  # a bug must not cost the client its answer
             log.exception("! bug while a call was recorded")
 
-    def cancel(self, cancel: Cancel, reason: Reason) -> None:
+    def cancel(self, reason: Reason) -> None:
         """Cancel the call, and record that."""
         if not self.is_answered:
             self.is_answered = True
             self.usage.add(self, CANCELLED)
+        cancel, self.cancel_call = self.cancel_call, cancel_nothing
         cancel(reason)
 
 
