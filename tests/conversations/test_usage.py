@@ -45,6 +45,11 @@ def file(pair: Pair, tmp_path: Path) -> Path:
 def recorded(pair: Pair, file: Path) -> list[Recorded]:
     """Return the calls in the file that are not of a busy client, after enough time to write them."""
     pair.after(WAIT_SECONDS)
+    return written(file)
+
+
+def written(file: Path) -> list[Recorded]:
+    """Return the calls in the file now."""
     if not file.exists():
         return []
     with closing(sqlite3.connect(file)) as database:
@@ -167,7 +172,7 @@ def test_the_last_calls_are_written_at_the_end(pair: Pair, file: Path) -> None:
     pair.front.calls("list_servers").result()
     assert not file.exists()
     pair.ends()
-    assert endings(pair, file) == [("", "list_servers", "ok")]
+    assert [each.tool for each in written(file)] == ["list_servers"]
 
 
 def test_nothing_is_recorded_if_it_is_switched_off_at_once(pair: Pair, file: Path) -> None:
