@@ -29,6 +29,7 @@ WORDS = {
     "serve": ["serve", "--client", "nobody"],
     "servers": ["servers", "--json"],
     "tokens": ["tokens", "--json"],
+    "usage": ["usage", "--json"],
     "uninstall": ["uninstall", "cursor"],
     "version": ["version"],
 }

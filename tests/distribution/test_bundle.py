@@ -13,7 +13,7 @@ from real import packages
 
 from distribution.conftest import SECONDS, Shell
 from search_mcp import __version__
-from search_mcp.gateway.own_tool_definitions import DEFINITIONS
+from search_mcp.gateway.own_tool_definitions import NAMES
 
 pytestmark = [
     pytest.mark.installs,
@@ -54,7 +54,7 @@ def test_the_official_tool_finds_nothing_wrong(unpacked: Path, shell: Shell) -> 
     manifest = json.loads((unpacked / "manifest.json").read_text("utf-8"))
     assert (manifest["manifest_version"], manifest["server"]["type"]) == ("0.4", "uv")
     assert manifest["version"] == __version__
-    assert {tool["name"] for tool in manifest["tools"]} == DEFINITIONS.keys()
+    assert {tool["name"] for tool in manifest["tools"]} == {*NAMES}
 
 
 def test_it_serves_the_file_that_was_chosen(unpacked: Path, shell: Shell) -> None:
