@@ -55,12 +55,10 @@ class ClientUsage:
         self._log, self._submit = usage_log, submit
         self._tasks: dict[str, Recording] = {}  # by the client's id
         self._info, self._name = b"", UNKNOWN_CLIENT
-        self._answered: list[tuple[Recording, Outcome]] = []
 
     def submit(self, call: Call) -> Cancel:
         """Carry out a call, and record it if it is a tool call; the outcome of a task ends the call that made it."""
         if call.action is not Action.CALL_TOOL:
-            self._finish_answered()
             if call.target in self._tasks:
                 call = structs.replace(call, reply=partial(self._on_task, call.action, call.target, call.reply))
             return self._submit(call)
@@ -73,8 +71,7 @@ class ClientUsage:
         return recording.cancel
 
     def close(self) -> None:
-        """Record the calls that were just answered, and the tasks whose outcome was not read."""
-        self._finish_answered()
+        """Record the tasks whose outcome was not read."""
         while self._tasks:
             self._drop_oldest()
 
@@ -94,21 +91,7 @@ class ClientUsage:
             self._info, self._name = written, safe(name[: 2 * LONGEST_CLIENT], LONGEST_CLIENT)
         return self._name
 
-    def on_answer(self, recording: "Recording", outcome: Outcome) -> None:
-        """Record the end of a call in the next turn of the event loop: its answer is written first."""
-        self._answered.append((recording, outcome))
-        if len(self._answered) == 1:
-            self._log.later(0, self._finish_answered)
-
-    def _finish_answered(self) -> None:
-        answered, self._answered = self._answered, []
-        for recording, outcome in answered:
-            try:
-                self._finish(recording, outcome)
-            except Exception:  # a bug must cost only the record of one call
-                log.exception("! bug while a call was recorded")
-
-    def _finish(self, recording: "Recording", outcome: Outcome) -> None:
+    def finish(self, recording: "Recording", outcome: Outcome) -> None:
         """Record the end of a call that was answered, unless it goes on."""
         recording.describe()
         if isinstance(outcome, Result):
@@ -153,7 +136,6 @@ class ClientUsage:
 
     def on_task_news(self, params: Fields) -> None:
         """Read the outcome of a task from a notification."""
-        self._finish_answered()
         task = payload.string(params.get("taskId"))
         if task is not None and task in self._tasks:
             self._read_ending(Action.FOLLOW_TASK, task, Result(params))
@@ -209,7 +191,10 @@ class Recording(Struct, eq=False):
         self.is_answered = True
         self.cancel_call = cancel_nothing
         self.reply(outcome)
-        self.usage.on_answer(self, outcome)
+        try:
+            self.usage.finish(self, outcome)
+        except Exception:  # a bug must not cost the client its answer
+            log.exception("! bug while a call was recorded")
 
     def cancel(self, reason: Reason) -> None:
         """Cancel the call, and record that."""

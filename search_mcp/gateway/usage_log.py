@@ -40,7 +40,7 @@ class UsageLog:
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         """`run` carries out a file operation where it may block."""
-        self._path, self._run, self.later = path, run, later
+        self._path, self._run, self._later = path, run, later
         self.clock, self.wall_clock = clock, wall_clock
         self._waiting: deque[Row] = deque(maxlen=MOST_WAITING)  # both threads change only its ends
         self._is_due = self._is_queued = self._is_locked = False
@@ -52,7 +52,7 @@ class UsageLog:
         self._waiting.append(row)
         if not self._is_due:
             self._is_due = True
-            self.later(RETRY_SECONDS if self._is_locked else WAIT_SECONDS, self.flush)
+            self._later(RETRY_SECONDS if self._is_locked else WAIT_SECONDS, self.flush)
         elif len(self._waiting) >= MANY and not self._is_queued and not self._is_locked:
             self._queue()
 
