@@ -12,15 +12,15 @@ from typing import Annotated, Any
 
 import typer
 
-from search_mcp.cli import output, usage_plot, usage_report
+from search_mcp.cli import fitness, output, usage_plot, usage_report
 from search_mcp.cli.counting import counted
 from search_mcp.cli.options import Options, takes
 from search_mcp.cli.problem import FINE, Problem
 from search_mcp.cli.terminal import Terminal
 from search_mcp.cli.usage_report import CHARACTERS_A_TOKEN, By, Calls, Report
-from search_mcp.config.schema import Config
+from search_mcp.config.schema import Config, ServerConfig
 from search_mcp.folders import usage_file
-from search_mcp.gateway.usage_store import KEPT_DAYS, LaterFormatError, delete
+from search_mcp.gateway.usage_store import KEPT_DAYS, LaterFormatError, delete, largest_results
 from search_mcp.model.errors import ConfigError, for_shell
 
 _NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
@@ -39,6 +39,7 @@ class Setup:
     """Whether calls are recorded."""
     named: tuple[str, ...] = ()
     """The option that names the file in a command to copy."""
+    servers: Sequence[ServerConfig] = ()
 
 
 @takes("config", "as_json", "debug")
@@ -60,15 +61,16 @@ def usage(
         return _clear(path, screen)
     if picture is not None:
         output.check_suffix(picture, usage_plot.FORMATS)
-    setup = _setup(options)
+    setup, since = _setup(options), usage_report.beginning(time.time(), days)
     try:
-        found = usage_report.read(path, usage_report.beginning(time.time(), days), by)
+        found = usage_report.read(path, since, by)
+        long_results = _long_results(path, since, setup)
     except (sqlite3.Error, LaterFormatError) as exc:
         raise Problem(f"{path} cannot be read: {exc}", "`search-mcp usage --clear` deletes it") from exc
     if options.as_json:
-        screen.json(as_json(found, by, days, path, setup))
+        screen.json(as_json(found, by, days, path, setup, long_results))
     else:
-        show(found, by, days, path, setup, screen)
+        show(found, by, days, path, setup, screen, long_results)
     if picture is not None:
         output.write(picture, usage_plot.drawn(found.days).encode())
         screen.note(f"{picture}: saved")
@@ -100,7 +102,18 @@ def setup_of(config: Config) -> Setup:
     """Return the facts about a configuration."""
     file = next((each.file for each in config.servers), "")
     enabled = [each.name for each in config.servers if each.enabled]
-    return Setup(enabled, config.settings.usage, ("--config", for_shell(file)) if file else ())
+    return Setup(enabled, config.settings.usage, ("--config", for_shell(file)) if file else (), config.servers)
+
+
+def _long_results(path: Path, since: float, setup: Setup | None) -> list[str]:
+    """Name the tools whose results were longer than a client takes.
+
+    Raises:
+        LaterFormatError, sqlite3.Error: the record cannot be read.
+    """
+    if setup is None:
+        return []
+    return [remark.text for remark in fitness.of_usage(largest_results(path, since), setup.servers)]
 
 
 def never_used(found: Report, setup: Setup | None) -> list[str]:
@@ -110,7 +123,9 @@ def never_used(found: Report, setup: Setup | None) -> list[str]:
     return [each for each in setup.enabled if each not in found.servers]
 
 
-def as_json(found: Report, by: By, days: int, path: Path, setup: Setup | None) -> dict[str, Any]:
+def as_json(
+    found: Report, by: By, days: int, path: Path, setup: Setup | None, long_results: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return the report for scripts."""
     return {
         "file": str(path),
@@ -122,6 +137,7 @@ def as_json(found: Report, by: By, days: int, path: Path, setup: Setup | None) -
         "total": found.total.as_json(),
         "rows": [each.as_json() for each in found.rows],
         "neverUsed": never_used(found, setup),
+        "longResults": [*long_results],
     }
 
 
@@ -129,7 +145,15 @@ def _iso(seconds: float | None) -> str | None:
     return None if seconds is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def show(found: Report, by: By, days: int, path: Path, setup: Setup | None, terminal: Terminal) -> None:
+def show(
+    found: Report,
+    by: By,
+    days: int,
+    path: Path,
+    setup: Setup | None,
+    terminal: Terminal,
+    long_results: Sequence[str] = (),
+) -> None:
     """Show the report as a table."""
     if not found.total.count:
         terminal.text(f"No tool call was recorded in {_period(days)}.")
@@ -144,6 +168,9 @@ def show(found: Report, by: By, days: int, path: Path, setup: Setup | None, term
             f"results, as JSON. Tokens are an estimate: one for {CHARACTERS_A_TOKEN} characters of a result.",
             style="dim",
         )
+    for each in long_results:
+        terminal.text("")
+        terminal.paragraph(f"{each}.")
     _show_unused(never_used(found, setup), setup, terminal)
     terminal.text("")
     if setup is not None and not setup.records:

@@ -152,6 +152,14 @@ def test_the_command_sums_up_what_is_recorded(recorded: Place) -> None:
     ]
 
 
+def test_tools_are_named_whose_results_were_longer_than_a_client_takes(recorded: Place) -> None:
+    store(recorded).write([call(at=time.time(), client="claude-code", text=60_000)])
+    (remark,) = recorded.run("usage", "--json").json["longResults"]
+    assert remark.startswith("claude-code does not pass results of more than 50,000 characters to its model whole: ")
+    assert "alpha.echo (60,000)" in remark
+    assert remark in " ".join(recorded.run("usage", COLUMNS="80").out.split())
+
+
 def test_an_empty_record_is_one_sentence(place: Place) -> None:
     place.configure({"alpha": server("toolbox")}, usage=False)
     ended = place.run("usage")
