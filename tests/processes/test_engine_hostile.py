@@ -173,6 +173,12 @@ def test_sessions_that_come_and_go_leave_nothing(home: Home, sessions: int) -> N
         good.opens()
         good.asks("tools/list")
         pid = home.engine()["pid"]
+        first = Hostile(home)  # its server is kept for the others for five minutes
+        first.opens()
+        first.sends(2, "tools/call", name="counter.count", arguments={})
+        first.answer()
+        first.leaves()
+        good.waits_until(lambda: len(home.engine()["clients"]) == 1)
         before = _open_files(pid)
         for number in range(sessions):
             hostile = Hostile(home)
