@@ -23,7 +23,7 @@ from search_mcp.fronts.meeting import is_supported, meeting
 from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
 
 UNREAD_BYTES = 1 << 20
-"""Bytes that may wait for one side before the other is not read."""
+"""Bytes that may wait for the client before the engine is no longer read."""
 SERVES_ALONE = "search-mcp: no shared engine ({}); this client has its own\n"
 """The message on stderr if this process serves alone."""
 ENGINE_LOST = "The search-mcp engine that ran this was lost; it may have run"

@@ -32,7 +32,7 @@ class NoEngineError(Exception):
 
 
 class AloneError(NoEngineError):
-    """The engine asks this process to serve alone, for a reason that this process will report itself."""
+    """The engine asks this process to serve alone, for a reason that this process reports if it meets it."""
 
 
 class MisconfiguredError(AloneError):

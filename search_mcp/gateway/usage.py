@@ -1,7 +1,8 @@
 """The record of one client's tool calls: which tool, how long, how large, and how each ended.
 
 Arguments and results are measured, never kept. A call ends when the client gets its result, its error or, of a task,
-its outcome, and when the client cancels it. A call whose server asks for input ends with the client's repeated call.
+its outcome, and when the client cancels it. Of a call whose server asks for input, only
+the client's repeated call is recorded.
 """
 
 import logging
