@@ -66,7 +66,7 @@ def usage(
         found = usage_report.read(path, since, by)
         long_results = _long_results(path, since, setup)
     except (sqlite3.Error, LaterFormatError) as exc:
-        raise Problem(f"{path} cannot be read: {exc}", "`search-mcp usage --clear` deletes it") from exc
+        raise Problem(f"{path} cannot be read: {exc}", _remedy(exc)) from exc
     if options.as_json:
         screen.json(as_json(found, by, days, path, setup, long_results))
     else:
@@ -75,6 +75,15 @@ def usage(
         output.write(picture, usage_plot.drawn(found.days).encode())
         screen.note(f"{picture}: saved")
     return FINE
+
+
+def _remedy(exc: Exception) -> str:
+    """Return what helps if the record cannot be read; only a damaged one is to be deleted."""
+    if isinstance(exc, LaterFormatError):
+        return "use the search-mcp that wrote it, or a later one"
+    if isinstance(exc, sqlite3.OperationalError):  # it is locked, or the disk fails
+        return "try again"
+    return "`search-mcp usage --clear` deletes it"
 
 
 def _clear(path: Path, screen: Terminal) -> int:

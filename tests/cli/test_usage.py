@@ -1,8 +1,10 @@
 """The record of tool calls as a person sees it: sums, files, and a record of real calls."""
 
 import json
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -205,6 +207,15 @@ def test_a_file_that_cannot_be_read_is_a_problem_with_a_remedy(recorded: Place) 
     assert recorded.run("usage", "--clear").out == f"{path}: deleted\n"
     assert recorded.run("usage", "--clear").out == f"There is no record in {path}.\n"
     assert recorded.run("usage", "--json").json["total"]["calls"] == 0
+
+
+def test_a_good_record_that_cannot_be_read_now_is_not_to_be_deleted(recorded: Place) -> None:
+    path = Path(recorded.run("usage", "--json").json["file"])
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("PRAGMA user_version = 99")
+    ended = recorded.run("usage")
+    assert ended.code == 1
+    assert ended.err.rstrip().endswith("use the search-mcp that wrote it, or a later one")
 
 
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "my client", "version": "1"}}
