@@ -53,6 +53,7 @@ class FileQueue:
                 operation()
             except Exception:  # a bug in one operation must not keep the others from being done
                 log.exception("! bug in a file operation")
+            del operation  # it may refer to a large result, and the next operation may come in an hour
 
 
 def run_now(operation: Callable[[], None]) -> None:
@@ -70,21 +71,26 @@ def in_queue(queue: FileQueue) -> Apart:
     """Return a way to carry out work in the thread of a queue, in order."""
 
     def carry_out(act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None:
-        loop = asyncio.get_running_loop()
-
-        def run() -> None:
-            answer = act()
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(done, answer)
-
-        queue(run)
+        queue(_reporting(act, done))
 
     return carry_out
 
 
 def in_own_thread(act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None:
-    """Carry out work in a daemon thread of its own."""
-    in_queue(FileQueue())(act, done)
+    """Carry out work in a daemon thread of its own, which ends with it."""
+    threading.Thread(target=_reporting(act, done), name="blocking", daemon=True).start()
+
+
+def _reporting(act: Callable[[], _Answer], done: Callable[[_Answer], None]) -> Callable[[], None]:
+    """Return a function that carries out work in another thread, and gives its outcome to the loop of this one."""
+    loop = asyncio.get_running_loop()
+
+    def run() -> None:
+        answer = act()
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(done, answer)
+
+    return run
 
 
 def at_once(act: Callable[[], _Answer], done: Callable[[_Answer], None], /) -> None:

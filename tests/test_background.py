@@ -1,6 +1,8 @@
 """File operations in a thread: ordered, bounded, and not waited for."""
 
+import asyncio
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from search_mcp import background
 from search_mcp.backends.process.stderr_log import UNWRITTEN_BYTES, StderrLog
-from search_mcp.background import FileQueue, run_now
+from search_mcp.background import FileQueue, in_own_thread, run_now
 
 
 def test_operations_run_in_order_and_the_exit_waits_for_them() -> None:
@@ -52,6 +54,26 @@ def test_the_wait_for_an_operation_that_does_not_end_is_bounded(
 
 def _wait(release: threading.Event) -> None:
     release.wait(60)
+
+
+def test_an_operation_is_forgotten_as_soon_as_it_is_done() -> None:
+    class Operation:
+        def __call__(self) -> None:
+            """Stand for one that refers to a large result."""
+
+    operation, is_gone = Operation(), threading.Event()
+    weakref.finalize(operation, is_gone.set)
+    FileQueue()(operation)
+    del operation
+    assert is_gone.wait(5)
+
+
+async def test_a_thread_that_is_made_for_some_work_ends_with_it() -> None:
+    working: asyncio.Future[threading.Thread] = asyncio.get_running_loop().create_future()
+    in_own_thread(threading.current_thread, working.set_result)
+    thread = await working
+    thread.join(5)
+    assert not thread.is_alive()
 
 
 def test_a_log_on_a_slow_file_system_leaves_a_part_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
