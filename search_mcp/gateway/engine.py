@@ -60,12 +60,12 @@ class Engine:
         `load_kept_results` gives the files of shortened results, which other engines may use, too. Without it, an
         engine that is given its dependencies shortens no results, and any other has files of its own.
         """
-        self.file_queue = FileQueue()
         self._has_own_results = load_kept_results is None and dependencies is None
         self._load_kept_results = load_own_results if self._has_own_results else load_kept_results
+        self._own_file_queue = FileQueue()  # of an engine that is given no dependencies
         self._dependencies = dependencies or Dependencies(
-            spawn=Spawner(file_queue=self.file_queue),
-            file_queue=self.file_queue,
+            spawn=Spawner(file_queue=self._own_file_queue),
+            file_queue=self._own_file_queue,
             max_message_bytes=config.settings.max_message_bytes,
             cache=CatalogCache(cache_folder()),
             trust=TrustStore(trust_folder()),
@@ -74,6 +74,7 @@ class Engine:
             watched={},
             usage_file=usage_file(),
         )
+        self.file_queue = self._dependencies.file_queue
         self._source = source or OwnBackends(later, self._dependencies)
         self.servers = Servers(self._dependencies.clock, self._source.in_common)
         self._problems = ProblemLog(self.servers, later)
@@ -214,7 +215,7 @@ class Engine:
                 tasks.cancel_scope.cancel()
                 self._forget_results()
         self._finish_usage()
-        self.file_queue.finish()
+        self._own_file_queue.finish()
 
     def _forget_results(self) -> None:
         for session in self._sessions:
