@@ -289,7 +289,7 @@ class Host:
         cache = await _read_ahead(config.servers, dependencies)
         if self._is_ending:
             return
-        self._log_to.level(opened.config)  # records its secrets before anything about it is logged
+        self._log_to.apply(opened.config)  # records its secrets before anything about it is logged
         self._numbers += 1
         number, name = self._numbers, str(first.get("parent") or "a client")
         log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
@@ -335,7 +335,7 @@ class Host:
             return
         if self._is_ending:
             return
-        self._log_to.level(config)  # records its secrets before anything about it is logged
+        self._log_to.apply(config)  # records its secrets before anything about it is logged
         self._numbers += 1
         log.info("= client %d is a command; configuration %s", self._numbers, printable(path))
         dependencies = replace(

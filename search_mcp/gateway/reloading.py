@@ -54,6 +54,10 @@ class LogSettings:
             self._renew()
         return (self._asked_for or settled).upper()
 
+    def apply(self, config: Config) -> None:
+        """Record a configuration's secrets, and log at its level from now on."""
+        logging.getLogger().setLevel(self.level(config))
+
     def conceal(self, secrets: frozenset[str]) -> None:
         """Hide secrets that became known while search-mcp runs, such as tokens of logins."""
         for secret in secrets:
@@ -100,7 +104,7 @@ async def follow_edits(
             for key in _changed_start_settings(current.settings, config.settings):
                 log.warning("! %s is read at the start only; restart search-mcp to change it", key)
             log.info("= the configuration changed")
-            logging.getLogger().setLevel(log_to.level(config))
+            log_to.apply(config)
             for warning in config.warnings:
                 log.warning("! %s", warning)
             follow.report()

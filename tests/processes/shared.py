@@ -90,6 +90,11 @@ class Home:
         return run
 
     @property
+    def log(self) -> Path:
+        """The log of its engines."""
+        return self.folder / "state" / "search-mcp" / "log" / "engine" / "engine.log"
+
+    @property
     def meeting_folder(self) -> Path:
         return self.runtime / "search-mcp"
 
@@ -114,9 +119,8 @@ class Home:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None) -> None:
-        log = self.folder / "state" / "search-mcp" / "log" / "engine" / "engine.log"
-        if log.exists():
-            print(log.read_text(errors="replace")[-20_000:], file=sys.stderr)
+        if self.log.exists():
+            print(self.log.read_text(errors="replace")[-20_000:], file=sys.stderr)
         try:
             for path in self.sockets():
                 with contextlib.suppress(joining.NoEngineError):

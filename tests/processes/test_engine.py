@@ -81,6 +81,13 @@ def test_an_engine_that_is_stopped_is_replaced_for_the_next_message(tmp_path: Pa
         assert home.engine()["pid"] != before
 
 
+def test_an_engine_logs_at_the_level_of_the_configuration(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO, logLevel="debug") as home, home.client() as client:
+        client.opens()
+        assert client.calls("one.echo", words="up") == "up"
+        client.waits_until(lambda: " DEBUG " in home.log.read_text())
+
+
 def test_a_stale_socket_is_replaced(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home:
         with home.client() as client:
