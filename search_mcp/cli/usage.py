@@ -24,6 +24,7 @@ from search_mcp.gateway.usage_store import KEPT_DAYS, LaterFormatError, delete, 
 from search_mcp.model.errors import ConfigError, for_shell
 
 _NUMBERS = ("Calls", "Errors", "p50", "p95", "In", "Out", "Tokens")
+_USUAL_DAYS = 30
 _DISPENSABLE = ("In", "Tokens", "p50")
 """Columns left out on a narrow screen, in this order."""
 _HEADINGS = {By.TOOL: "Tool", By.SERVER: "Server", By.CLIENT: "Client", By.DAY: "Day"}
@@ -48,14 +49,29 @@ def usage(
     by: Annotated[
         By, typer.Option("--by", metavar="WHAT", help="Sum up by tool (the default), server, client or day.")
     ] = By.TOOL,
-    days: Annotated[int, typer.Option("--days", min=1, max=KEPT_DAYS, metavar="N", help="Only the last N days.")] = 30,
+    days: Annotated[
+        int,
+        typer.Option(
+            "--days",
+            min=1,
+            max=KEPT_DAYS,
+            metavar="N",
+            help=f"Only the last N days: {_USUAL_DAYS} by default, at most {KEPT_DAYS}.",
+        ),
+    ] = _USUAL_DAYS,
     picture: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Also draw the calls of each day into this SVG file."),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Delete the record instead.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete all recorded calls and show nothing.")] = False,
 ) -> int:
-    """Show which tools your AI clients have called."""
+    """Show which tools your AI clients have called.
+
+    The record has the calls of all config files. `--config` only chooses whose enabled servers are compared with it, to
+    name those without a call in the period.
+
+    `p50` is the median duration of the calls with a result; 95 % of them took `p95` or less.
+    """
     screen, path = options.screen, usage_file()
     if clear:
         return _clear(path, screen)
@@ -126,7 +142,7 @@ def _long_results(path: Path, since: float, setup: Setup | None) -> list[str]:
 
 
 def never_used(found: Report, setup: Setup | None) -> list[str]:
-    """Return the enabled servers without any call; none if there were no calls at all."""
+    """Return the enabled servers without a call in the period; none if it has no calls at all."""
     if setup is None or not found.total.count:
         return []
     return [each for each in setup.enabled if each not in found.servers]
@@ -173,17 +189,19 @@ def show(
         terminal.table(headings, [_row(each) for each in found.rows], _NUMBERS, dispensable=_DISPENSABLE)
         terminal.text("")
         terminal.paragraph(
-            "Half of the answered calls took p50 at most, 95 % p95. In: characters of the arguments; Out: of the "
-            f"results, as JSON. Tokens are an estimate: one for {CHARACTERS_A_TOKEN} characters of a result.",
+            "Half of the calls with a result took p50 or less, 95 % took p95 or less. In: characters of the arguments; "
+            f"Out: of the results, as JSON. Tokens are an estimate: one for {CHARACTERS_A_TOKEN} characters of a "
+            "result.",
             style="dim",
         )
     for each in long_results:
         terminal.text("")
         terminal.paragraph(f"{each}.")
-    _show_unused(never_used(found, setup), setup, terminal)
+    _show_unused(never_used(found, setup), setup, days, terminal)
     terminal.text("")
     if setup is not None and not setup.records:
-        terminal.paragraph(f'Calls are not recorded now ("usage": false). Earlier ones are in {path}.', style="dim")
+        earlier = f" Earlier ones are in {path}." if path.exists() else ""
+        terminal.paragraph(f'Calls are not recorded now ("usage": false).{earlier}', style="dim")
     else:
         terminal.paragraph(
             f'Recorded for {KEPT_DAYS} days, without arguments and results, in {path}; "usage": false in the settings '
@@ -206,12 +224,15 @@ def _period(days: int) -> str:
     return "the last day" if days == 1 else f"the last {days} days"
 
 
-def _show_unused(unused: Sequence[str], setup: Setup | None, terminal: Terminal) -> None:
+def _show_unused(unused: Sequence[str], setup: Setup | None, days: int, terminal: Terminal) -> None:
     if not unused or setup is None:
         return
     was = "was" if len(unused) == 1 else "were"
     terminal.text("")
-    terminal.paragraph(f"{counted(len(unused), 'enabled server')} {was} not called. To disable what you do not need:")
+    terminal.paragraph(
+        f"{counted(len(unused), 'enabled server')} {was} not called in {_period(days)}. "
+        "To disable what you do not need:"
+    )
     words = ("search-mcp", "disable", *map(for_shell, unused), *setup.named)
     terminal.command_line(" ".join(words))
 

@@ -168,8 +168,15 @@ def test_an_empty_record_is_one_sentence(place: Place) -> None:
     assert ended.code == 0
     assert ended.out.startswith("No tool call was recorded in the last 30 days.\n")
     assert "disable" not in ended.out
-    assert 'Calls are not recorded now ("usage": false)' in ended.out
+    assert 'Calls are not recorded now ("usage": false).\n' in ended.out
     assert not Path(place.run("usage", "--json").json["file"]).parent.exists()
+
+
+def test_the_file_of_earlier_calls_is_named_when_no_more_are_recorded(recorded: Place) -> None:
+    recorded.configure({"alpha": server("toolbox")}, usage=False)
+    path = recorded.run("usage", "--json").json["file"]
+    ended = recorded.run("usage")
+    assert f'Calls are not recorded now ("usage": false). Earlier ones are in {path}.' in " ".join(ended.out.split())
 
 
 def test_calls_are_shown_without_a_configuration(recorded: Place) -> None:
