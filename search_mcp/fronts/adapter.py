@@ -26,9 +26,18 @@ UNREAD_BYTES = 1 << 20
 """Bytes that may wait for the client before the engine is no longer read."""
 SERVES_ALONE = "search-mcp: no shared engine ({}); this client has its own\n"
 """The message on stderr if this process serves alone."""
-ENGINE_LOST = "The search-mcp engine that ran this was lost; it may have run"
-LINE_LOST = "The search-mcp engine was lost while it was sent this; it has not run"
-NO_ENGINE = "The search-mcp engine was lost, and no other could be started: {}"
+ENGINE_LOST = (
+    "The search-mcp engine process ended before it answered this request, which may have been carried out: "
+    "check its effects before you send it again"
+)
+LINE_LOST = (
+    "The search-mcp engine process ended before it received all of this request, which was not carried out: "
+    "send it again"
+)
+NO_ENGINE = (
+    "The search-mcp engine process ended, and this request was not carried out, because no other engine could be "
+    "started: {}"
+)
 LAST_BYTES_SECONDS = 1.0
 """Time for a client to read the last bytes, as without an adapter."""
 LAST_ANSWERS_SECONDS = 8.0

@@ -16,7 +16,12 @@ REMEMBERED_BYTES = 1 << 13
 MOST_ENGINES = 4
 """Engines that may be lost with the same request; more means that the request ends them."""
 LOST = -32000
-AGAIN_AND_AGAIN = "The search-mcp engine was lost again and again with this"
+LOST_REPEATEDLY = (
+    f"The search-mcp engine process ended {MOST_ENGINES} times before it answered this request, which had no effect: "
+    "see `search-mcp engine logs` for the cause, then send it again"
+)
+ASKER_LOST = "The search-mcp engine process that asked this ended"
+"""The reason for which a question to the client is cancelled."""
 
 INITIALIZE = "initialize"
 INITIALIZED = "notifications/initialized"
@@ -126,11 +131,13 @@ class Conversation:
         return is_for_client
 
     def lose(self, reason: str) -> bytes:
-        """Return the lines that the client gets, because the engine was lost.
+        """Return the lines that the client gets, because the engine was lost; `reason` is for open requests.
 
         Requests that may be repeated stay open.
         """
-        lines = [_line({"method": CANCELLED, "params": {"requestId": each, "reason": reason}}) for each in self._asked]
+        lines = [
+            _line({"method": CANCELLED, "params": {"requestId": each, "reason": ASKER_LOST}}) for each in self._asked
+        ]
         self._asked.clear()
         self._repeated.clear()
         lost, self._open = self._open, {}
@@ -139,7 +146,7 @@ class Conversation:
             if request.line and request.engines < MOST_ENGINES:
                 self._open[identifier] = request._replace(engines=request.engines + 1)
             elif request.line:
-                lines.append(_failure(identifier, AGAIN_AND_AGAIN, may_have_run=False))
+                lines.append(_failure(identifier, LOST_REPEATEDLY, may_have_run=False))
                 self._forget(request.line)
             elif request.method == LISTEN:
                 lines.append(_end_of_stream(identifier))

@@ -12,7 +12,7 @@ import pytest
 
 from search_mcp.fronts import adapter
 from search_mcp.fronts.adapter import ENGINE_LOST, Adapter
-from search_mcp.fronts.conversation import MOST_ENGINES
+from search_mcp.fronts.conversation import LOST_REPEATEDLY, MOST_ENGINES
 from search_mcp.fronts.joining import Joined, NoEngineError
 from search_mcp.fronts.polled import Polled, Streams
 from search_mcp.fronts.pumped import Pumped
@@ -196,7 +196,7 @@ def test_an_opening_that_ends_every_engine_is_refused(bench: Bench, engines: lis
         assert engine.hears()["method"] == "initialize"
         engine.dies()
     refused = bench.hears()
-    assert "again and again" in refused["error"]["message"]
+    assert refused["error"]["message"] == LOST_REPEATEDLY
     assert refused["error"]["data"] == {"mayHaveRun": False}
     bench.says({"id": 2, "method": "ping"})
     assert engines[MOST_ENGINES].hears()["id"] == 2

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from search_mcp.fronts.client_lines import HELD_BYTES, Lines
-from search_mcp.fronts.conversation import AGAIN, MOST_ENGINES, REMEMBERED, REMEMBERED_BYTES, Conversation
+from search_mcp.fronts.conversation import (
+    AGAIN,
+    ASKER_LOST,
+    LOST_REPEATEDLY,
+    MOST_ENGINES,
+    REMEMBERED,
+    REMEMBERED_BYTES,
+    Conversation,
+)
 
 Json = dict[str, Any]
 OPENING: Json = {"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "x": {"kept": 1}}}
@@ -123,7 +131,7 @@ def test_questions_of_a_lost_engine_are_withdrawn() -> None:
     talk.hears({"id": 7, "method": "elicitation/create", "params": {}})
     talk.hears({"id": 8, "method": "elicitation/create", "params": {}})
     talk.says({"id": 7, "result": {}})
-    params = {"requestId": 8, "reason": "lost"}
+    params = {"requestId": 8, "reason": ASKER_LOST}
     assert talk.lost() == [{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}]
 
 
@@ -172,7 +180,7 @@ def test_a_request_that_ends_every_engine_is_refused_in_the_end() -> None:
         assert talk.lost() == []
         assert [each["id"] for each in talk.opening()] == [0]
     (refused,) = talk.lost()
-    assert "again and again" in refused["error"]["message"]
+    assert refused["error"]["message"] == LOST_REPEATEDLY
     assert refused["error"]["data"] == {"mayHaveRun": False}
     assert not talk.waits()
     assert talk.opening() == []
