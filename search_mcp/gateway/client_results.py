@@ -235,8 +235,8 @@ class ClientResults:
         order = self._expired.get(handle)
         again = f" Call {order.tool} again to get it." if order is not None and order.is_read_only else ""
         return (
-            f"There is no result {handle[:64]!r}, or no more: a shortened result is kept for an hour, "
-            f"for the client that got it.{again}"
+            f"There is no result {handle[:64]!r}: a shortened result is deleted after an hour at the latest, and only "
+            f"the client that got it can read it.{again}"
         )
 
     def _in_turn(self, act: Callable[[], Found], done: Callable[[Found | None], None]) -> None:

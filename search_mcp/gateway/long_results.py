@@ -232,7 +232,7 @@ def _note(long: LongResult, kept: Kept, head: int, tail: int) -> str:
     return (
         f"[search-mcp shortened this result: {len(long.text):,} characters in all, of which the first {head:,} and the "
         f'last {tail:,} are shown. Read on with {READ_RESULT}: handle="{kept.handle}" and offset={head}, '
-        f'or pattern="…" (regular expression: finds lines){path}. It is kept for an hour.]'
+        f'or pattern="…" (regular expression: finds lines){path}. It is kept for up to an hour.]'
     )
 
 

@@ -264,8 +264,8 @@ def test_an_expired_result_is_to_be_got_again_if_that_does_no_harm(client: Clien
     assert client.files() == []
     body = client.reads(handle=handle)
     again = " Call files.read again to get it." if is_read_only else ""
-    about = "a shortened result is kept for an hour, for the client that got it."
-    assert texts(body) == [f"There is no result '{handle}', or no more: {about}{again}"]
+    about = "a shortened result is deleted after an hour at the latest, and only the client that got it can read it."
+    assert texts(body) == [f"There is no result '{handle}': {about}{again}"]
     assert body["isError"] is True
 
 

@@ -75,7 +75,7 @@ def test_a_long_text_becomes_head_and_tail_with_a_note() -> None:
     assert note["text"] == (
         f"[search-mcp shortened this result: {len(LONG):,} characters in all, of which the first {len(head) + 1} and "
         f'the last {len(tail)} are shown. Read on with read_result: handle="{"h" * 24}" and offset={len(head) + 1}, '
-        'or pattern="…" (regular expression: finds lines). It is kept for an hour.]'
+        'or pattern="…" (regular expression: finds lines). It is kept for up to an hour.]'
     )
     assert body["_meta"] == {"kept": 1, "search-mcp/truncated": {"total": len(LONG), "handle": "h" * 24}}
     assert body["other"] == [1]
