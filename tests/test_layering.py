@@ -233,6 +233,7 @@ class Rule:
 PURE_ROOMS = ("wire", "model", "config", "catalog", "auth", "search")
 IMPURE_MODULES = (
     *("auth.access", "auth.callback", "auth.fetching", "auth.interactive", "auth.renewal", "auth.store"),
+    "wire.decoders",  # a lock
     "wire.peer",  # waits for answers, and logs
     "wire.write_buffer",  # waits for turns of the event loop
     "config.gate",  # logs
@@ -254,7 +255,7 @@ RULES = {
     "every task has an owner": Rule(orphaned_tasks, "asyncio.create_task(f())"),
     "pure is pure": Rule(impurities, "from time import monotonic", IMPURE_MODULES, PURE_ROOMS),
     "only wire knows the JSON library": Rule(
-        imports_of("msgspec"), "import msgspec.json", ("wire.structs", "wire.payload", "wire.messages")
+        imports_of("msgspec"), "import msgspec.json", ("wire.structs", "wire.decoders", "wire.payload", "wire.messages")
     ),
     "only commands load their libraries": Rule(
         imports_of("rich", "typer", "click"), "from rich.table import Table", ("cli",)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import msgspec.structs
 
+from search_mcp.wire.decoders import decoder
 from search_mcp.wire.structs import UNREADABLE, UNSET, ErrorObject, Fields, Raw, RequestId, T, UnsetType
 
 _SMALL_ARRAY = 1 << 18
@@ -196,7 +197,7 @@ def typed(data: bytes | Raw, kind: type[T]) -> T:
         ValueError: it does not fit, or is not JSON.
     """
     try:
-        return msgspec.json.decode(data, type=kind)
+        return decoder(kind).decode(data)
     except UNREADABLE as exc:
         raise ValueError(str(exc)) from exc
 
@@ -218,6 +219,7 @@ def convert(decoded: object, kind: type[T]) -> T:
     Raises:
         ValueError: it does not fit.
     """
+    decoder(kind)  # describes the type for `msgspec.convert`
     return msgspec.convert(decoded, kind)
 
 

@@ -1,6 +1,6 @@
 """The types of JSON data.
 
-Only this module, `payload` and `messages` import the JSON library.
+Only this module, `decoders`, `payload` and `messages` import the JSON library.
 """
 
 from collections.abc import Mapping
