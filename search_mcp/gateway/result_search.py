@@ -188,7 +188,7 @@ def _part(text: str, wanted: Search) -> Found:
         return Found("", str(exc), is_error=True)
     if found is None:
         return Found("null", f"path selects nothing; {_shape(value)}")
-    written = found if isinstance(found, str) else bytes(payload.encode(found)).decode()
+    written = found if isinstance(found, str) else payload.encode_text(found)
     start = min(wanted.offset, len(written))
     end = boundary_before(written, start + wanted.room)
     about = f"{_shape(found)}, {len(written):,} characters"

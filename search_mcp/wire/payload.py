@@ -190,6 +190,20 @@ def encode_bytes(payload: object) -> bytes:
         return _encoder.encode(_without_surrogates(payload))
 
 
+def encode_text(payload: object) -> str:
+    """Encode a value as `encode` does, as text; the value may be too large for the memory.
+
+    Raises:
+        MemoryError: it is too large. `Encoder.encode` of msgspec 0.22 crashes the process then.
+    """
+    encoded = bytearray()
+    try:
+        _encoder.encode_into(payload, encoded)
+    except UnicodeEncodeError:
+        _encoder.encode_into(_without_surrogates(payload), encoded)
+    return encoded.decode()
+
+
 def typed(data: bytes | Raw, kind: type[T]) -> T:
     """Decode JSON as a typed value, such as a `Struct`, without converting between types; `Raw` fields stay encoded.
 

@@ -1,6 +1,7 @@
 """Searches in kept results: lines by regular expressions, parts of JSON by paths, and expressions that never end."""
 
 import json
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from search_mcp.gateway import result_search
 from search_mcp.gateway.result_search import LONGEST_EXPRESSION, Found, Search, search, search_apart
+from search_mcp.wire import payload
 from search_mcp.wire.structs import replace
 
 ROOM = 700
@@ -197,10 +199,15 @@ def test_a_pattern_that_never_ends_is_ended(file: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only the time is limited")
 def test_a_path_that_takes_all_memory_is_ended(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(result_search, "PROGRAM", ("-c", LIMITED.format("MOST_MEMORY = 200 << 20")))
+    program = "-c", LIMITED.format("MOST_MEMORY = 200 << 20")
+    monkeypatch.setattr(result_search, "PROGRAM", program)
     file.write_text("[1]")
-    found = search_apart(Search(str(file), ((0, file.stat().st_size),), ROOM, path="[@,@]" + "|[@,@]" * 60))
+    wanted = Search(str(file), ((0, file.stat().st_size),), ROOM, path="[@,@]" + "|[@,@]" * 60)
+    found = search_apart(wanted)
     assert found == Found("", "path: the search fails: it may need too much memory; simplify it", is_error=True)
+    # The process raises an error; a crash would leave a core dump.
+    ended = subprocess.run([sys.executable, *program], input=payload.encode_bytes(wanted), capture_output=True)
+    assert (ended.returncode, ended.stderr.split()[-1:]) == (1, [b"MemoryError"])
 
 
 @pytest.mark.parametrize("key", ["pattern", "path"])

@@ -130,6 +130,7 @@ def test_absent_values() -> None:
 )
 def test_writes_an_unpaired_surrogate_so_that_every_reader_takes_it(given: object) -> None:
     written = payload.encode_bytes(given)
+    assert payload.encode_text(given).encode() == written
     assert not any(
         0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(json.loads(written), ensure_ascii=False)
     )
