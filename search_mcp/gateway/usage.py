@@ -188,10 +188,12 @@ class Recording(Struct, eq=False):
         self.server, self.tool = server, tool
 
     def settle(self, outcome: Outcome) -> None:
-        """Give the outcome to the client, and record it."""
-        self.is_answered = True
+        """Give the outcome to the client, and record it, unless the client has cancelled the call meanwhile."""
+        is_recorded, self.is_answered = self.is_answered, True
         self.cancel_call = cancel_nothing
         self.reply(outcome)
+        if is_recorded:  # it was cancelled while its long result was written, or while it read one
+            return
         try:
             self.usage.finish(self, outcome)
         except Exception:  # a bug must not cost the client its answer

@@ -14,6 +14,7 @@ from conversations.neighbour import INFO as BUSY
 from conversations.pair import Pair
 from conversations.words import Json, accept, elicit, text, tool
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
+from search_mcp.gateway.client_results import WRITE_SECONDS
 from search_mcp.gateway.usage import LONGEST_CLIENT, MOST_TASKS
 from search_mcp.gateway.usage_log import WAIT_SECONDS
 from search_mcp.model.calls import Call
@@ -155,6 +156,19 @@ def test_a_call_that_asks_the_user_is_recorded_once(pair: Pair, file: Path) -> N
     pair.alpha.returns(text("hello Ada"))
     call.gets(text("hello Ada"))
     assert endings(pair, file) == [("alpha", "greet", "ok")]
+
+
+def test_a_call_that_is_cancelled_while_its_long_result_is_written_is_recorded_once(
+    pair: Pair, file: Path, tmp_path: Path
+) -> None:
+    pair.keeps_results_in(tmp_path / "results", lambda _act, _done: None)  # the file system does not answer
+    pair.alpha.config = {"max_result_characters": 1000}
+    pair.front.opens()
+    call = pair.front.calls("alpha.echo")
+    pair.alpha.is_called("echo").returns(text("x" * 2000))
+    call.cancels()
+    pair.after(WRITE_SECONDS)
+    assert endings(pair, file) == [("alpha", "echo", "cancelled")]
 
 
 def test_a_client_that_leaves_during_a_call_has_cancelled_it(pair: Pair, file: Path) -> None:
