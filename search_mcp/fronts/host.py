@@ -284,18 +284,17 @@ class Host:
         opened = await _read(partial(open_configuration, first, variables), connection)
         if opened is None:
             return
-        subset, config = opened.subset, opened.config if opened.subset is None else opened.subset.of(opened.config)
-        dependencies = self._dependencies_for(config, first)
-        cache = await _read_ahead(config.servers, dependencies)
-        if self._is_ending:
-            return
         self._log_to.apply(opened.config)  # records its secrets before anything about it is logged
         self._numbers += 1
         number, name = self._numbers, str(first.get("parent") or "a client")
         log.info("= client %d is %s; configuration %s", number, name, printable(opened.follow.path))
         opened.follow.report()
-        if subset is not None:
-            select(subset, opened.config)
+        subset = opened.subset
+        config = opened.config if subset is None else select(subset, opened.config)
+        dependencies = self._dependencies_for(config, first)
+        cache = await _read_ahead(config.servers, dependencies)
+        if self._is_ending:
+            return
         source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
         engine = Engine(config, dependencies, source, self._load_kept_results)
         client = Client(engine)
