@@ -31,6 +31,7 @@ from search_mcp.gateway.reloading import LogSettings
 IDLE_SECONDS = 300.0
 """Time without a client after which the engine ends."""
 WAITING_CONNECTIONS = 1024
+"""Connections that the system keeps until the engine accepts them."""
 OPEN_FILES = 8192
 """Files that may be open: about 10 for each client, and 4 for each of its servers."""
 LOG_BYTES = 1 << 20

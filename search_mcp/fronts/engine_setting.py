@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 MOST_BYTES = 16 << 20
+"""The largest configuration that is looked at; `config.location` reads no larger one."""
 OPTIONS = ("--config", "--client", "--log-level", "--servers")
 WORD = b'"engine"'
 FILE_VARIABLE = "SEARCH_MCP_CONFIG"

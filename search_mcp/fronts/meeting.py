@@ -21,6 +21,7 @@ FOLDER = "search-mcp"
 MOST_BYTES = 103
 """The longest path of a socket on macOS; Linux has four bytes more."""
 NAME_LENGTH = 32
+"""Characters of the digest in the names of a socket and its lock: 128 bits."""
 LOG_FOLDER, LOG_FILE = "engine", "engine.log"
 """The log of the engines, in a folder beside the logs of the servers."""
 FOLDER_VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
