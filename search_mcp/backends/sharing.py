@@ -13,6 +13,7 @@ from search_mcp.backends.channel import CannotOpenChannelError
 from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
+from search_mcp.dialects import names
 from search_mcp.model.names import Era
 from search_mcp.model.servers import Opening
 from search_mcp.wire import payload
@@ -21,6 +22,11 @@ from search_mcp.wire.structs import Struct
 KEY_BYTES = 32
 NOT_SHARED = "not shared: "
 """The beginning of the description of a server that is not shared."""
+KEEPS_NOTHING = (
+    f"it is opened in revision {names.MODERN[0]} and keeps nothing between calls; clients for which it is opened in an "
+    "older revision do not share it"
+)
+"""The reason for which a server may be shared that is opened in the modern era."""
 
 
 class Verdict(enum.Enum):
@@ -49,10 +55,7 @@ def judge(config: ServerConfig, era: Era | None, record: SharingRecord) -> Shari
         return Sharing(Verdict.PRIVATE, record.private_because)
     if era is Era.MODERN:
         # "servers MUST NOT rely on prior requests over the same connection" (basic/index of 2026-07-28)
-        return Sharing(
-            Verdict.SHARED,
-            "it keeps nothing between calls in the newest protocol revision; clients of older ones have their own",
-        )
+        return Sharing(Verdict.SHARED, KEEPS_NOTHING)
     if config.remote is not None and not record.has_session:
         return Sharing(Verdict.SHARED, "it is remote and has no session")
     if era is None:

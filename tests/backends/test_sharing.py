@@ -17,6 +17,10 @@ from search_mcp.wire.structs import replace
 LOCAL = ServerConfig(name="alpha", command=sys.executable, args=("-m", "alpha"), env={"TOKEN": "x"})
 REMOTE = ServerConfig(name="alpha", command="", remote=Remote(url="https://example.com/mcp"))
 NO_SESSION = SharingRecord(has_session=False)
+KEEPS_NOTHING = (
+    "it is opened in revision 2026-07-28 and keeps nothing between calls; clients for which it is opened in an older "
+    "revision do not share it"
+)
 ASKED = SharingRecord("it asks for roots", has_session=False)
 
 
@@ -28,7 +32,7 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
             Era.MODERN,
             SharingRecord(),
             Verdict.SHARED,
-            "it keeps nothing between calls in the newest protocol revision; clients of older ones have their own",
+            KEEPS_NOTHING,
         ),
         (LOCAL, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
         (LOCAL, None, SharingRecord(), Verdict.UNKNOWN, "it has not answered yet"),
@@ -38,7 +42,7 @@ ASKED = SharingRecord("it asks for roots", has_session=False)
             Era.MODERN,
             SharingRecord(),
             Verdict.SHARED,
-            "it keeps nothing between calls in the newest protocol revision; clients of older ones have their own",
+            KEEPS_NOTHING,
         ),
         (REMOTE, Era.LEGACY, SharingRecord(), Verdict.PRIVATE, "it may keep state between calls"),
         (REMOTE, Era.LEGACY, NO_SESSION, Verdict.SHARED, "it is remote and has no session"),

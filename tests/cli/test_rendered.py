@@ -13,6 +13,7 @@ import pytest
 
 from cli.conftest import Place, log
 from cli.snapshots import compare
+from search_mcp.backends.sharing import KEEPS_NOTHING
 from search_mcp.catalog.profiles import CANONICAL
 from search_mcp.cli import (
     check_report,
@@ -118,21 +119,23 @@ def test_check_of_one_server(columns: int, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_check_says_which_servers_clients_share(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
-    words = (
-        (
-            "shared by 3 clients: it keeps nothing between calls in the newest protocol revision; "
-            "clients of older ones have their own"
-        ),
-        '"share" is false',
-    )
+    modern = ServerCapabilities("2026-07-28", Era.MODERN, frozenset())
+    changes: dict[str, dict[str, Any]] = {
+        "time": {"capabilities": modern, "sharing": f"shared by 3 clients: {KEEPS_NOTHING}"},
+        "git": {"sharing": 'not shared: "share" is false'},
+        "filesystem": {"sharing": "not shared: it may keep state between calls"},
+        "linear": {},
+    }
     findings = [
-        replace(each, status=structs.replace(each.status, sharing=sharing))
-        for each, sharing in zip(FOURTEEN, (words[0], f"not shared: {words[1]}"), strict=False)
+        replace(each, status=structs.replace(each.status, **changes[each.status.server]))
+        for each in FOURTEEN
+        if each.status.server in changes
     ]
-    found = Examination([*findings, FOURTEEN[2]], CANONICAL, [])
+    found = Examination(findings, CANONICAL, [])
     check_report.show(found, [], Path("mcp-servers.json"), Terminal(), is_detailed=False)
     compare(SCREENS / f"check-sharing-{columns}.txt", capsys.readouterr().out)
-    assert [each.as_json().get("sharing") for each in found.findings] == [words[0], f"not shared: {words[1]}", None]
+    said = [each.as_json().get("sharing") for each in found.findings]
+    assert said == [each.get("sharing") for each in changes.values()]
 
 
 def _in_pool(name: str, state: str, clients: int, sharing: str = "", memory: int | None = None) -> dict[str, Any]:

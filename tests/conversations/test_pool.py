@@ -12,6 +12,7 @@ from conversations.back import leaves_to_the_test
 from conversations.front import Asked, Front
 from conversations.pair import CONFIGURATION_FOLDER, Pair
 from conversations.words import MODERN, NEWEST_LEGACY, ROOTS, Json, accept, elicit, names, roots, text
+from search_mcp.backends.sharing import KEEPS_NOTHING
 from search_mcp.gateway.pool import LINGER_SECONDS
 from search_mcp.gateway.turns import WINDOW
 
@@ -330,10 +331,9 @@ def _sharing(front: Front) -> list[str]:
 @modern
 def test_list_servers_says_who_shares_a_server_and_why(pool: Pair) -> None:
     pool.front.opens()
-    why = "it keeps nothing between calls in the newest protocol revision; clients of older ones have their own"
-    assert _sharing(pool.front) == ["can be shared", why]
+    assert _sharing(pool.front) == ["can be shared", KEEPS_NOTHING]
     second = _joins(pool)
-    assert _sharing(second) == ["shared by 2 clients", why]
+    assert _sharing(second) == ["shared by 2 clients", KEEPS_NOTHING]
 
 
 @legacy
