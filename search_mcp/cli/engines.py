@@ -30,9 +30,9 @@ app = typer.Typer(cls=Group, help="Show and stop the engines that several client
 PATIENCE_SECONDS = 5.0
 """Time for an engine to answer."""
 _NONE = "No shared engine is running."
-_CLIENTS = ("Client", "PID", "Since", "Servers")
+_CLIENTS = ("Client", "Client PID", "Since", "Servers")
 _SERVERS = ("Server", "State", "Clients", "Memory", "Sharing")
-_DISPENSABLE = ("State", "PID")
+_DISPENSABLE = ("State", "Client PID")
 
 
 @app.callback()
@@ -146,7 +146,8 @@ def show(engine: Json, screen: Terminal) -> None:
     screen.paragraph(f"Memory: {_memory(engine)}", indent=2)
     screen.text("")
     if engine["clients"]:
-        screen.table(_CLIENTS, [_client_row(each) for each in engine["clients"]], ("PID",), dispensable=_DISPENSABLE)
+        rows = [_client_row(each) for each in engine["clients"]]
+        screen.table(_CLIENTS, rows, ("Client PID",), dispensable=_DISPENSABLE)
     else:
         screen.text("No client is connected; the engine ends within five minutes.")
     if engine["servers"]:
@@ -163,20 +164,20 @@ def _memory(engine: Json) -> str:
 
 
 def _client_row(client: Json) -> Sequence[str]:
-    counts = Counter(_is_shared(each) for each in client["servers"])
-    words = {True: "shared", False: "own", None: "not known yet"}
+    counts = Counter(_may_be_shared(each) for each in client["servers"])
+    words = {True: "can be shared", False: "own", None: "not known yet"}
     servers = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts[key]) or "none"
     pid = client.get("pid")
     return client["name"], "" if pid is None else str(pid), _clock(client["since"]), servers
 
 
-def _is_shared(server: Json) -> bool | None:
+def _may_be_shared(server: Json) -> bool | None:
     """Return whether other clients may use the same process; `None` while that is unknown."""
     return not server["sharing"].startswith(NOT_SHARED) if "sharing" in server else None
 
 
 def _server_rows(servers: Sequence[Json]) -> list[Sequence[str]]:
-    """Return a row for each shared server, and one for all processes of a server that is not shared."""
+    """Return the rows of the servers; processes with the same name, state and sharing are one row."""
     groups: dict[tuple[str, str, str], list[Json]] = {}
     for each in servers:
         groups.setdefault((each["name"], each["state"], each.get("sharing", "")), []).append(each)

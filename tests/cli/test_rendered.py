@@ -153,17 +153,18 @@ def _in_pool(name: str, state: str, clients: int, sharing: str = "", memory: int
 def test_engine_status(columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     clock.tzset()
-    time = _in_pool("time", "ready", 3, "shared by 3 clients: it is opened in a protocol revision that keeps nothing")
-    memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 3
+    time = _in_pool("time", "ready", 2, 'shared by 2 clients: "share" is true', 33 << 20)
+    search = _in_pool("search", "ready", 1, "can be shared: it is remote and has no session")
+    memory = [_in_pool("memory", "ready", 1, "not shared: it may keep state between calls", 40 << 20)] * 2
     slow = _in_pool("slow-to-start", "starting", 1)
-    names = {"claude-code": [time, memory[0], slow], "Visual Studio Code": [time, memory[1]], "cursor-vscode": []}
+    names = {"claude-code": [time, memory[0], search, slow], "Visual Studio Code": [time, memory[1]], "codex": []}
     clients = [
         {"name": name, "pid": 4711 + len(name), "since": 1_795_000_000.0, "servers": servers}
         for name, servers in names.items()
     ]
     config = "/home/ann/.config/search-mcp/mcp-servers.json"
     engine = {"pid": 4242, "since": 1_795_000_000.0, "config": config, "memory": 24 << 20}
-    engines.show({**engine, "clients": clients, "servers": [time, *memory, slow]}, Terminal())
+    engines.show({**engine, "clients": clients, "servers": [time, *memory, search, slow]}, Terminal())
     engines.show({**engine, "clients": [], "servers": [], "config": None}, Terminal())
     compare(SCREENS / f"engine-status-{columns}.txt", capsys.readouterr().out)
 
