@@ -18,7 +18,7 @@ from search_mcp.fronts.client_lines import Lines, Piece
 from search_mcp.fronts.conversation import Conversation
 from search_mcp.fronts.engine_setting import OPTIONS
 from search_mcp.fronts.hello import Json
-from search_mcp.fronts.joining import AloneError, Joined, MisconfiguredError, NoEngineError, join
+from search_mcp.fronts.joining import Joined, MisconfiguredError, NoEngineError, join
 from search_mcp.fronts.meeting import is_supported, meeting
 from search_mcp.fronts.polled import Link, Polled, Ready, Streams, Wanted
 
@@ -71,7 +71,7 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
         place = meeting(file, os.environ)
         first = introduction(options)
         joined = join(place, first, joining.PATIENCE_SECONDS)
-    except AloneError:
+    except MisconfiguredError:
         return None
     except Exception as exc:  # whatever is wrong with sharing, the client is served
         say(SERVES_ALONE.format(str(exc) or type(exc).__name__))

@@ -278,7 +278,7 @@ class Host:
         profile_name = first["client"]
         is_known = profile_name is None or profile_name in BY_NAME
         if not is_known or first["log_level"] not in LOG_LEVELS or not isinstance(first.get("subset"), str | None):
-            connection.answer({"alone": "an option has an unknown value"})
+            connection.answer({"alone": "an option has an unknown value", "misconfigured": True})
             connection.close()
             return
         opened = await _read(partial(open_configuration, first, variables), connection)
@@ -370,7 +370,7 @@ async def _read(read: Callable[[], _Read], connection: Connection) -> _Read | No
         with anyio.fail_after(CONFIGURATION_SECONDS):
             return await run_in_thread(read)
     except TimeoutError:
-        connection.answer({"alone": "the configuration is not read in time"})
+        connection.answer({"alone": f"the engine could not read the configuration within {CONFIGURATION_SECONDS:g} s"})
     except ConfigError as exc:
         connection.answer({"alone": str(exc), "misconfigured": True})
     connection.close()

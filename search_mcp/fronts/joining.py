@@ -31,12 +31,8 @@ class NoEngineError(Exception):
     """There is no engine to join; the text is the reason."""
 
 
-class AloneError(NoEngineError):
-    """The engine asks this process to serve alone, for a reason that this process reports if it meets it."""
-
-
-class MisconfiguredError(AloneError):
-    """The configuration is wrong; the next attempt may find it repaired."""
+class MisconfiguredError(NoEngineError):
+    """The configuration or an option is wrong, which this process reports itself unless it was repaired meanwhile."""
 
 
 class Connection(Protocol):
@@ -148,7 +144,7 @@ def _greet_at(path: str, first: Json, deadline: float) -> Joined | None:
         if answer is None:
             return None
         if "alone" in answer:
-            raise (MisconfiguredError if "misconfigured" in answer else AloneError)(str(answer["alone"]))
+            raise (MisconfiguredError if "misconfigured" in answer else NoEngineError)(str(answer["alone"]))
         kept.pop_all()
         return Joined(connection, answer, early)
 

@@ -47,6 +47,10 @@ if "search_mcp.fronts.engine_process" in " ".join(sys.orig_argv):
         from search_mcp.fronts import engine_connection
 
         engine_connection.HELLO_SECONDS = float(os.environ["HELLO"])
+    if "UNREAD" in os.environ:
+        from search_mcp.fronts import host
+
+        host.CONFIGURATION_SECONDS = 0
     if "IDLE" in os.environ:
         from search_mcp.fronts import engine_process
 

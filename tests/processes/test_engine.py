@@ -482,6 +482,16 @@ def test_a_client_is_served_alone_where_no_engine_can_be_started(
         assert reason in client.stderr
 
 
+def test_a_client_is_served_alone_if_the_engine_cannot_read_its_configuration_in_time(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home:
+        with home.client({"UNREAD": "1"}) as client:
+            client.opens()
+            assert client.calls("one.echo", words="alone") == "alone"
+            assert home.engine()["clients"] == []
+        reason = b"no shared engine (the engine could not read the configuration within 0 s); this client has its own"
+        assert client.stderr.count(reason) == 1
+
+
 def test_the_commands_show_and_stop_the_engine(tmp_path: Path) -> None:
     with Home(tmp_path, ECHO) as home, contextlib.ExitStack() as stack:
         assert home.client().types("engine", "status").stdout == "No shared engine is running.\n"

@@ -124,5 +124,5 @@ def test_a_record_of_programs_that_cannot_be_opened_leaves_the_engine_to_its_oth
         first = {"config": str(home.config), "folder": str(tmp_path), "variables": dict(os.environ)}
         line = hello.encode({"wants": "serve", "client": None, "log_level": None, **first})
         with connection(home, line) as unlucky, unlucky.makefile("rb") as answers:
-            assert json.loads(answers.read())["alone"] == "the configuration is not read in time"
+            assert json.loads(answers.read())["alone"] == "the engine could not read the configuration within 1 s"
         assert client.calls("good.echo", words="x") == "x"
