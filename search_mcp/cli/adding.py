@@ -60,8 +60,9 @@ def add(
         typer.Option(
             "--secret",
             metavar="NAME",
-            help="Variable, or header of a remote server, whose value is asked for, or read from stdin, and stored in "
-            "the system's keyring.",
+            help="Variable, or header of a remote server, whose value is stored in the system's keyring; repeatable. "
+            "The value is asked for, or read from stdin: of several, one in each line. `Bearer` is written before a "
+            "value of Authorization that has no space.",
         ),
     ] = None,
 ) -> int:
