@@ -14,6 +14,7 @@ from search_mcp.backends.process.variables import (
     find_program,
     missing_program,
 )
+from search_mcp.config.sources import words
 
 HOME = "/home/ada"
 USUAL = f"{HOME}/.local/bin:/opt/homebrew/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
@@ -227,7 +228,7 @@ def test_a_program_behind_a_batch_file_is_given_the_arguments_as_they_are(args: 
     line = batch_line("win32", SHIM, args)
     assert line is not None
     assert "%" not in line.replace(NONE, "")
-    assert in_c(in_cmd(line.replace(NONE, "%"))) == [SHIM, *args]
+    assert words(in_cmd(line.replace(NONE, "%")), "win32") == [SHIM, *args]
 
 
 def in_cmd(line: str) -> str:
@@ -235,34 +236,6 @@ def in_cmd(line: str) -> str:
     outside = "".join(line.split('"')[::2])
     assert not set(outside) & set("&|<>()^!,;=\t"), f"cmd.exe acts on {outside!r}"
     return line
-
-
-def in_c(line: str) -> list[str]:
-    """Read a line as Microsoft's C runtime does, by its documentation of `main`'s arguments."""
-    words: list[str] = []
-    is_quoted = is_word = False
-    position = 0
-    while position < len(line):
-        character = line[position]
-        slashes = len(line[position:]) - len(line[position:].lstrip("\\"))
-        if slashes and line[position + slashes : position + slashes + 1] == '"':
-            is_word, words = True, words if is_word else [*words, ""]
-            words[-1] += "\\" * (slashes // 2) + '"' * (slashes % 2)
-            position += slashes + slashes % 2
-        elif character in " \t" and not is_quoted:
-            is_word = False
-            position += 1
-        else:
-            is_word, words = True, words if is_word else [*words, ""]
-            if character != '"':
-                words[-1] += character
-            elif is_quoted and line[position + 1 : position + 2] == '"':
-                words[-1] += '"'
-                position += 1
-            else:
-                is_quoted = not is_quoted
-            position += 1
-    return words
 
 
 NODE = "it comes with Node.js: https://nodejs.org"
