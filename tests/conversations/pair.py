@@ -32,6 +32,7 @@ from conversations.neighbour import Neighbour
 from conversations.stillness import StillLoop
 from conversations.transcript import Transcript
 from conversations.vault import Vault
+from conversations.words import text
 from search_mcp.backends.cache import CatalogCache
 from search_mcp.backends.dependencies import Dependencies, LastCall
 from search_mcp.backends.last_uses import LastUses
@@ -241,6 +242,17 @@ class Pair:
         self.settle()
         assert task.done(), "the engine of a client that left does not end"
         task.result()
+
+    def each_calls(self, *fronts: Front) -> list[int]:
+        """Let each client call alpha and get its result; return the process that served each."""
+        pids = []
+        for front in fronts:
+            call = front.calls("alpha.echo")
+            served = self.alpha.is_called("echo")
+            pids.append(self.alpha.life.pid)
+            served.returns(text(front.name))
+            call.gets(text(front.name))
+        return pids
 
     def settle(self) -> None:
         """Run until nothing is left to do at this time, and raise the first fault."""

@@ -71,6 +71,13 @@ def told(result: Json) -> str:
     return words
 
 
+def serves(pair: Pair, name: str = "echo") -> None:
+    """Call a tool of alpha, and get its result."""
+    call = pair.front.calls(f"alpha.{name}")
+    pair.alpha.is_called(name).returns(text("x"))
+    call.gets(text("x"))
+
+
 # Changes of files
 
 
@@ -87,9 +94,7 @@ def test_a_saved_file_restarts_it(pair: Pair, folder: Folder) -> None:
     (folder.path / "new.py").unlink()
     pair.after(RESTARTED)
     assert starts(pair) == 4
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns(text("x"))
-    call.gets(text("x"))
+    serves(pair)
 
 
 def test_a_file_that_is_not_watched_restarts_nothing(pair: Pair, folder: Folder) -> None:
@@ -108,9 +113,7 @@ def test_the_client_is_told_of_changed_tools_and_calls_a_new_one(pair: Pair, fol
     folder.saves()
     pair.after(RESTARTED)
     is_told_of_tools(pair)
-    call = pair.front.calls("alpha.shout")
-    pair.alpha.is_called("shout").returns(text("X"))
-    call.gets(text("X"))
+    serves(pair, "shout")
 
 
 def test_a_new_tool_can_be_called_during_the_restart(pair: Pair, folder: Folder) -> None:
@@ -210,9 +213,7 @@ def test_files_that_change_all_the_time_restart_it_seldom_and_are_named(pair: Pa
     (warning,) = (each for each in pair.transcript.warnings if "change all the time" in each)
     assert '"!log.py"' in warning
     pair.after(10)
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns(text("x"))
-    call.gets(text("x"))
+    serves(pair)
 
 
 def test_a_change_during_the_start_starts_it_anew(pair: Pair, folder: Folder) -> None:
@@ -248,9 +249,7 @@ def test_a_fault_is_told_to_the_call_that_waits_and_the_next_save_mends_it(pair:
     folder.saves()
     pair.after(0.6)
     assert starts(pair) == before + 1
-    call = pair.front.calls("alpha.echo")
-    pair.alpha.is_called("echo").returns(text("x"))
-    call.gets(text("x"))
+    serves(pair)
 
 
 def test_a_save_starts_a_server_that_was_given_up(pair: Pair, folder: Folder) -> None:

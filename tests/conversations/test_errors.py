@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from conversations.back import exits, leaves_to_the_test, refuses, stays_silent
+from conversations.back import Back, exits, leaves_to_the_test, refuses, stays_silent
 from conversations.eras import legacy_legacy, legacy_modern, modern_client, modern_legacy, modern_modern
 from conversations.front import Asked
 from conversations.pair import Pair
@@ -78,15 +78,7 @@ def test_our_own_tools_are_found_with_a_clients_prefix_for_us(pair: Pair) -> Non
 
 
 def test_a_server_may_be_called_as_we_are(pair: Pair) -> None:
-    us = pair.with_server("search-mcp")
-    us.on("tools/list", leaves_to_the_test)
-    listing = _opens_slowly(pair)
-    call = pair.front.calls("search-mcp.greet")
-    pair.front.hears_nothing()
-    us.receives("tools/list").returns({"tools": [GREET]})
-    listing.result()
-    us.is_called("greet").returns(text("x"))
-    call.gets(text("x"))
+    _call_waits_for_the_first_list(pair, pair.with_server("search-mcp"))
 
 
 def test_a_bare_name_that_two_servers_have_is_not_found_and_both_are_named(pair: Pair) -> None:
@@ -332,15 +324,7 @@ def test_a_call_waits_for_a_server_that_is_starting(pair: Pair) -> None:
 
 def test_a_call_waits_for_the_server_that_is_starting_of_two_whose_names_begin_alike(pair: Pair) -> None:
     pair.with_server("fs")
-    backup = pair.with_server("fs.backup")
-    backup.on("tools/list", leaves_to_the_test)
-    listing = _opens_slowly(pair)
-    call = pair.front.calls("fs.backup.echo")
-    pair.front.hears_nothing()
-    backup.receives("tools/list").returns({"tools": [ECHO]})
-    listing.result()
-    backup.is_called("echo").returns(text("x"))
-    call.gets(text("x"))
+    _call_waits_for_the_first_list(pair, pair.with_server("fs.backup"))
 
 
 def test_a_call_to_a_server_that_does_not_start_in_time_is_told_so(pair: Pair) -> None:
@@ -616,6 +600,18 @@ def _opens_slowly(pair: Pair) -> Asked:
     if not pair.front.is_modern:
         pair.front.initializes()
     return pair.front.asks("tools/list")
+
+
+def _call_waits_for_the_first_list(pair: Pair, back: Back) -> None:
+    """Call a tool of a server that has not listed yet, and get its result once it has."""
+    back.on("tools/list", leaves_to_the_test)
+    listing = _opens_slowly(pair)
+    call = pair.front.calls(f"{back.name}.echo")
+    pair.front.hears_nothing()
+    back.receives("tools/list").returns({"tools": [ECHO]})
+    listing.result()
+    back.is_called("echo").returns(text("x"))
+    call.gets(text("x"))
 
 
 @legacy_modern

@@ -49,18 +49,6 @@ def _two(pair: Pair, capabilities: Json | None = None, **world: Any) -> tuple[Fr
     return pair.front, _joins(pair, capabilities, **world)
 
 
-def _each_calls(pair: Pair, *fronts: Front) -> list[int]:
-    """Let each client call; return the process that served it."""
-    pids = []
-    for front in fronts:
-        call = front.calls("alpha.echo")
-        served = pair.alpha.is_called("echo")
-        pids.append(pair.alpha.life.pid)
-        served.returns(text(front.name))
-        call.gets(text(front.name))
-    return pids
-
-
 def _running(pair: Pair) -> int:
     return sum(not life.has_ended() for life in pair.alpha.lives)
 
@@ -80,7 +68,7 @@ def _accepts_subscriptions(pair: Pair) -> None:
 @modern
 def test_clients_share_a_modern_server(pool: Pair) -> None:
     first, second = _two(pool)
-    assert _each_calls(pool, first, second) == [1000, 1000]
+    assert pool.each_calls(first, second) == [1000, 1000]
     assert names(first.tools) == names(second.tools)
     assert pool.alpha.methods().count("tools/list") == 1
 
@@ -88,19 +76,19 @@ def test_clients_share_a_modern_server(pool: Pair) -> None:
 @legacy
 def test_each_client_has_a_legacy_server_of_its_own(pool: Pair) -> None:
     first, second = _two(pool)
-    assert _each_calls(pool, first, second) == [1000, 1001]
+    assert pool.each_calls(first, second) == [1000, 1001]
 
 
 @legacy
 def test_clients_share_a_legacy_server_if_its_entry_says_so(pool: Pair) -> None:
     pool.alpha.config = {"share": True}
-    assert _each_calls(pool, *_two(pool)) == [1000, 1000]
+    assert pool.each_calls(*_two(pool)) == [1000, 1000]
 
 
 @modern
 def test_clients_do_not_share_a_server_if_its_entry_forbids_it(pool: Pair) -> None:
     pool.alpha.config = {"share": False}
-    assert _each_calls(pool, *_two(pool)) == [1000, 1001]
+    assert pool.each_calls(*_two(pool)) == [1000, 1001]
 
 
 @modern
@@ -108,23 +96,23 @@ def test_clients_do_not_share_a_server_if_its_entry_forbids_it(pool: Pair) -> No
     "world", [{"variables": {"LANG": "C"}}, {"folder": "/elsewhere"}, {"home": "/home/other"}], ids=str
 )
 def test_clients_do_not_share_a_server_that_is_started_differently(pool: Pair, world: Json) -> None:
-    assert _each_calls(pool, *_two(pool, **world)) == [1000, 1001]
+    assert pool.each_calls(*_two(pool, **world)) == [1000, 1001]
 
 
 @modern
 def test_clients_share_a_server_that_is_not_given_the_difference(pool: Pair) -> None:
-    assert _each_calls(pool, *_two(pool, variables={"SECRET": "x"})) == [1000, 1000]
+    assert pool.each_calls(*_two(pool, variables={"SECRET": "x"})) == [1000, 1000]
 
 
 @modern
 def test_clients_with_other_capabilities_do_not_share(pool: Pair) -> None:
-    assert _each_calls(pool, *_two(pool, {"elicitation": {}})) == [1000, 1001]
+    assert pool.each_calls(*_two(pool, {"elicitation": {}})) == [1000, 1001]
 
 
 @both
 def test_an_entry_that_is_shared_runs_in_the_folder_of_the_configuration(pool: Pair) -> None:
     pool.alpha.config = {"share": True}
-    assert _each_calls(pool, *_two(pool, folder="/elsewhere")) == [1000, 1000]
+    assert pool.each_calls(*_two(pool, folder="/elsewhere")) == [1000, 1000]
     assert [command.cwd for command in pool.commands] == [CONFIGURATION_FOLDER]
 
 
@@ -217,7 +205,7 @@ def test_calls_of_all_clients_end_with_the_server_and_it_starts_once(pool: Pair)
         pool.alpha._open.remove(served)
     pool.after(10)
     assert len(pool.alpha.lives) == 2
-    assert len(set(_each_calls(pool, *fronts))) == 1
+    assert len(set(pool.each_calls(*fronts))) == 1
 
 
 @modern
@@ -228,7 +216,7 @@ def test_an_edit_starts_a_shared_server_once_and_ends_the_one_before(pool: Pair)
     pool.after(1)
     assert len(pool.alpha.lives) == 2
     assert _running(pool) == 1
-    assert _each_calls(pool, *fronts) == [1001, 1001]
+    assert pool.each_calls(*fronts) == [1001, 1001]
 
 
 @both
@@ -239,7 +227,7 @@ def test_an_edit_of_share_takes_effect(pool: Pair) -> None:
     pool.edit()
     pool.after(1)
     assert _running(pool) == 1
-    assert len(set(_each_calls(pool, *fronts))) == 1
+    assert len(set(pool.each_calls(*fronts))) == 1
 
 
 @legacy
@@ -314,7 +302,7 @@ def test_a_client_that_leaves_before_the_server_of_an_edit_starts_leaves_nothing
     second.inbox.clear()
     pool.after(10)
     assert len(pool.alpha.lives) == 3
-    assert _each_calls(pool, first) == [1002]
+    assert pool.each_calls(first) == [1002]
 
 
 # Reports
@@ -351,7 +339,7 @@ def test_a_server_of_one_client_ends_with_it(pool: Pair) -> None:
     pool.left_by(second)
     pool.others.remove(second)
     assert [life.has_ended() for life in pool.alpha.lives] == [False, True]
-    assert _each_calls(pool, first) == [1000]
+    assert pool.each_calls(first) == [1000]
 
 
 @modern
@@ -363,7 +351,7 @@ def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> Non
     assert _running(pool) == 2
     pool.after(LINGER_SECONDS - 1)
     third = _joins(pool, {"elicitation": {}})
-    assert _each_calls(pool, first, third) == [1000, 1001]
+    assert pool.each_calls(first, third) == [1000, 1001]
     pool.left_by(third)
     pool.after(LINGER_SECONDS + 1)
     assert [life.has_ended() for life in pool.alpha.lives] == [False, True]
@@ -403,7 +391,7 @@ def test_nothing_of_a_client_that_left_is_kept(pool: Pair) -> None:
     for front in (first, second):
         front.watches("note://one")
     engine = weakref.ref(pool.engine_of(second))
-    _each_calls(pool, first, second)
+    pool.each_calls(first, second)
     pool.left_by(second)
     second.inbox.clear()
     pool.after(1)  # timers that refer to it have expired
@@ -553,7 +541,7 @@ def test_a_client_that_does_not_read_delays_no_other(pool: Pair) -> None:
         pool.alpha.updates("note://one")
         first.hears("notifications/resources/updated", uri="note://one")
     second.hears_nothing()
-    assert _each_calls(pool, first) == [1000]
+    assert pool.each_calls(first) == [1000]
     pool.stops_reading(first)
     assert _paused(pool) == [True], "no client reads"
     pool.reads_on(second)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from conversations.back import exits
-from conversations.front import Front
 from conversations.pair import Pair
 from conversations.vault import configured
 from conversations.words import MODERN, NEWEST_LEGACY, Json, text
@@ -163,25 +162,13 @@ def pool() -> Iterator[Pair]:
         pair.nothing_is_left()
 
 
-def _each_calls(pair: Pair, *fronts: Front) -> list[int]:
-    """Let each client call; return the process that served it."""
-    pids = []
-    for front in fronts:
-        call = front.calls("alpha.echo")
-        served = pair.alpha.is_called("echo")
-        pids.append(pair.alpha.life.pid)
-        served.returns(text(front.name))
-        call.gets(text(front.name))
-    return pids
-
-
 @pytest.mark.parametrize("variables", [{}, {"OTHER": "x"}], ids=["the same variables", "other variables"])
 def test_clients_with_equal_secrets_share_a_server(pool: Pair, variables: dict[str, str]) -> None:
     """The command runs for each set of variables, and its values are compared."""
     pool.front.opens()
     second = pool.joined_by(MODERN, variables=variables)
     second.opens()
-    assert _each_calls(pool, pool.front, second) == [1000, 1000]
+    assert pool.each_calls(pool.front, second) == [1000, 1000]
     assert len(pool.vault.asked) == (2 if variables else 1)
 
 
@@ -189,7 +176,7 @@ def test_clients_with_different_secrets_do_not_share_a_server(pool: Pair) -> Non
     pool.front.opens()
     second = pool.joined_by(MODERN, variables={"SUFFIX": "-of-another"})
     second.opens()
-    assert _each_calls(pool, pool.front, second) == [1000, 1001]
+    assert pool.each_calls(pool.front, second) == [1000, 1001]
     assert _tokens(pool) == [VALUE, f"{VALUE}-of-another"]
 
 
@@ -224,7 +211,7 @@ def test_a_log_message_for_a_call_that_waited_goes_to_no_other_client(tmp_path: 
         pair.remembers_in(tmp_path)
         pair.front.opens()
         pair.front.asks("logging/setLevel", {"level": "debug"}).gets({})
-        _each_calls(pair, pair.front)
+        pair.each_calls(pair.front)
         pair.vault.takes_seconds[COMMAND] = 5
         second = pair.joined_by(NEWEST_LEGACY, variables={"OTHER": "x"})
         second.opens()
