@@ -31,7 +31,7 @@ MOST_CALLS = 500_000
 PRUNE_SECONDS = 3600.0
 """The oldest calls are removed with the first write of a process, and again after this time."""
 PRUNE_PART = 25
-"""They are removed earlier if a process has written this part of the calls that are kept."""
+"""The oldest calls are removed earlier if a process has written `MOST_CALLS / PRUNE_PART` calls."""
 BUSY_SECONDS = 1.0
 """Time that a write waits for another process, which needs a few milliseconds."""
 LOOK_SECONDS = 0.02
@@ -101,8 +101,8 @@ class UsageStore:
                 return self._add(rows)
             except sqlite3.DatabaseError as exc:
                 if _code(exc) in _DAMAGED:
-                    self._warn(f"{_shown(self._path)} is damaged and was moved to {_shown(_aside(self._path))}: {exc}")
                     _move_aside(self._path, identity)
+                    self._warn(f"{_shown(self._path)} is damaged and was moved to {_shown(_aside(self._path))}: {exc}")
                     return self._add(rows)
                 # The library itself does not wait while two processes make the same database.
                 if _code(exc) not in _LOCKED or time.monotonic() > until:

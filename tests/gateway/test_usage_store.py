@@ -105,6 +105,18 @@ def test_a_locked_file_is_written_later_and_costs_one_warning(path: Path, caplog
     assert "another process has locked" in warning
 
 
+def test_a_damaged_file_that_cannot_be_moved_is_not_said_to_be_moved(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written = store(path)
+    assert written.write([row()])
+    path.write_bytes(b"a text file\n" * 100)
+    path.with_name("calls.sqlite3.damaged").mkdir()
+    assert written.write([row()])
+    (warning,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    assert warning.startswith("! calls are not recorded in ")
+
+
 @pytest.mark.parametrize("damage", ["no database", "a torn page", "no header"])
 def test_a_damaged_file_is_moved_aside(path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
     written = store(path)
