@@ -2,8 +2,8 @@
 
 Decides what is read once and what at every start, how long and how much is read, and how a failure is described: by its
 source and its reason, never by a value. A command runs once in a process for the same variables and folder. A file and
-the keyring are read at every start. Sources of one server are read one after the other, so that only one question of a
-password manager is open. Loaded when the first such server starts.
+the keyring are read at every start. Sources of one server are read one after the other, so that a password manager
+asks at most one question at a time for each server. Loaded when the first such server starts.
 """
 
 import asyncio
@@ -98,10 +98,10 @@ async def _in_thread(act: Callable[[], _Answer], dependencies: Dependencies) -> 
 
 
 def _path(written: str, unfilled: Unfilled) -> tuple[str, bool]:
-    """Return the path of a file, and whether it must not be a link.
+    """Return the path of a file, and whether it must not lead through a link.
 
     A relative path starts at the folder of the configuration. If other people may write to that folder, a link there
-    could make a file that the user accepted another one.
+    could replace the file that the user accepted by another one.
     """
     path = at_home(written, unfilled.places.home)
     is_relative = not PurePath(path).is_absolute()
@@ -115,7 +115,7 @@ def _content(path: str, *, is_checked: bool) -> bytes:
         CannotOpenChannelError: it cannot be read; the text is a clause about it.
     """
     if is_checked and os.path.normcase(os.path.realpath(path)) != os.path.normcase(_without_links(path)):
-        raise CannotOpenChannelError("is a link, which a file beside a configuration of a project must not be")
+        raise CannotOpenChannelError("is reached through a link, which only your own configuration file may use")
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

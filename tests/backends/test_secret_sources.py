@@ -121,7 +121,7 @@ def test_a_link_beside_the_configuration_of_another_person_is_not_followed(tmp_p
     (folder / "linked").symlink_to(tmp_path / "secret")
     (folder / "token").symlink_to(tmp_path / "secret" / "token")
     config = str(folder / "mcp-servers.json")
-    assert "is a link" in fails(entry(f"${{file:{path}}}", folder, named=config), world(folder))
+    assert "is reached through a link" in fails(entry(f"${{file:{path}}}", folder, named=config), world(folder))
     assert read(entry(f"${{file:{path}}}", folder), world(folder)) == "id_rsa"
     whole = f"${{file:{folder / 'token'}}}"
     assert read(entry(whole, folder, named=config), world(folder)) == "id_rsa"
