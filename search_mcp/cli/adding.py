@@ -199,7 +199,7 @@ def _asked_for(options: Options, server: Server, names: Sequence[str]) -> list[S
             raise Misuse("--secret must be the name of a variable or a header", "its value is asked for")
         if name in present or names.count(name) > 1:
             raise Misuse(f"{name} is given twice", "give it once")
-    return stored_secrets.read(server.name, names, options.screen, is_rehearsal=options.dry_run)
+    return stored_secrets.read(server.name, names, options.screen, is_dry_run=options.dry_run)
 
 
 def _with_secrets(server: Server, secrets: Sequence[Secret]) -> Server:

@@ -58,7 +58,7 @@ def install(
             metavar="LIST",
             autocompletion=completion.server_selectors,
             help="The servers for these clients: names, patterns, tag:NAME, with commas; - before one excludes it, '*' "
-            "means all. Without it, a client keeps those that it has.",
+            "means all. Without this option, a client keeps those that it has.",
         ),
     ] = None,
 ) -> int:

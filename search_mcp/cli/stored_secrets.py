@@ -42,14 +42,14 @@ class Secret:
         return f"Bearer {self.placeholder}" if is_bare else self.placeholder
 
 
-def read(server: str, names: Sequence[str], screen: Terminal, *, is_rehearsal: bool) -> list[Secret]:
-    """Ask for the secrets of a server, without showing them; a rehearsal asks for nothing.
+def read(server: str, names: Sequence[str], screen: Terminal, *, is_dry_run: bool) -> list[Secret]:
+    """Ask for the secrets of a server, without showing them; a dry run asks for nothing.
 
     Raises:
         Problem: the keyring cannot be used.
         Misuse: a secret is missing or empty.
     """
-    if is_rehearsal:
+    if is_dry_run:
         return [Secret(name, f"{_folded(server)}/{_folded(name)}", "") for name in names]
     keys = []
     try:

@@ -75,11 +75,11 @@ class Calls:
         """Estimate of the tokens of the results."""
         return round(self.characters_out / CHARACTERS_A_TOKEN)
 
-    def seconds(self, part: float) -> float | None:
-        """Return the least time that this part of the answered calls took at most; `None` if none was answered."""
+    def seconds(self, quantile: float) -> float | None:
+        """Return a quantile of the durations, such as the median for 0.5; `None` if no call was answered."""
         if not self._seconds:
             return None
-        return sorted(self._seconds)[max(0, math.ceil(part * len(self._seconds)) - 1)]
+        return sorted(self._seconds)[max(0, math.ceil(quantile * len(self._seconds)) - 1)]
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -42,8 +42,8 @@ LAST_BYTES_SECONDS = 1.0
 """Time for a client to read the last bytes, as without an adapter."""
 LAST_ANSWERS_SECONDS = 8.0
 """Time for an engine to end the connection after the client's last message; it allows itself six."""
-_LIVES_APART = 1_000_000_000
-"""Ids that one connection to an engine may use before they could meet those of the next one."""
+_IDS_OF_ENGINE = 1_000_000_000
+"""Request ids for each connection to an engine, so that they differ from those of the next one."""
 
 
 class Options(NamedTuple):
@@ -78,9 +78,9 @@ def run(options: Options, file: str, greeting: str = "") -> int | None:
         return None
     say(greeting + "".join(f"{notice}\n" for notice in joined.answer.get("notices", ())))
 
-    def again(life: int) -> Joined:
+    def again(engines: int) -> Joined:
         try:
-            return join(place, {**first, "first_id": 1 + life * _LIVES_APART}, joining.PATIENCE_SECONDS)
+            return join(place, {**first, "first_id": 1 + engines * _IDS_OF_ENGINE}, joining.PATIENCE_SECONDS)
         except MisconfiguredError:  # an own engine would refuse all messages, also after a repair
             raise
         except (NoEngineError, OSError) as exc:
@@ -177,7 +177,7 @@ class Adapter:
         self._engine: Link | None = None
         self._is_client_done = False  # it sends no more
         self._is_client_gone = False  # it reads no more
-        self._lives = 0
+        self._engines = 0  # that were joined
         self._attach(joined)
 
     def run(self) -> int:
@@ -274,7 +274,7 @@ class Adapter:
         """Join another engine; without one, refuse what waits for it."""
         self._write_out()  # joining takes time
         try:
-            self._attach(self._again(self._lives))
+            self._attach(self._again(self._engines))
         except (NoEngineError, OSError) as exc:
             reason = NO_ENGINE.format(exc)
             self._to_client.put(self._conversation.refuse_open(reason))
@@ -283,7 +283,7 @@ class Adapter:
     def _attach(self, joined: Joined) -> None:
         self._engine = self._streams.attach(joined)
         self._from_engine = Lines()
-        self._lives += 1
+        self._engines += 1
         self._to_engine.put(self._conversation.opening())
         self._take(joined.early)
 

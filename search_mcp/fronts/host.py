@@ -169,12 +169,12 @@ class Host:
         self._config: str | None = None
         self._started = time.time()
         self._build = build()  # now: the files may be replaced while this runs
-        self._rest()
+        self._end_if_idle()
 
     # Connections
 
-    def _rest(self) -> None:
-        """End after a time; a client that comes ends the rest. Commands do not count."""
+    def _end_if_idle(self) -> None:
+        """End this process after `idle_seconds`, unless a client or a command that needs servers comes before."""
         self._idle = asyncio.get_running_loop().call_later(self._idle_seconds, self.stop)
 
     def on_hello(self, connection: Connection, line: bytes) -> None:
@@ -270,7 +270,7 @@ class Host:
             self._hosted.pop(connection, None)
             self._open -= 1
             if not self._open:
-                self._rest()
+                self._end_if_idle()
 
     async def _serve(self, connection: Connection, first: Json) -> None:
         """Serve one client until it is gone."""

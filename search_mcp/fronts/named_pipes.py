@@ -1,8 +1,8 @@
 """Windows: the named pipes between adapters and the engine process of a user, who is at their other end, and the lock.
 
-Only processes of the user, of this computer and with the privileges of the one that made a pipe can open it. Its name
-has the user, the logon and the privileges: drive letters and network passwords belong to a logon, so a client of
-another one has another engine. Standard library only, because adapters load nothing else.
+Only processes of the user, of this computer and with at least the privileges of the one that made a pipe can open it.
+Its name has the user, the logon and the privileges: drive letters and network passwords belong to a logon, so a client
+of another one has another engine. Standard library only, because adapters load nothing else.
 """
 
 import contextlib

@@ -30,7 +30,7 @@ MOST_BYTES = 256 << 20
 YOUNG_SECONDS = 5.0
 """Age of a folder below which its process may not have locked it yet."""
 UNMEASURED_PART = 16
-"""The files are measured again after this part of what they may have was written: there may be thousands."""
+"""All files are measured again once `most_bytes / UNMEASURED_PART` were written: there may be thousands."""
 _LOCK = "lock"
 
 

@@ -294,7 +294,7 @@ class PooledBackends:
     """The source of an engine that shares servers: all its backends are leases."""
 
     def __init__(self, pool: Pool, dependencies: Dependencies, configuration_folder: str | None = None) -> None:
-        """`dependencies` are those of the client; entries that are shared on demand run in `configuration_folder`."""
+        """`dependencies` are those of the client; entries with `"share": true` start in `configuration_folder`."""
         self._pool, self._dependencies = pool, replace(dependencies, lists=pool.lists)
         self._of_shared = replace(self._dependencies, folder=configuration_folder)
 

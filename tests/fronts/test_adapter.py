@@ -64,7 +64,7 @@ class Bench:
         self._thread = threading.Thread(target=self._run)
         self._lines = os.fdopen(self.stdout, "rb", closefd=False)
 
-    def _again(self, life: int) -> Joined:
+    def _again(self, engines: int) -> Joined:
         self.joins += 1
         if not self._next:
             raise NoEngineError("there is none")

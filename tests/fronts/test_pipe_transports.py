@@ -150,8 +150,8 @@ class Bench:
         self._thread = threading.Thread(target=self._adapter.run)
         self._thread.start()
 
-    def joins(self, life: int) -> Joined:
-        joined = joining._greet_at("", {**self.first, "first_id": 1 + life}, SECONDS)
+    def joins(self, engines: int) -> Joined:
+        joined = joining._greet_at("", {**self.first, "first_id": 1 + engines}, SECONDS)
         if joined is None:
             raise NoEngineError("there is none")
         return joined
