@@ -32,6 +32,8 @@ YOUNG_SECONDS = 5.0
 UNMEASURED_PART = 16
 """All files are measured again once `most_bytes / UNMEASURED_PART` were written: there may be thousands."""
 _LOCK = "lock"
+_NAME = "[0-9a-f]" * 16
+"""Pattern of the names of folders and files; everything with another name is somebody else's."""
 
 
 class KeptFiles:
@@ -80,7 +82,8 @@ class KeptFiles:
         if self._own is None or not self._own.is_dir():
             own = self._folder / secrets.token_hex(8)
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._folder.chmod(0o700)
+            if not self._folder.is_symlink():
+                self._folder.chmod(0o700)
             own.mkdir(mode=0o700)
             self._lock = _lock_of(own)
             with contextlib.suppress(OSError):  # a file system without locks: then only the age of files counts
@@ -101,10 +104,14 @@ class KeptFiles:
 
     def _files(self) -> Iterator[tuple[float, int, Path]]:
         """Yield all results with their times and sizes."""
-        for path in self._folder.glob(f"*/[!{_LOCK[0]}.]*"):
+        for path in (path for folder in self._folders() for path in folder.glob(_NAME)):
             with contextlib.suppress(OSError):  # deleted meanwhile
-                status = path.stat()
+                status = path.lstat()
                 yield status.st_mtime, status.st_size, path
+
+    def _folders(self) -> Iterator[Path]:
+        """Yield the folders of all processes. A link leads to a folder of something else."""
+        return (each for each in self._folder.glob(_NAME) if not each.is_symlink())
 
     def sweep(self) -> None:
         """Delete what processes left that were killed, and what is too old."""
@@ -112,7 +119,7 @@ class KeptFiles:
         for changed, _, path in self._files():
             if changed < now - KEPT_SECONDS - YOUNG_SECONDS:
                 self.delete(path)
-        for folder in self._folder.glob("*"):
+        for folder in self._folders():
             if folder != self._own:
                 with contextlib.suppress(OSError):
                     self._sweep(folder, now)
@@ -121,9 +128,12 @@ class KeptFiles:
         """Delete the folder of a process that has ended.
 
         Raises:
-            OSError: it cannot be locked.
+            OSError: it cannot be locked, or has no lock and is not empty, so it is not of search-mcp.
         """
         if folder.stat().st_mtime > now - YOUNG_SECONDS:
+            return
+        if not (folder / _LOCK).exists():
+            folder.rmdir()
             return
         lock = _lock_of(folder)
         try:

@@ -109,3 +109,46 @@ def test_a_start_deletes_what_is_too_old_whoever_made_it(folder: Path) -> None:
 def test_nothing_is_made_by_a_sweep(folder: Path) -> None:
     KeptFiles(folder).sweep()
     assert not folder.exists()
+
+
+def age(path: Path) -> Path:
+    """Make a file or a folder, and what is in it, as old as what a sweep deletes."""
+    for each in (*path.rglob("*"), path):
+        os.utime(each, (time.time() - KEPT_SECONDS - YOUNG_SECONDS - 60,) * 2)
+    return path
+
+
+@pytest.mark.parametrize("name", ["thesis", "0123456789abcdef"])
+def test_a_sweep_leaves_what_search_mcp_did_not_make(folder: Path, name: str) -> None:
+    work = folder / name / "chapter.txt"
+    work.parent.mkdir(parents=True)
+    work.write_text("mine")
+    age(folder)
+    KeptFiles(folder).sweep()
+    assert work.read_text() == "mine"
+    assert list(work.parent.iterdir()) == [work], "nothing was made there either"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few users make links")
+def test_a_sweep_leaves_what_is_behind_a_link(folder: Path, tmp_path: Path) -> None:
+    documents = tmp_path / "documents"
+    work = documents / "fedcba9876543210"
+    documents.mkdir()
+    work.write_text("mine")
+    age(documents)
+    folder.mkdir(parents=True)
+    (folder / "0123456789abcdef").symlink_to(documents)
+    files = KeptFiles(folder, most_bytes=100)
+    files.sweep()
+    files.keep(b"x" * 100)  # makes room
+    assert work.read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few users make links")
+def test_a_folder_that_the_user_put_elsewhere_keeps_its_permissions(folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "disk"
+    elsewhere.mkdir(mode=0o755)
+    folder.parent.mkdir(parents=True)
+    folder.symlink_to(elsewhere)
+    path = KeptFiles(folder).keep(b"secret")
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (path, path.parent, elsewhere)] == [0o600, 0o700, 0o755]
