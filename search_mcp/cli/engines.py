@@ -23,7 +23,7 @@ from search_mcp.cli.terminal import Terminal
 from search_mcp.folders import log_folder
 from search_mcp.fronts.hello import Json
 from search_mcp.fronts.joining import NoEngineError, ask
-from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, is_supported, sockets
+from search_mcp.fronts.meeting import LOG_FILE, LOG_FOLDER, UnsafeFolderError, is_supported, sockets
 
 app = typer.Typer(cls=Group, help="Show and stop the engines that several clients share.", invoke_without_command=True)
 
@@ -119,11 +119,15 @@ def _sockets() -> list[str]:
     """Return the sockets of this user; engines that were killed have left theirs behind.
 
     Raises:
-        Problem: engines cannot be shared here.
+        Problem: engines cannot be shared here, or other users could have made what is in their folder.
     """
     if not is_supported(sys.platform):
         raise Problem("engines cannot be shared on this system yet", 'leave "engine" at "own"')
-    return sockets(os.environ)
+    try:
+        return sockets(os.environ)
+    except OSError as exc:
+        remedy = "remove it, or make it a folder for you alone" if isinstance(exc, UnsafeFolderError) else ""
+        raise Problem(f"no shared engine can be found: {exc}", remedy) from exc
 
 
 def _with_memory(engine: Json) -> Json:

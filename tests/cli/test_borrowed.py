@@ -133,6 +133,19 @@ def test_a_server_that_no_client_has_listed_is_listed_through_the_engine(shared:
         assert len(found["tools"]) == 7
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder of sockets")
+@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("stop",)])
+def test_engines_in_a_folder_of_others_are_not_asked(shared: Place, words: tuple[str, ...]) -> None:
+    folder = Path(shared.variables["XDG_RUNTIME_DIR"], "search-mcp")
+    folder.mkdir()
+    folder.chmod(0o777)
+    ended = shared.run("engine", *words)
+    assert (ended.code, ended.out) == (1, "")
+    said = f"no shared engine can be found: other users may use {folder}; remove it, or make it a folder for you alone"
+    assert " ".join(ended.err.split()) == f"error: {said}"
+    folder.rmdir()
+
+
 def test_no_command_starts_an_engine(shared: Place) -> None:
     assert shared.run("call", "box.echo", "text=a").code == 0
     assert shared.run("engine", "status").out == "No shared engine is running.\n"
