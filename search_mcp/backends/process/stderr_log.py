@@ -70,6 +70,7 @@ class StderrLog:
         self._line = b""  # an incomplete line, which may hold a part of a secret
         self._is_inside_line = False  # the file has the beginning of that line
         self._fails = False  # a failure to write was logged
+        self._is_cut = False  # a part was left out, which was logged
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
 
@@ -126,9 +127,9 @@ class StderrLog:
     def _hand_over(self, path: Path, data: bytes) -> None:
         """Queue data for the file; drop it if the file system falls too far behind."""
         if self._unwritten > UNWRITTEN_BYTES:
-            if not self._fails:
+            if not self._is_cut:  # once: a server that goes on would fill the log of search-mcp instead
                 log.warning("! %s cannot be written as fast as its server writes; a part is left out", path)
-            self._fails = True
+            self._is_cut = True
             return
         self._unwritten += len(data)
         self._later(partial(self._write_part, path, data))

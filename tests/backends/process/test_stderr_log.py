@@ -2,11 +2,20 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from search_mcp.backends.process.stderr_log import FILE_BYTES, LINE_BYTES, TAIL_BYTES, StderrLog, file_name, split_time
+from search_mcp.backends.process.stderr_log import (
+    FILE_BYTES,
+    LINE_BYTES,
+    TAIL_BYTES,
+    UNWRITTEN_BYTES,
+    StderrLog,
+    file_name,
+    split_time,
+)
 
 EPOCH = b"1970-01-01T00:00:00Z "
 
@@ -114,6 +123,17 @@ def test_without_a_writable_folder_only_the_file_is_missing(tmp_path: Path, capl
     (tmp_path / "taken").unlink()
     journal.write(b"written again\n")
     assert texts(tmp_path / "taken" / "s.log") == ["written again"]
+
+
+def test_a_flood_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    waiting: list[Callable[[], None]] = []
+    journal = StderrLog(tmp_path / "s.log", later=waiting.append)
+    for _ in range(3):
+        for _ in range(3):
+            journal.write(b"x" * UNWRITTEN_BYTES + b"\n")
+        while waiting:
+            waiting.pop(0)()
+    assert caplog.text.count("a part is left out") == 1
 
 
 def test_a_log_that_another_process_rotated_is_not_replaced(tmp_path: Path) -> None:
