@@ -24,7 +24,7 @@ from search_mcp.cli.console import STATE_STYLES, Console, mark, open_console, wr
 from search_mcp.cli.table import Table, laid_out
 from search_mcp.config.secrets import Redactor
 from search_mcp.logs import FORMAT, Conceal, Concealing
-from search_mcp.model.visible import INVISIBLE
+from search_mcp.model.visible import INVISIBLE, escaped
 from search_mcp.wire.payload import encode, encode_bytes
 from search_mcp.wire.structs import Raw
 
@@ -131,7 +131,7 @@ class Terminal:
 
     def command_line(self, line: str) -> None:
         """Write a command to copy; a long one continues after a backslash, as in a shell."""
-        lines = textwrap.wrap(line, max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False)
+        lines = textwrap.wrap(escaped(line), max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False)
         for part in lines[:-1]:
             self._out.print(Text(f"  {part} \\"), soft_wrap=True)
         self._out.print(Text(f"  {lines[-1]}"), soft_wrap=True)

@@ -195,6 +195,13 @@ def test_a_command_to_copy_names_the_configuration(recorded: Place, tmp_path: Pa
     assert f"  search-mcp disable 'my notes' --config {other}\n" in ended.out
 
 
+def test_the_name_of_a_server_does_not_control_the_terminal(recorded: Place) -> None:
+    recorded.configure({"evil\x1b]0;title\x07\u202e": server("toolbox")})
+    ended = recorded.run("usage")
+    assert r"  search-mcp disable 'evil\u{1b}]0;title\u{7}\u{202e}'" in ended.out
+    assert not {"\x1b", "\x07", "\u202e"} & {*ended.out}
+
+
 def test_a_chart_is_saved(recorded: Place, tmp_path: Path) -> None:
     picture = tmp_path / "calls.svg"
     assert recorded.run("usage", "--plot", str(picture)).code == 0
