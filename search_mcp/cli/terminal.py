@@ -25,10 +25,11 @@ from search_mcp.cli.table import Table, laid_out
 from search_mcp.config.secrets import Redactor
 from search_mcp.logs import FORMAT, Conceal, Concealing
 from search_mcp.model.visible import INVISIBLE, escaped
-from search_mcp.wire.payload import encode, encode_bytes
+from search_mcp.wire.payload import encode, encode_bytes, indented
 from search_mcp.wire.structs import Raw
 
 _CONTROLS_IN_JSON = re.compile(rf"\x7f|{INVISIBLE}")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 
 MATCH_STYLE = "bold underline"
 
@@ -64,8 +65,7 @@ class Terminal:
 
     def json(self, value: object) -> None:
         """Write a value as indented JSON."""
-        document = json.loads(bytes(encode(value)))
-        self._json(json.dumps(document, ensure_ascii=not writes_unicode(self._out), indent=2))
+        self._json(self._written(indented(encode(value)).decode("utf-8", "replace")))
 
     def json_line(self, value: object) -> None:
         """Write a value as JSON on one line."""
@@ -80,7 +80,9 @@ class Terminal:
             self._json(self._written(text))
 
     def _written(self, text: str) -> str:
-        return text if writes_unicode(self._out) else json.dumps(json.loads(text))
+        if writes_unicode(self._out):
+            return text
+        return _NOT_ASCII.sub(lambda match: json.dumps(match[0])[1:-1], text)  # only strings have it
 
     def _json(self, text: str) -> None:
         # Escape sequences have the same meaning in JSON.
@@ -131,7 +133,9 @@ class Terminal:
 
     def command_line(self, line: str) -> None:
         """Write a command to copy; a long one continues after a backslash, as in a shell."""
-        lines = textwrap.wrap(escaped(line), max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False)
+        lines = textwrap.wrap(
+            escaped(line), max(1, self._out.width - 4), break_long_words=False, break_on_hyphens=False
+        )
         for part in lines[:-1]:
             self._out.print(Text(f"  {part} \\"), soft_wrap=True)
         self._out.print(Text(f"  {lines[-1]}"), soft_wrap=True)

@@ -169,6 +169,17 @@ def encode(payload: object) -> Raw:
     return Raw(encode_bytes(payload))
 
 
+def indented(raw: Raw) -> bytes:
+    """Indent JSON for a person, without a change of any number or string.
+
+    It stays as it is if it is nested too deeply, or has a half of a surrogate pair.
+    """
+    try:
+        return msgspec.json.format(bytes(raw), indent=2)
+    except UNREADABLE:
+        return bytes(raw)
+
+
 def _without_surrogates(payload: object) -> object:
     """Replace unpaired surrogates, which file names and environment variables may contain, by U+FFFD."""
     if isinstance(payload, str):

@@ -354,7 +354,7 @@ def test_the_tool_is_not_called_if_its_result_could_not_be_saved(toolbox: Place)
 
 
 def test_call_prints_a_result_unchanged(toolbox: Place) -> None:
-    assert toolbox.run("call", "toolbox.measure").out == '{\n  "celsius": 21.5\n}\n'
+    assert toolbox.run("call", "toolbox.measure").out == '{\n  "celsius": 21.50\n}\n'
     ended = toolbox.run("call", "toolbox.measure", "--json")
     assert ended.out == '{"content": [], "structuredContent": {"celsius": 21.50}}\n'
 

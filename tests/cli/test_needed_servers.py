@@ -45,6 +45,6 @@ def test_a_bare_name_starts_the_server_whose_cached_list_has_it(toolbox: Place) 
     assert toolbox.run("call", "toolbox.measure").code == 0
     for name in ("measure", "mcp__search-mcp__toolbox__measure"):
         ended = toolbox.run("call", name, "--debug")
-        assert ended.out == '{\n  "celsius": 21.5\n}\n'
+        assert ended.out == '{\n  "celsius": 21.50\n}\n'
         assert "dying: started" not in ended.err
         assert "toolbox: started" in ended.err

@@ -132,7 +132,7 @@ def test_serve_prints_nothing_else(configured: Configured) -> None:
 def test_json_at_a_terminal_is_coloured_and_whole(configured: Configured) -> None:
     screen = Screen(configured(toolbox=server("toolbox")), "call", "toolbox.measure", "--json", columns=24)
     assert screen.end() == 0
-    assert '    "celsius": 21.5' in screen.lines
+    assert '    "celsius": 21.50' in screen.lines
     assert screen.colours
 
 

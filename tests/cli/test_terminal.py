@@ -15,6 +15,7 @@ from search_mcp.cli.cleaning import clean, one_line
 from search_mcp.cli.console import is_of_closed_pipe
 from search_mcp.cli.problem import WRONG
 from search_mcp.cli.terminal import Terminal
+from search_mcp.wire.structs import Raw
 
 
 @pytest.mark.parametrize(
@@ -100,3 +101,18 @@ def test_help_into_a_closed_pipe_on_windows_prints_no_error(
     with unread(monkeypatch):
         assert main(["--help"]) == WRONG
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_json_keeps_numbers_that_python_cannot_read(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", written)
+    screen = Terminal()
+    members = f'"a": {"9" * 5000}, "b": 1e999, "c": "é\U0001f600"'
+    screen.json(Raw(f"{{{members}}}".encode()))
+    screen.raw_json(Raw(f"{{{members}}}".encode()))
+    written.flush()
+    shown = members.encode("ascii", "backslashreplace").decode() if encoding == "ascii" else members
+    shown = shown.replace("\\xe9", "\\u00e9").replace("\\U0001f600", "\\ud83d\\ude00")
+    indented = shown.replace(", ", ",\n  ")
+    assert written.buffer.getvalue().decode(encoding) == f"{{\n  {indented}\n}}\n{{{shown}}}\n"

@@ -166,3 +166,16 @@ def test_members_are_picked_from_any_object() -> None:
     assert payload.members(raw, "a", "b", "c") == {"a": Raw(b"null"), "b": Raw(b"2")}
     assert payload.members(Raw(b"[1]"), "a") == {}
     assert payload.members(None, "a") == {}
+
+
+@pytest.mark.parametrize(
+    ("compact", "indented"),
+    [
+        (b'{"a":[1e999,{}],"b":[]}', b'{\n  "a": [\n    1e999,\n    {}\n  ],\n  "b": []\n}'),
+        (b'{"a":"\\ud800"}', b'{"a":"\\ud800"}'),
+        (b"[" * DEEP + b"]" * DEEP, b"[" * DEEP + b"]" * DEEP),
+    ],
+    ids=["all", "half a surrogate pair", "deep"],
+)
+def test_json_is_indented_for_a_person(compact: bytes, indented: bytes) -> None:
+    assert payload.indented(Raw(compact)) == indented
