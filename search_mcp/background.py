@@ -10,7 +10,7 @@ import queue
 import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 log = logging.getLogger(__name__)
 
@@ -18,6 +18,9 @@ LAST_SECONDS = 0.3
 """Time that the end waits for queued operations: a client may kill us half a second after it closed our stdin."""
 MOST_WAITING = 10_000
 """Operations that may wait for a file system that does not answer; later ones are dropped."""
+
+QueueOperation: TypeAlias = Callable[[Callable[[], None]], object]
+"""Has a file operation carried out; returns false if it drops it."""
 
 _Answer = TypeVar("_Answer")
 
@@ -28,16 +31,24 @@ class FileQueue:
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._is_full = False
 
-    def __call__(self, operation: Callable[[], None]) -> None:
-        """Queue an operation."""
-        if self._waiting.qsize() >= MOST_WAITING:
-            log.warning("! the file system does not answer: state is not saved")
-            return
+    def __call__(self, operation: Callable[[], None]) -> bool:
+        """Queue an operation; return false if it is dropped."""
+        waiting = self._waiting.qsize()
+        if waiting >= MOST_WAITING:
+            if not self._is_full:
+                log.warning("! the file system does not answer: state is not saved")
+            self._is_full = True
+            return False
+        self._is_full = (
+            self._is_full and waiting > MOST_WAITING // 2
+        )  # so that a slow one is not warned of all the time
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="files", daemon=True)
             self._thread.start()
         self._waiting.put(operation)
+        return True
 
     def finish(self) -> None:
         """Wait until all queued operations are done, for a short time."""

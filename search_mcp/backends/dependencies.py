@@ -15,7 +15,7 @@ from search_mcp.backends.last_uses import LastUses
 from search_mcp.backends.lifecycle import Backoff
 from search_mcp.backends.pins import TrustStore
 from search_mcp.backends.process.launching import Spawn, Spawner
-from search_mcp.background import RunBlocking, run_in_thread, run_now
+from search_mcp.background import QueueOperation, RunBlocking, run_in_thread, run_now
 from search_mcp.config.schema import MAX_MESSAGE_BYTES, Remote
 from search_mcp.logs import Conceal, conceal
 from search_mcp.wire.structs import Struct, field
@@ -99,7 +99,7 @@ class Dependencies(Struct, frozen=True):
     log_folder: Path | None = None
     usage_file: Path | None = None
     """The file that tool calls are recorded in; `None` to record none."""
-    file_queue: Callable[[Callable[[], None]], None] = run_now
+    file_queue: QueueOperation = run_now
     """Carries out file operations: now, or in a thread if an event loop must not wait for them."""
     conceal: Conceal = conceal
     """Is told of the tokens of logins, which the log must not show."""

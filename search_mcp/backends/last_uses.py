@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from search_mcp.background import run_now
+from search_mcp.background import QueueOperation, run_now
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
 
@@ -31,7 +31,7 @@ class LastUses:
         self._folder, self._clock = folder, clock
         self._noted: dict[str, float] = {}
 
-    def record(self, config: ServerConfig, later: Callable[[Callable[[], None]], None] = run_now) -> None:
+    def record(self, config: ServerConfig, later: QueueOperation = run_now) -> None:
         """Record that a tool of this server is called now; `later` carries out the file operation."""
         now, noted = self._clock(), self._noted.get(config.name, float("-inf"))
         if 0 <= now - noted < PRECISION_SECONDS:

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from search_mcp.background import QueueOperation
 from search_mcp.model.calls import CallLater
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class UsageLog:
     def __init__(
         self,
         path: Path,
-        run: Callable[[Callable[[], None]], None],
+        run: QueueOperation,
         later: CallLater,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
@@ -63,8 +64,9 @@ class UsageLog:
             self._queue()
 
     def _queue(self) -> None:
-        self._is_queued = True
-        self._run(self._write)
+        self._is_queued = True  # before: it may be carried out at once
+        if self._run(self._write) is False:
+            self._is_queued = False
 
     def _write(self) -> None:
         """Write the calls that wait; keep them if the file is locked. Called in the thread for files."""

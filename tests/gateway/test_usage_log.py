@@ -75,6 +75,26 @@ def test_many_calls_are_written_at_once_and_queued_once(threads: Threads) -> Non
     assert threads.carry_out() == 0
 
 
+def test_calls_whose_writing_was_dropped_are_written_later(tmp_path: Path) -> None:
+    offered: list[Callable[[], None]] = []
+    due: list[Callable[[], None]] = []
+
+    def run(operation: Callable[[], None]) -> bool:
+        offered.append(operation)
+        return len(offered) > 1
+
+    def later(_seconds: float, act: Callable[[], None]) -> Callable[[], None]:
+        due.append(act)
+        return lambda: None
+
+    log = UsageLog(tmp_path / "calls.sqlite3", run, later)
+    row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None)
+    for _ in range(2):
+        log.add(row)
+        due.pop()()
+    assert len(offered) == 2
+
+
 def test_calls_do_not_wait_without_bound_for_a_file_system_that_does_not_answer(threads: Threads) -> None:
     threads.add(*map(str, range(MOST_WAITING + 10)))
     threads.pass_time()

@@ -17,7 +17,7 @@ from search_mcp.backends.process.child import ChildProcess, Trees
 from search_mcp.backends.process.reaper import Reaper
 from search_mcp.backends.process.stderr_log import StderrLog
 from search_mcp.backends.process.variables import batch_line
-from search_mcp.background import run_now
+from search_mcp.background import QueueOperation, run_now
 from search_mcp.wire.structs import Struct
 
 _CREATE_NO_WINDOW = 0x08000000
@@ -57,7 +57,7 @@ class Spawn(Protocol):
 class Spawner:
     """Starts real processes, each in a process tree of its own."""
 
-    def __init__(self, trees: Trees | None = None, file_queue: Callable[[Callable[[], None]], None] = run_now) -> None:
+    def __init__(self, trees: Trees | None = None, file_queue: QueueOperation = run_now) -> None:
         self._trees, self._file_queue = trees or new_trees(), file_queue
         self._one_at_a_time = asyncio.Lock()
 

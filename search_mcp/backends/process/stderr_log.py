@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from search_mcp.background import run_now
+from search_mcp.background import QueueOperation, run_now
 from search_mcp.catalog.items import fold, stable_suffix
 
 log = logging.getLogger(__name__)
@@ -59,11 +59,11 @@ class StderrLog:
         path: Path | None,
         secrets: Iterable[str] = (),
         clock: Callable[[], float] = time.time,
-        later: Callable[[Callable[[], None]], None] = run_now,
+        later: QueueOperation = run_now,
     ) -> None:
         self._path, self._clock = path, clock
         self._later = later  # carries out file operations
-        self._unwritten = 0  # bytes that wait for the file system
+        self._handed_over = self._written = 0  # bytes; the first is changed here, the second where files are written
         longest_first = sorted(secrets, key=len, reverse=True)
         self._secrets = [secret.encode(errors="surrogateescape") for secret in longest_first]  # as `os.environ` has it
         self._longest_secret = max(map(len, self._secrets), default=0)
@@ -126,17 +126,17 @@ class StderrLog:
 
     def _hand_over(self, path: Path, data: bytes) -> None:
         """Queue data for the file; drop it if the file system falls too far behind."""
-        if self._unwritten > UNWRITTEN_BYTES:
+        if self._handed_over - self._written > UNWRITTEN_BYTES:
             if not self._is_cut:  # once: a server that goes on would fill the log of search-mcp instead
                 log.warning("! %s cannot be written as fast as its server writes; a part is left out", path)
             self._is_cut = True
             return
-        self._unwritten += len(data)
-        self._later(partial(self._write_part, path, data))
+        if self._later(partial(self._write_part, path, data)) is not False:
+            self._handed_over += len(data)
 
     def _write_part(self, path: Path, data: bytes) -> None:
         self._write_file(path, data)
-        self._unwritten -= len(data)
+        self._written += len(data)
 
     def _write_file(self, path: Path, data: bytes) -> None:
         try:
