@@ -19,7 +19,7 @@ from search_mcp.config.schema import ServerConfig
 log = logging.getLogger(__name__)
 
 RECENT_SECONDS = 3 * 86_400.0
-"""A server called within this time starts with the client (DESIGN section 7: three days)."""
+"""A server called within this time starts with the client: three days."""
 PRECISION_SECONDS = 3600.0
 """A date younger than this is not written again."""
 
