@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -13,6 +13,15 @@ class _Watch:
     def __init__(self) -> None:
         self.events: set[asyncio.Event] = set()
         self.stop = contextlib.ExitStack()
+        self.is_current: Callable[[], bool] = lambda: False
+        """Returns false before it is begun, and once a folder was replaced."""
+
+    def begin(self, *paths: Path) -> None:
+        """Watch the files, and not those that were watched before; edits in between may not have been noticed."""
+        self.stop.close()
+        watching = import_module("search_mcp.config.watching")  # not loaded with the engine process
+        self.is_current = self.stop.enter_context(watching.watched(self.on_edit, *paths))
+        self.on_edit()
 
     def on_edit(self) -> None:
         for event in self.events:
@@ -31,12 +40,10 @@ class Watches:
     @contextlib.contextmanager
     def noticed(self, *paths: Path) -> Iterator[asyncio.Event]:
         """Yield an event that is set at every edit, as `watching.noticed` does."""
-        watch = self._watches.get(paths)
-        if watch is None:
-            watch = _Watch()
-            watching = import_module("search_mcp.config.watching")  # not loaded with the engine process
-            watch.stop.enter_context(watching.watched(watch.on_edit, *paths))
-            self._watches[paths] = watch
+        watch = self._watches.get(paths) or _Watch()
+        if not watch.is_current():
+            watch.begin(*paths)
+        self._watches[paths] = watch
         edited = asyncio.Event()
         watch.events.add(edited)
         try:

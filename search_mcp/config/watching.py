@@ -31,11 +31,23 @@ class _Handler(events.FileSystemEventHandler):
         self._files = {name.parent.resolve() / name.name for path in files for name in (path, path.resolve())}
         self.watched = self._folders | {file.parent for file in self._files}
 
+    def identities(self) -> dict[Path, tuple[int, int] | None]:
+        """Return which folders are now at the paths of the watched ones; `None` for none."""
+        return {folder: _identity(folder) for folder in self.watched}
+
     def on_any_event(self, event: events.FileSystemEvent) -> None:
         for path in map(Path, map(fsdecode, (event.src_path, event.dest_path))):
             if path in self._files or path.parent in self._folders:
                 with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
                     self._loop.call_soon_threadsafe(self._on_edit)
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextlib.contextmanager
@@ -50,11 +62,22 @@ def noticed(*paths: Path) -> Iterator[asyncio.Event]:
 
 
 @contextlib.contextmanager
-def watched(on_edit: Callable[[], None], *paths: Path) -> Iterator[None]:
-    """Call `on_edit` in the event loop at every edit that `noticed` reports."""
-    observer = _watch(_Handler(paths, asyncio.get_running_loop(), on_edit))
+def watched(on_edit: Callable[[], None], *paths: Path) -> Iterator[Callable[[], bool]]:
+    """Call `on_edit` in the event loop at every edit that `noticed` reports.
+
+    Yield a function that returns false once a folder was replaced: edits in the new one are not reported.
+    """
+    loop = asyncio.get_running_loop()
+    handler = _Handler(paths, loop, on_edit)
+    observer, folders = _watch(handler), handler.identities()
+
+    def is_current() -> bool:
+        # A new folder may get the number of the deleted one; watching that one has ended.
+        is_running = all(each.is_alive() for each in observer.emitters)
+        return is_running and _Handler(paths, loop, on_edit).identities() == folders
+
     try:
-        yield
+        yield is_current
     finally:
         observer.stop()
 
