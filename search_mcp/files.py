@@ -67,6 +67,24 @@ def beside(path: Path, data: bytes, prepare: Callable[[int], None] = lambda _des
         new.unlink(missing_ok=True)
 
 
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file, or create it for the user only, without waiting for the other end if it is a pipe.
+
+    It is the `opener` of `open`: a pipe in the place of a file must not stop this process for ever.
+    """
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o600)
+
+
+def read_whole(path: Path) -> bytes:
+    """Read a file; a pipe in its place is empty.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with open(path, "rb", opener=without_waiting) as file:
+        return file.read() or b""
+
+
 def _private(path: str, flags: int) -> int:
     """Create a new file; follow no link."""
     return os.open(path, flags | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)

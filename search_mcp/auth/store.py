@@ -16,7 +16,7 @@ from pathlib import Path
 from search_mcp.auth import protection
 from search_mcp.auth.records import Login
 from search_mcp.auth.settings import LoginSettings
-from search_mcp.files import beside, locked, take_place
+from search_mcp.files import beside, locked, read_whole, take_place
 from search_mcp.wire import payload
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class LoginStore:
         found = {}
         for path in sorted(self.folder.glob("*.json")):
             try:
-                found[path] = payload.typed(protection.opened(path.read_bytes()), Login)
+                found[path] = payload.typed(protection.opened(read_whole(path)), Login)
             except (OSError, ValueError):
                 log.debug("= %s is not a login that can be read", path)
         return found
@@ -129,7 +129,7 @@ class Change:
 
 def _read(path: Path, name: str) -> Login | None:
     try:
-        data = path.read_bytes()
+        data = read_whole(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     try:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.files import write_whole
+from search_mcp.files import read_whole, write_whole
 from search_mcp.model.names import Era, Kind
 from search_mcp.model.servers import Entry, Opening, ServerCapabilities, ServerList
 from search_mcp.wire import payload
@@ -178,7 +178,7 @@ class CatalogCache:
         path = self._path(key)
         with contextlib.suppress(OSError, ValueError):
             # The lists are compared as bytes: decoding long ones holds the interpreter lock, in any thread.
-            if payload.typed(path.read_bytes(), _Unread) == written:
+            if payload.typed(read_whole(path), _Unread) == written:
                 if self.age_seconds(key, time.time()) > VERDICT_SECONDS:
                     path.touch()  # it is confirmed
                 return
@@ -243,7 +243,7 @@ class CatalogCache:
         Raises:
             OSError: it cannot be read.
         """
-        return path.read_bytes()
+        return read_whole(path)
 
     def _modified_at(self, path: Path) -> float:
         """Return the time of a file's last change, in seconds since the epoch.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from search_mcp.catalog.items import fold
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.files import locked, write_whole
+from search_mcp.files import locked, read_whole, without_waiting, write_whole
 
 if TYPE_CHECKING:
     from search_mcp.backends.pin_records import Listed, Open, Record, Verdict
@@ -68,7 +68,7 @@ class TrustStore:
     def accepted_about(self, config: ServerConfig) -> tuple[str, str] | None:
         """Return the accepted title and instructions; reads one short line."""
         try:
-            with self._path(config).open("rb") as file:
+            with open(self._path(config), "rb", opener=without_waiting) as file:
                 found: tuple[str, str] | None = _rules().read_about(file.readline())
         except (OSError, ValueError):
             return None  # the comparison that follows reports it
@@ -121,13 +121,13 @@ class TrustStore:
         rules = _rules()
         record: Record
         try:
-            with self._path(config).open("rb") as file:
+            with open(self._path(config), "rb", opener=without_waiting) as file:
                 record = rules.read(file)
                 return record
         except (FileNotFoundError, NotADirectoryError):
             pass
         try:
-            record = rules.read_version_1(self._path(config, "json").read_bytes())
+            record = rules.read_version_1(read_whole(self._path(config, "json")))
         except (FileNotFoundError, NotADirectoryError):
             record = rules.Record()
         return record

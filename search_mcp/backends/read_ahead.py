@@ -14,6 +14,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.known_lists import with_state
 from search_mcp.backends.transports import transport_to
 from search_mcp.config.schema import ServerConfig
+from search_mcp.files import read_whole
 
 
 class ReadAhead(CatalogCache):
@@ -34,7 +35,7 @@ class ReadAhead(CatalogCache):
         for path in sizes:
             begin = self._contents.tell()
             with contextlib.suppress(OSError, ValueError):  # it cannot be read, or has grown meanwhile
-                self._contents.write(path.read_bytes())
+                self._contents.write(read_whole(path))
                 self._files[path] = slice(begin, self._contents.tell()), path.stat().st_mtime
 
     def drop(self) -> None:

@@ -28,6 +28,7 @@ from search_mcp.config.placeholders import Source, at_home
 from search_mcp.config.schema import ServerConfig, Unfilled
 from search_mcp.config.secrets import shown_arguments
 from search_mcp.config.sources import MOST_BYTES
+from search_mcp.files import without_waiting
 from search_mcp.model.errors import for_shell
 
 SECONDS = 30.0
@@ -117,7 +118,7 @@ def _content(path: str, *, is_checked: bool) -> bytes:
     if is_checked and os.path.normcase(os.path.realpath(path)) != os.path.normcase(_without_links(path)):
         raise CannotOpenChannelError("is reached through a link, which only your own configuration file may use")
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
+        with open(path, "rb", opener=without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise CannotOpenChannelError("is not a regular file")
             data = file.read(MOST_BYTES + 1)
@@ -135,11 +136,6 @@ def _content(path: str, *, is_checked: bool) -> bytes:
 def _without_links(path: str) -> str:
     """Return the path if no part of it is a link; the folder of a configuration is one without links."""
     return os.path.normpath(path)
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file, without waiting for the other end if it is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 # Commands

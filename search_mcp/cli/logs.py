@@ -20,6 +20,7 @@ from search_mcp.cli.session import run_alone
 from search_mcp.cli.terminal import Terminal
 from search_mcp.config import watching
 from search_mcp.config.schema import ServerConfig
+from search_mcp.files import without_waiting
 from search_mcp.folders import log_folder
 
 
@@ -147,9 +148,10 @@ def _read(path: Path, position: _Position) -> tuple[bytes, _Position]:
     identity = _identity(path)
     if identity is None:
         return b"", position
-    with path.open("rb") as file:
-        file.seek(position.offset)
-        data = file.read()
+    with open(path, "rb", opener=without_waiting) as file:
+        if file.seekable():
+            file.seek(position.offset)
+        data = file.read() or b""
     return data, _Position(identity, position.offset + len(data))
 
 

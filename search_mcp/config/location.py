@@ -18,6 +18,7 @@ from search_mcp.config.parsing import parse
 from search_mcp.config.placeholders import at_home
 from search_mcp.config.schema import Config
 from search_mcp.config.trust import Approvals, printable, real_path
+from search_mcp.files import without_waiting
 from search_mcp.folders import APP, approvals_folder
 from search_mcp.model.errors import ConfigError
 
@@ -230,7 +231,7 @@ def read(path: Path, variables: Mapping[str, str]) -> Config:
         ConfigError: it cannot be read, or it is wrong.
     """
     try:
-        with open(path, "rb", opener=_without_waiting) as file:  # a path's own `open` has no opener
+        with open(path, "rb", opener=without_waiting) as file:  # a path's own `open` has no opener
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError(printable(path), "it is not a regular file", "put a file there, or a link to one")
             text = file.read(MAX_CONFIG_BYTES + 1)
@@ -239,11 +240,6 @@ def read(path: Path, variables: Mapping[str, str]) -> Config:
     if len(text) > MAX_CONFIG_BYTES:
         raise ConfigError(printable(path), f"it is larger than {MAX_CONFIG_BYTES >> 20} MiB", "make it smaller")
     return interpret(text, path, variables)
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    """Open a file, without waiting for the other end if it is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def interpret(text: bytes, path: Path, variables: Mapping[str, str]) -> Config:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from search_mcp.config import identity
 from search_mcp.config.schema import ServerConfig
-from search_mcp.files import locked, write_whole
+from search_mcp.files import locked, read_whole, write_whole
 from search_mcp.wire import payload
 from search_mcp.wire.structs import Struct, field, replace
 
@@ -74,7 +74,7 @@ class Approvals:
         real = real_path(config)
         path = self._path(real)
         try:
-            record = payload.typed(path.read_bytes(), Record)
+            record = payload.typed(read_whole(path), Record)
         except (FileNotFoundError, NotADirectoryError):
             return _lost(real, f"{path} is a broken link") if path.is_symlink() else _nothing(real)
         except OSError as exc:

@@ -20,6 +20,7 @@ from search_mcp import logs
 from search_mcp.backends.process.launching import without_threads
 from search_mcp.backends.process.reaper import last_resort
 from search_mcp.collector import THRESHOLDS
+from search_mcp.files import without_waiting
 from search_mcp.folders import log_folder
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
 from search_mcp.fronts.engine_connection import Connection
@@ -116,7 +117,7 @@ def _open_log() -> int:
         if file.exists() and file.stat().st_size > LOG_BYTES:
             with contextlib.suppress(PermissionError):  # on Windows, while another engine has it open
                 file.replace(file.with_suffix(".old.log"))
-        return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
+        return without_waiting(str(file), os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0))
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cli.conftest import COMMAND, SECONDS, Ended, Place, server
+from cli.conftest import COMMAND, SECONDS, Ended, Place, log, server
 from cli.conftest import SERVERS as SERVERS_FOLDER
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the sockets of POSIX")
@@ -144,6 +144,15 @@ def test_engines_in_a_folder_of_others_are_not_asked(shared: Place, words: tuple
     said = f"no shared engine can be found: other users may use {folder}; remove it, or make it a folder for you alone"
     assert " ".join(ended.err.split()) == f"error: {said}"
     folder.rmdir()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes in folders")
+def test_an_engine_does_not_wait_for_a_pipe_in_the_place_of_its_log(shared: Place) -> None:
+    path = log(shared, "engine").parent / "engine" / "engine.log"
+    path.parent.mkdir()
+    os.mkfifo(path)
+    with client(shared):
+        assert engine(shared)["pid"] > 0
 
 
 def test_no_command_starts_an_engine(shared: Place) -> None:

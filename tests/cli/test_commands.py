@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from cli.conftest import COMMAND, SECONDS, TIME, Ended, Place, server
+from cli.conftest import COMMAND, SECONDS, TIME, Ended, Place, log, server
 
 Configured = Callable[..., Place]
 
@@ -504,3 +505,18 @@ def test_a_bug_is_reported_in_a_sentence(place: Place) -> None:
     command = (sys.executable, "-c", f"{break_it}; {run}")
     assert is_one_sentence(place.run("check", command=command), 1, "this is a bug", "--debug")
     assert "Traceback" in place.run("check", "--debug", command=command).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes in folders")
+def test_no_command_waits_for_a_pipe_in_the_place_of_a_file(configured: Configured) -> None:
+    place = configured(toolbox=server("toolbox"))
+    log(place, "toolbox").write_text("a line\n")
+    every = [["list"], ["check"], ["call", "toolbox.echo", "text=a"], ["logs"]]
+    codes = [place.run(*words).code for words in every]
+    for folder in (place.variables[name] for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME")):
+        for path in [path for path in Path(folder).rglob("*") if path.is_file()]:
+            path.unlink()
+            os.mkfifo(path)
+    ended = [place.run(*words) for words in every]
+    assert [each.code for each in ended] == codes
+    assert "Traceback" not in "".join(each.err for each in ended)

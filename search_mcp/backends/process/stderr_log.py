@@ -19,6 +19,7 @@ from typing import BinaryIO
 
 from search_mcp.background import QueueOperation, run_now
 from search_mcp.catalog.items import fold, stable_suffix
+from search_mcp.files import without_waiting
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +175,7 @@ def _append(path: Path, data: bytes) -> None:
 def _ends_with_whole_line(path: Path) -> bool:
     """Return whether the file ends with a newline; it does not after a process that was killed within a line."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) == b"\n"
     except OSError:  # there is no file, or it is empty
@@ -191,5 +192,4 @@ def _opened(path: Path) -> BinaryIO:
 
 def _open(path: Path) -> BinaryIO:
     """Open a file for one write at its end, readable by the user only."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-    return os.fdopen(descriptor, "ab", buffering=0)
+    return open(path, "ab", buffering=0, opener=without_waiting)
