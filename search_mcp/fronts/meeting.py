@@ -25,7 +25,13 @@ NAME_LENGTH = 32
 LOG_FOLDER, LOG_FILE = "engine", "engine.log"
 """The log of the engines, in a folder beside the logs of the servers."""
 FOLDER_VARIABLES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
-FIXED_VARIABLES = (*FOLDER_VARIABLES, "PYTHONHOME", "PYTHONPATH", "PYTHONUTF8", "SSL_CERT_FILE", "SSL_CERT_DIR")
+KEYRING_VARIABLES = ("DBUS_SESSION_BUS_ADDRESS", "PYTHON_KEYRING_BACKEND")
+"""Variables that decide which keyring `${keyring:}` reads."""
+FIXED_VARIABLES = (
+    *FOLDER_VARIABLES,
+    *KEYRING_VARIABLES,
+    *("PYTHONHOME", "PYTHONPATH", "PYTHONUTF8", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+)
 """Environment variables that the engine process reads for itself.
 
 They are the same for all of its clients: a client with other values gets another engine process. Each client sends its

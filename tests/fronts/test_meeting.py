@@ -72,9 +72,10 @@ def test_a_name_stands_for_one_configuration_build_and_environment_of_the_engine
         name("/a.json", "another build", variables),
         name("/a.json", "build", {**variables, "XDG_CACHE_HOME": "/d"}),
         name("/a.json", "build", {**variables, "https_proxy": "q"}),
+        name("/a.json", "build", {**variables, "DBUS_SESSION_BUS_ADDRESS": "unix:path=/b"}),
         name("/a.json", "build", {**variables, "HOME": "/\udc80"}),
     }
-    assert len(others - {same}) == 5
+    assert len(others - {same}) == 6
     assert all(len(each) == meeting.NAME_LENGTH for each in (same, *others))
 
 
