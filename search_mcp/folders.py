@@ -18,6 +18,11 @@ def results_folder() -> Path:
     return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "results"
 
 
+def encodings_folder() -> Path:
+    """Return the folder of the encodings that tiktoken downloads."""
+    return Path(platformdirs.user_cache_dir(APP, appauthor=False)) / "encodings"
+
+
 def log_folder() -> Path:
     """Return the folder of the servers' stderr logs."""
     return Path(platformdirs.user_log_dir(APP, appauthor=False))

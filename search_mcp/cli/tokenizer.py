@@ -1,18 +1,21 @@
 """Number of tokens in a text: counted if a tokenizer is installed, else estimated.
 
-Models have different tokenizers, and not all are public; one that is public stands for all of them.
+Models have different tokenizers, and not all are public; one that is public stands for all of them. Its encoding is
+downloaded here only, and stored where a process that serves finds it.
 """
 
+import contextlib
+import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from search_mcp import installer
+from search_mcp.gateway.token_counting import CACHE_VARIABLE, CACHE_VARIABLES, ENCODING, cache_of_encodings
 
-ENCODING = "o200k_base"
 DOWNLOAD_SECONDS = 15.0
 """Time limit for tiktoken's download of its encoding, which happens once; tiktoken itself has no limit."""
 
@@ -59,9 +62,32 @@ def _loaded(tiktoken: Any) -> Any:
             return
 
     loading = threading.Thread(target=load, name="encoding", daemon=True)
-    loading.start()
-    loading.join(DOWNLOAD_SECONDS)
+    with _stored_by_us():
+        loading.start()
+        loading.join(DOWNLOAD_SECONDS)
     return loaded[0] if loaded else None
+
+
+@contextlib.contextmanager
+def _stored_by_us() -> Iterator[None]:
+    """Have tiktoken store its encoding in our cache, unless the user has chosen a folder or ours cannot be written.
+
+    By default, it uses the folder of temporary files.
+    """
+    folder = cache_of_encodings()
+    if folder is None or any(name in os.environ for name in CACHE_VARIABLES):
+        yield
+        return
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not (folder.is_dir() and os.access(folder, os.W_OK)):
+        yield
+        return
+    os.environ[CACHE_VARIABLE] = str(folder)
+    try:
+        yield
+    finally:
+        del os.environ[CACHE_VARIABLE]  # servers that are started later do not get it
 
 
 def _estimating(remedy: str) -> Tokenizer:

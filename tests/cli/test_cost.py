@@ -5,11 +5,14 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import tiny_encoding
 
 from cli.conftest import Place, server
 from search_mcp.cli.tokenizer import estimate
+from search_mcp.gateway.token_counting import CACHE_VARIABLES, ENCODING_FILE
 
 RECORDED = Path(__file__).parents[2] / "benchmarks" / "search" / "recorded.tools.jsonl.gz"
 RECORDED_TOKENS = 121_095
@@ -106,13 +109,58 @@ def test_without_a_tokenizer_tokens_are_estimated(box: Place, command: tuple[str
     assert re.search(why, ended.out)
 
 
-def test_an_installed_tokenizer_counts(box: Place) -> None:
-    # Replaces tiktoken with its encoding, which needs a network.
-    stand_in = "def get_encoding(name):\n    return type('E', (), {'encode_ordinary': staticmethod(str.split)})\n"
-    (box.folder / "tiktoken.py").write_text(stand_in)
-    ended = box.run("tokens", "--json", PYTHONPATH=str(box.folder))
-    assert ended.json["tokenizer"] == {"name": "o200k_base", "isEstimate": False}
-    assert "Counted with o200k_base" in box.run("tokens", PYTHONPATH=str(box.folder)).out
+COUNTED = {"name": "o200k_base", "isEstimate": False}
+
+
+def cached(place: Place) -> Path:
+    """Return the folder of encodings in our cache, on this platform."""
+    script = "from search_mcp.folders import encodings_folder; print(encodings_folder())"
+    return Path(place.run(command=(sys.executable, "-c", script)).out.strip())
+
+
+def tokenizer_of(place: Place, **variables: str) -> Any:
+    """Run the command with the real tiktoken and a small encoding; return its tokenizer."""
+    place.variables.update(variables, PYTHONPATH=tiny_encoding.PLUGIN)
+    tokenizer = place.run("tokens", "--json").json["tokenizer"]
+    for name in variables:
+        del place.variables[name]
+    return tokenizer
+
+
+def test_an_installed_tokenizer_counts_with_an_encoding_that_is_downloaded_once(place: Place) -> None:
+    pytest.importorskip("tiktoken", reason="an extra")
+    place.configure({})
+    assert tokenizer_of(place, **{tiny_encoding.DOWNLOADS: "1"}) == COUNTED
+    (file,) = cached(place).iterdir()
+    assert (file.name, file.read_bytes()) == (ENCODING_FILE, tiny_encoding.TABLE)
+    assert "Counted with o200k_base" in place.run("tokens", PYTHONPATH=tiny_encoding.PLUGIN).out
+
+
+def test_an_encoding_is_stored_where_the_user_wants_it(place: Place, tmp_path: Path) -> None:
+    pytest.importorskip("tiktoken", reason="an extra")
+    place.configure({})
+    for name in CACHE_VARIABLES:
+        assert tokenizer_of(place, **{name: str(tmp_path / name), tiny_encoding.DOWNLOADS: "1"}) == COUNTED
+        assert (tmp_path / name / ENCODING_FILE).exists()
+    assert tokenizer_of(place, **{CACHE_VARIABLES[0]: "", tiny_encoding.DOWNLOADS: "1"}) == COUNTED
+    assert not cached(place).exists()
+
+
+def test_a_cache_that_cannot_be_written_does_not_hinder_the_count(place: Place, tmp_path: Path) -> None:
+    pytest.importorskip("tiktoken", reason="an extra")
+    place.configure({})
+    (tmp_path / "temporary").mkdir()
+    cached(place).parent.mkdir(parents=True)
+    cached(place).write_text("in the way")
+    variables = {**dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp_path / "temporary")), tiny_encoding.DOWNLOADS: "1"}
+    assert tokenizer_of(place, **variables) == COUNTED
+    assert list((tmp_path / "temporary").rglob(ENCODING_FILE))
+
+
+def test_the_choice_of_the_cache_is_not_passed_to_servers(place: Place) -> None:
+    script = "import os; from search_mcp.cli import tokenizer; tokenizer.find(); print(os.environ.get({!r}))"
+    command = (sys.executable, "-c", script.format(CACHE_VARIABLES[0]))
+    assert place.run(command=command).out == "None\n"
 
 
 def test_without_any_tools(place: Place) -> None:
