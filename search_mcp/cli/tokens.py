@@ -20,7 +20,11 @@ def tokens(
         Path | None, typer.Option("--plot", metavar="FILE", help="Also draw a chart into this PNG or SVG file.")
     ] = None,
 ) -> int:
-    """Show how many tokens the tools cost in a model's context."""
+    """Show how many tokens the tools cost in a model's context.
+
+    Tokens are counted if `tiktoken` is installed, and an estimate otherwise. The table that it needs is downloaded
+    once; from then on, `search-mcp usage` has counted tokens, too.
+    """
     screen = options.screen
     if picture is not None:
         plot.check(picture)

@@ -6,7 +6,6 @@ Decides which calls count as errors and which durations are compared. Pure, exce
 import datetime
 import enum
 import math
-import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,18 +14,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from search_mcp.gateway.usage import LOST, OK, REFUSED, TOOL_ERROR
-from search_mcp.gateway.usage_store import DAY_SECONDS, reading
+from search_mcp.gateway.usage_store import DAY_SECONDS, Row, calls_since, reading
 
 CHARACTERS_A_TOKEN: Final = 4
-"""Results are not kept, so their tokens cannot be counted."""
+"""Estimate for results whose tokens were not counted."""
 OURS: Final = "search-mcp"
 """The name under which search-mcp's own tools are shown as those of a server."""
 UNKNOWN_TOOL: Final = "(unknown tool)"
 _FAILED: Final = frozenset({TOOL_ERROR, REFUSED, LOST})
 _ANSWERED: Final = frozenset({OK, TOOL_ERROR})
 """Endings with a duration that says something about the tool."""
-_QUERY: Final = """SELECT time, client, server, tool, seconds, ending, characters_in, characters_out, text_out
-    FROM calls WHERE time >= ? ORDER BY time"""
 
 
 class By(enum.StrEnum):
@@ -50,11 +47,18 @@ class Calls:
     characters_out: int = 0
     largest_text: int | None = None
     """Characters of the longest text of a result; `None` if all are short."""
+    counted_tokens: int = 0
+    """Tokens of the results whose tokens were counted."""
+    counted_characters: int = 0
+    """Characters of these results."""
     _seconds: "array[float]" = field(default_factory=lambda: array("d"))
 
-    def add(self, seconds: float, ending: str, given: int, returned: int, text: int | None) -> None:
+    def add(self, seconds: float, ending: str, given: int, returned: int, text: int | None, tokens: int | None) -> None:
         """Add a call."""
         self.endings[ending] += 1
+        if tokens is not None:
+            self.counted_tokens += tokens
+            self.counted_characters += returned
         if text is not None:
             self.largest_text = max(text, self.largest_text or 0)
         self.characters_in += given
@@ -72,8 +76,13 @@ class Calls:
 
     @property
     def tokens_out(self) -> int:
-        """Estimate of the tokens of the results."""
-        return round(self.characters_out / CHARACTERS_A_TOKEN)
+        """Tokens of the results, those that were not counted by an estimate."""
+        return self.counted_tokens + _estimated(self.characters_out - self.counted_characters)
+
+    @property
+    def has_estimate(self) -> bool:
+        """Whether some of the tokens are an estimate."""
+        return self.counted_characters < self.characters_out
 
     def seconds(self, quantile: float) -> float | None:
         """Return a quantile of the durations, such as the median for 0.5; `None` if no call was answered."""
@@ -91,9 +100,15 @@ class Calls:
             "p95Seconds": _rounded(self.seconds(0.95)),
             "charactersIn": self.characters_in,
             "charactersOut": self.characters_out,
-            "estimatedTokensOut": self.tokens_out,
+            "estimatedTokensOut": _estimated(self.characters_out),
+            "countedTokensOut": self.counted_tokens,
+            "countedCharactersOut": self.counted_characters,
             "largestText": self.largest_text,
         }
+
+
+def _estimated(characters: int) -> int:
+    return round(characters / CHARACTERS_A_TOKEN)
 
 
 def _rounded(seconds: float | None) -> float | None:
@@ -122,16 +137,18 @@ def read(path: Path, since: float, by: By) -> Report:
         LaterFormatError, sqlite3.Error: the file cannot be read.
     """
     with reading(path) as database:
-        return summed_up(database.execute(_QUERY, (since,)) if database is not None else (), by)
+        return summed_up(calls_since(database, since) if database is not None else (), by)
 
 
-def summed_up(calls: "Iterable[Any] | sqlite3.Cursor", by: By) -> Report:
+def summed_up(calls: Iterable[Row], by: By) -> Report:
     """Sum up calls, which are in order of time."""
     groups: dict[object, Calls] = {}
     days: dict[object, Calls] = {}
     total, clients, servers = Calls("total", {}), set(), set()
     since = None
-    for time, client, server, tool, *measured in calls:
+    for call in calls:
+        time, client, server, tool = call[:4]
+        measured = call[4:]
         since = time if since is None else since
         date = datetime.date.fromtimestamp(time)
         key, name, fields = _subject(by, client, server, tool, date)

@@ -10,7 +10,7 @@ import logging
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -20,11 +20,12 @@ from search_mcp.wire.structs import Struct
 
 log = logging.getLogger(__name__)
 
-Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None]
-"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text."""
+Row: TypeAlias = tuple[float, str, str, str, float, str, int, int, int | None, int | None]
+"""The end of a call in seconds since the epoch, client, server, tool, seconds, ending, characters in and out, text,
+tokens out if they were counted."""
 
-FORMAT = 1
-"""The `user_version` of the database; a higher one is of a later search-mcp."""
+FORMAT = 2
+"""The `user_version` of the database; a higher one is of a later search-mcp. Format 1 has no tokens."""
 KEPT_DAYS = 90
 MOST_CALLS = 500_000
 """Calls that are kept: about 50 MB. A client in a loop makes a thousand a second."""
@@ -40,8 +41,12 @@ DAY_SECONDS = 86_400
 
 _TABLE = """CREATE TABLE IF NOT EXISTS calls (
     time REAL NOT NULL, client TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, seconds REAL NOT NULL,
-    ending TEXT NOT NULL, characters_in INTEGER NOT NULL, characters_out INTEGER NOT NULL, text_out INTEGER)"""
-_INSERT = "INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    ending TEXT NOT NULL, characters_in INTEGER NOT NULL, characters_out INTEGER NOT NULL, text_out INTEGER,
+    tokens_out INTEGER)"""
+_ADD_TOKENS = "ALTER TABLE calls ADD COLUMN tokens_out INTEGER"
+_COLUMNS = "time, client, server, tool, seconds, ending, characters_in, characters_out, text_out"
+# With the names of the columns: without them, a statement fails if another process has just added a column.
+_INSERT = f"INSERT INTO calls ({_COLUMNS}, tokens_out) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _PRUNE_OLD = "DELETE FROM calls WHERE time < ?"
 _PRUNE_MANY = "DELETE FROM calls WHERE rowid <= (SELECT max(rowid) FROM calls) - ?"
 _LOCKED = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL})
@@ -116,8 +121,8 @@ class UsageStore:
             database.execute("PRAGMA journal_mode = WAL")
             database.execute("PRAGMA synchronous = NORMAL")
             database.execute("BEGIN IMMEDIATE")
-            if not _format(database):
-                database.execute(_TABLE)
+            if (found := _format(database)) < FORMAT:
+                database.execute(_ADD_TOKENS if found else _TABLE)
                 database.execute(f"PRAGMA user_version = {FORMAT}")
             database.executemany(_INSERT, rows)
             self._prune(database, len(rows))
@@ -237,6 +242,19 @@ def reading(path: Path) -> Iterator[sqlite3.Connection | None]:
             database = stack.enter_context(_opened(path, "mode=ro&immutable=1"))
             known = _format(database)
         yield database if known else None
+
+
+def calls_since(database: sqlite3.Connection, since: float) -> Iterable[Row]:
+    """Return the calls since a time, in order of time.
+
+    Raises:
+        sqlite3.Error: they cannot be read.
+    """
+    tokens = "tokens_out" if _format(database) > 1 else "NULL"
+    rows: Iterable[Row] = database.execute(
+        f"SELECT {_COLUMNS}, {tokens} FROM calls WHERE time >= ? ORDER BY time", (since,)
+    )
+    return rows
 
 
 def largest_results(path: Path, since: float) -> list[Largest]:
