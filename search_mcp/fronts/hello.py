@@ -16,6 +16,12 @@ END = b"\x04"
 
 Json = dict[str, Any]
 
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "serve": {"config": str | None, "client": str | None, "log_level": str | None, "folder": str, "variables": dict},
+    "servers": {"config": str | None, "folder": str, "variables": dict, "servers": list, "cache": str},
+}
+"""The types of the members that a request must have."""
+
 
 class UnreadableHelloError(ValueError):
     """The other side does not speak this protocol."""
@@ -39,3 +45,16 @@ def decode(line: bytes) -> Json:
     if not isinstance(message, dict) or not isinstance(message.get("search-mcp"), int):
         raise UnreadableHelloError("another protocol")
     return message
+
+
+def decode_request(line: bytes) -> Json:
+    """Decode the first line of an adapter or a command.
+
+    Raises:
+        UnreadableHelloError: it is not such a line, or a member is missing or has a wrong type.
+    """
+    request = decode(line)
+    for name, kind in _MEMBERS.get(str(request.get("wants")), {}).items():
+        if name not in request or not isinstance(request[name], kind):
+            raise UnreadableHelloError(f"its member {name} is missing or has a wrong type")
+    return request

@@ -181,9 +181,10 @@ class Host:
 
     def on_hello(self, connection: Connection, line: bytes) -> None:
         try:
-            first = hello.decode(line)
+            first = hello.decode_request(line)
         except hello.UnreadableHelloError as exc:
-            connection.answer({"alone": f"it cannot be read: {exc}"})
+            log.warning("! the first line of a connection cannot be read: %s", exc)
+            connection.answer({"alone": f"the engine cannot read the first line: {exc}"})
             connection.close()
             return
         match first.get("wants"):

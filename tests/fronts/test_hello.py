@@ -14,3 +14,26 @@ def test_a_line_survives_with_bytes_that_are_not_utf_8() -> None:
 def test_what_is_no_first_line_is_refused(line: bytes) -> None:
     with pytest.raises(hello.UnreadableHelloError):
         hello.decode(line)
+
+
+REQUEST: hello.Json = {
+    "wants": "servers",
+    "config": None,
+    "folder": "/",
+    "variables": {},
+    "servers": [],
+    "cache": "KnownLists",
+}
+
+
+@pytest.mark.parametrize("name", [name for name in REQUEST if name != "wants"])
+def test_a_request_that_lacks_a_member_is_refused(name: str) -> None:
+    assert hello.decode_request(hello.encode(REQUEST))["servers"] == []
+    for wrong in ({key: value for key, value in REQUEST.items() if key != name}, {**REQUEST, name: 7}):
+        with pytest.raises(hello.UnreadableHelloError, match=f"its member {name} is missing or has a wrong type"):
+            hello.decode_request(hello.encode(wrong))
+
+
+@pytest.mark.parametrize("wants", ["status", "stop", ["serve"], None])
+def test_other_requests_need_no_members(wants: object) -> None:
+    assert hello.decode_request(hello.encode({"wants": wants}))["wants"] == wants

@@ -391,6 +391,19 @@ def test_a_first_line_that_does_not_come_is_not_waited_for(tmp_path: Path) -> No
         assert client.calls("one.echo", words="up") == "up"
 
 
+def test_a_first_line_that_lacks_a_member_is_refused_and_costs_one_line_of_the_log(tmp_path: Path) -> None:
+    with Home(tmp_path, ECHO) as home, home.client() as client:
+        client.opens()
+        line = hello.encode({"wants": "serve", "config": None})
+        with connection(home, line) as wrong, wrong.makefile("rb") as answers:
+            refused = json.loads(answers.read())["alone"]
+        assert refused == "the engine cannot read the first line: its member client is missing or has a wrong type"
+        log = client.types("engine", "logs").stdout
+        assert log.count("its member client is missing") == 1
+        assert "Traceback" not in log
+        assert client.calls("one.echo", words="up") == "up"
+
+
 def test_names_of_files_and_variables_need_not_be_utf_8(tmp_path: Path) -> None:
     folder = tmp_path / os.fsdecode(b"\xff")
     folder.mkdir()
