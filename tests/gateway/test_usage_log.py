@@ -97,7 +97,7 @@ def test_calls_whose_writing_was_dropped_are_written_later(tmp_path: Path) -> No
         return lambda: None
 
     log = UsageLog(tmp_path / "calls.sqlite3", run, later)
-    row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None)
+    row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None, None)
     for _ in range(2):
         log.add(row)
         due.pop()()
