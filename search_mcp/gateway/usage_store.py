@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -149,6 +150,10 @@ def _make(path: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(path: Path, options: str, busy_seconds: float = BUSY_SECONDS) -> Iterator[sqlite3.Connection]:
+    for each in (path, *_beside(path)):
+        with contextlib.suppress(OSError):
+            if not stat.S_ISREG(each.stat().st_mode):  # the library would wait for the other end of a pipe
+                raise sqlite3.DatabaseError(f"{each.name} is not a regular file")
     address = f"{path.absolute().as_uri()}?{options}"
     with contextlib.closing(sqlite3.connect(address, busy_seconds, isolation_level=None, uri=True)) as database:
         yield database
@@ -183,9 +188,9 @@ def _aside(path: Path) -> Path:
     return path.with_name(f"{path.name}.damaged")
 
 
-def _beside(path: Path) -> tuple[Path, Path]:
+def _beside(path: Path) -> tuple[Path, ...]:
     """Return the files that the database library may put beside a database."""
-    return path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")
+    return tuple(path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm"))
 
 
 def _move_aside(path: Path, identity: tuple[int, int] | None) -> None:

@@ -1,9 +1,11 @@
 """The record of tool calls as a person sees it: sums, files, and a record of real calls."""
 
 import json
+import os
 import re
 import sqlite3
 import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -229,6 +231,21 @@ def test_a_command_to_copy_names_the_configuration(recorded: Place, tmp_path: Pa
     other.write_text(json.dumps({"mcpServers": {"my notes": server("toolbox")}}))
     ended = recorded.run("usage", "--config", str(other))
     assert f"  search-mcp disable 'my notes' --config {other}\n" in ended.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes in folders")
+@pytest.mark.parametrize("ending", ["", "-journal", "-wal", "-shm"])
+def test_a_pipe_in_the_place_of_the_record_is_not_waited_for(recorded: Place, ending: str) -> None:
+    path = Path(recorded.run("usage", "--json").json["file"])
+    pipe = path.with_name(path.name + ending)
+    pipe.unlink(missing_ok=True)
+    os.mkfifo(pipe)
+    ended = recorded.run("usage")
+    assert ended.code == 1
+    assert f"cannot be read: {pipe.name} is not a regular file; `search-mcp usage --clear` deletes it" in ended.err
+    assert recorded.run("check").code == 0
+    assert recorded.run("usage", "--clear").out == f"{path}: deleted\n"
+    assert list(path.parent.iterdir()) == []
 
 
 def test_the_name_of_a_server_does_not_control_the_terminal(recorded: Place) -> None:

@@ -305,3 +305,11 @@ def test_a_reader_does_not_hinder_a_writer(path: Path) -> None:
         cursor.fetchone()
         assert written.write([row("b")])
         assert [tool for (tool,) in cursor] == ["a"] * 9
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such pipes in folders")
+def test_a_pipe_beside_the_file_is_a_warning(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert store(path).write([row()])
+    os.mkfifo(path.with_name(f"{path.name}-journal"))
+    assert store(path).write([row()])
+    assert "calls.sqlite3-journal is not a regular file" in caplog.text
