@@ -127,12 +127,19 @@ class Kernel:
         """The arguments of each new instance."""
         self.opened: list[tuple[Any, ...]] = []
         """The arguments of each client."""
+        self.on_busy: Callable[[], object] = lambda: None
+        """Called when a client finds no free instance."""
+        self.on_taken: Callable[[], object] = lambda: None
+        """Called when a first instance is refused because the name is taken."""
+        self.is_waited_for = threading.Semaphore(0)
+        """Released when a thread waits for an operation that cannot be completed yet."""
 
     def CreateNamedPipe(self, address: str, *options: int) -> int:  # noqa: N802
         self.asked.append((address, *options))
         with self._changed:
             exists = any(each.address == address for each in self._instances)
             if exists and options[0] & FIRST_INSTANCE:
+                self.on_taken()
                 raise refusal(5)
             instance = Instance(address)
             self._instances.append(instance)
@@ -146,6 +153,7 @@ class Kernel:
                 raise refusal(2)
             free = [each for each in named if not each.is_connected and each.server.fileno() >= 0]
             if not free:
+                self.on_busy()
                 raise refusal(231)
             free[0].is_connected = True
             if free[0].on_connected is not None:
@@ -166,6 +174,8 @@ class Kernel:
 
     def WaitForSingleObject(self, event: Operation, milliseconds: int) -> int:  # noqa: N802
         seconds = None if milliseconds == 0xFFFFFFFF else milliseconds / 1000
+        if not event.goes_on(0):
+            self.is_waited_for.release()
         return 0 if event.goes_on(seconds) else WAIT_TIMEOUT
 
     def CloseHandle(self, handle: int) -> None:  # noqa: N802

@@ -285,19 +285,31 @@ def test_a_good_record_that_cannot_be_read_now_is_not_to_be_deleted(recorded: Pl
     assert ended.err.rstrip().endswith("use the search-mcp that wrote it, or a later one")
 
 
+USAGE_MODULES = "import 'search_mcp.gateway.usage"  # the beginning of their names, as PYTHONVERBOSE writes it
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "my client", "version": "1"}}
 
 
-def serve(place: Place) -> bytes:
-    """Serve a client that calls a tool of a server and one of search-mcp; return what was written to stderr."""
+def serve(place: Place) -> str:
+    """Serve a client that calls a tool of a server and one of search-mcp; return stderr, which has all imports."""
     calls: list[tuple[str, Any]] = [
         ("initialize", HELLO),
         ("tools/call", {"name": "alpha.echo", "arguments": {"text": "secret words"}}),
         ("tools/call", {"name": "list_servers", "arguments": {}}),
     ]
-    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    variables = {**place.variables, "PYTHONPROFILEIMPORTTIME": "1"}
-    with subprocess.Popen([*COMMAND, "serve"], cwd=place.folder, env=variables, **streams) as client:  # type: ignore[call-overload]
+    stderr = place.folder / "stderr"
+    with (
+        stderr.open("wb") as errors,
+        subprocess.Popen(
+            [*COMMAND, "serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**place.variables, "PYTHONVERBOSE": "1"},
+            cwd=place.folder,
+        ) as client,
+    ):
+        assert client.stdin is not None
+        assert client.stdout is not None
         for number, (method, params) in enumerate(calls):
             message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             client.stdin.write(json.dumps(message).encode() + b"\n")
@@ -305,13 +317,13 @@ def serve(place: Place) -> bytes:
             while "id" not in (answer := json.loads(client.stdout.readline())):
                 pass
             assert "result" in answer
-        errors: bytes = client.communicate(timeout=SECONDS)[1]
-    return errors
+        client.communicate(timeout=SECONDS)
+    return stderr.read_text(errors="replace")
 
 
 def test_the_calls_of_a_real_client_are_recorded(place: Place) -> None:
     place.configure({"alpha": server("toolbox")})
-    serve(place)
+    assert USAGE_MODULES in serve(place)
     found = place.run("usage", "--json").json
     rows = {each["tool"]: each for each in found["rows"]}
     assert rows.keys() == {"echo", "list_servers"}
@@ -352,5 +364,5 @@ def test_the_tokens_of_real_calls_are_counted_and_no_process_is_left(place: Plac
 
 def test_nothing_is_loaded_or_written_if_the_record_is_switched_off(place: Place) -> None:
     place.configure({"alpha": server("toolbox")}, usage=False)
-    assert b"search_mcp.gateway.usage" not in serve(place)
+    assert USAGE_MODULES not in serve(place)
     assert not Path(place.run("usage", "--json").json["file"]).parent.exists()

@@ -427,7 +427,7 @@ def _is_cancelled(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("happens", [_is_answered, _is_refused, _is_cancelled])
-def test_a_call_that_was_recorded_is_gone(pair: Pair, happens: Callable[[Pair], None]) -> None:
+def test_a_call_that_was_recorded_is_gone(pair: Pair, file: Path, happens: Callable[[Pair], None]) -> None:
     pair.front.opens()
     gc.collect()
     gc.disable()
@@ -436,6 +436,7 @@ def test_a_call_that_was_recorded_is_gone(pair: Pair, happens: Callable[[Pair], 
         assert [each for each in gc.get_objects() if isinstance(each, Call | Request)] == []
     finally:
         gc.enable()
+    assert len(recorded(pair, file)) == 1
 
 
 @modern_legacy

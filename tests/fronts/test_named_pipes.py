@@ -101,12 +101,12 @@ def test_an_end_that_is_closed_frees_the_threads_that_wait_at_it(kernel: Kernel)
     ]
     for each in threads:
         each.start()
-    while len(client._pending) < 2:  # both wait
-        threading.Event().wait(0.001)
+    for _ in threads:
+        assert kernel.is_waited_for.acquire(timeout=SECONDS)
     client.close()
     for each in threads:
         each.join(SECONDS)
-    assert len(failures) == 2
+    assert [type(each) for each in failures] == [BrokenPipeError, BrokenPipeError]
     assert kernel.handles == 1  # the other end
 
 
@@ -131,10 +131,8 @@ def test_a_client_waits_for_the_next_instance_for_a_time(kernel: Kernel) -> None
     both_ends(kernel)
     with pytest.raises(TimeoutError):
         connect(ADDRESS, 0.01, Users(), kernel)
-    later = threading.Timer(0.02, make_instance, (ADDRESS, Users(), kernel), {"is_first": False})
-    later.start()
+    kernel.on_busy = lambda: make_instance(ADDRESS, Users(), kernel, is_first=False)
     connect(ADDRESS, SECONDS, Users(), kernel)
-    later.join(SECONDS)
 
 
 @pytest.mark.parametrize(

@@ -268,10 +268,9 @@ def test_the_name_is_free_once_the_clients_of_the_last_engine_are_gone(windows: 
     engine.stops()
     with pytest.raises(PermissionError):
         Engine(windows, 0)
-    closing = threading.Timer(0.05, left.close)
-    closing.start()
+    assert isinstance(windows, Fake)
+    windows.kernel.on_taken = left.close
     Engine(windows).stops()
-    closing.join(SECONDS)
 
 
 @pytest.mark.parametrize("windows", [Fake], indirect=True)

@@ -15,7 +15,7 @@ class Connection:
     """An engine's end whose reads and writes wait until the test lets them end."""
 
     def __init__(self) -> None:
-        self.reads, self.writes = threading.Event(), threading.Event()
+        self.is_sent, self.reads, self.writes = threading.Event(), threading.Event(), threading.Event()
         self.is_broken = False
 
     def settimeout(self, seconds: float | None, /) -> None: ...
@@ -24,6 +24,7 @@ class Connection:
         return b"" if self.is_broken else b"x"
 
     def sendall(self, _data: memoryview | bytes, /) -> None:
+        self.is_sent.set()
         assert self.reads.wait(SECONDS)
         if self.is_broken:
             raise BrokenPipeError
@@ -34,33 +35,42 @@ class Connection:
         self.writes.set()
 
 
+@pytest.fixture
+def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a write wait for its result as long as it takes."""
+    monkeypatch.setattr(pumped, "WRITE_SECONDS", None)
+
+
 def write(engine: Connection, then: Callable[[], None]) -> int:
+    """Write a piece; `then` is called while it is being written."""
     link = PumpedLink(engine, engine, threading.Condition())
-    timer = threading.Timer(0.02, then)
-    timer.start()
+
+    def act() -> None:
+        assert engine.is_sent.wait(SECONDS)
+        then()
+
+    acting = threading.Thread(target=act)
+    acting.start()
     try:
         return link.write(b"one")
     finally:
-        timer.join(SECONDS)
+        acting.join(SECONDS)
         link.close()
 
 
-def test_a_piece_that_an_engine_reads_is_written() -> None:
+def test_a_piece_that_an_engine_reads_is_written(unlimited: None) -> None:
     engine = Connection()
     assert write(engine, engine.reads.set) == 3
 
 
-def test_a_piece_that_a_lost_engine_did_not_get_is_not_written() -> None:
+def test_a_piece_that_a_lost_engine_did_not_get_is_not_written(unlimited: None) -> None:
     engine = Connection()
     engine.is_broken = True
     with pytest.raises(BrokenPipeError):
         write(engine, engine.close)
 
 
-def test_an_engine_that_writes_is_not_waited_for_because_it_may_not_read_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pumped, "WRITE_SECONDS", None)
+def test_an_engine_that_writes_is_not_waited_for_because_it_may_not_read_before(unlimited: None) -> None:
     engine = Connection()
     assert write(engine, engine.writes.set) == 3
 

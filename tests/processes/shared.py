@@ -143,7 +143,7 @@ def ends(pid: int, number: int) -> None:
     handle = os.pidfd_open(pid)
     try:
         os.kill(pid, number)
-        select.select([handle], [], [], SECONDS)
+        assert select.select([handle], [], [], SECONDS)[0], "the process does not end"
     finally:
         os.close(handle)
 

@@ -38,7 +38,8 @@ def test_edits_are_seen_through_the_expression(serve: Serve) -> None:
         told = run.asks("tools/call", name="list_servers")["structuredContent"]
         assert told["configurationError"].startswith(f"{run.config}: the file has a fault; ")
         assert "two" not in json.dumps(told)
-    assert b"two: started" not in run.stderr
+    assert b"= four: started" in run.stderr
+    assert b"= two: started" not in run.stderr
 
 
 @pytest.mark.parametrize(
