@@ -23,7 +23,7 @@ from search_mcp.wire.structs import Struct, field
 if TYPE_CHECKING:
     import httpx2
 
-    from search_mcp.backends.sources import Sight
+    from search_mcp.backends.watched_files import Sight
     from search_mcp.config.scanning import Watched
 
 PROBE_SECONDS = 3.0

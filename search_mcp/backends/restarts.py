@@ -1,6 +1,6 @@
 """Restarts of one server: whether one is due, and the watch of the files that cause them.
 
-The supervisor restarts, `sources` looks at the files.
+The supervisor restarts, `watched_files` looks at the files.
 """
 
 import logging
@@ -20,7 +20,7 @@ from search_mcp.model.names import Era
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
-    from search_mcp.backends.sources import Sources
+    from search_mcp.backends.watched_files import WatchedFiles
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class Restarts:
         self._scope: anyio.CancelScope | None = None  # what a restart interrupts: an opening, or a pause before a start
         self._tasks: TaskGroup | None = None
         self._watch: anyio.CancelScope | None = None
-        self._sources: Sources | None = None
+        self._watched_files: WatchedFiles | None = None
 
     def begin(self, least_seconds: float = 0.0) -> None:
         """Have the server started anew, with at least this time between the two starts."""
@@ -66,8 +66,8 @@ class Restarts:
         """Wait while it was started only just now, or while files go on changing."""
         if (wait := self._not_before - self._dependencies.clock()) > 0:
             await anyio.sleep(wait)
-        if self._sources is not None:
-            await self._sources.are_quiet.wait()
+        if self._watched_files is not None:
+            await self._watched_files.are_quiet.wait()
 
     async def sleep(self, seconds: float) -> None:
         """Wait; a restart ends it."""
@@ -114,13 +114,13 @@ class Restarts:
             self._watch = watch
             run_blocking = self._dependencies.run_blocking
             # Loaded for servers under development only.
-            loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.sources"))
+            loaded: Any = await run_blocking(partial(import_module, "search_mcp.backends.watched_files"))
             config, dependencies = self._config, self._dependencies
-            sources: Sources = loaded.Sources(
+            watched_files: WatchedFiles = loaded.WatchedFiles(
                 config, dependencies.watched, dependencies.clock, run_blocking, self._on_change
             )
-            self._sources = sources
+            self._watched_files = watched_files
             try:
-                await sources.follow()
+                await watched_files.follow()
             except Exception:  # a bug here must not take the server down
                 log.exception("! %s: bug while watching its files", config.name)

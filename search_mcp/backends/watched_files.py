@@ -52,7 +52,7 @@ Sights: TypeAlias = dict[Watched, Sight]
 """All that is watched in one process."""
 
 
-class Sources:
+class WatchedFiles:
     """The watched files of one server."""
 
     def __init__(
