@@ -115,7 +115,7 @@ def _content(path: str, *, is_checked: bool) -> bytes:
     Raises:
         CannotOpenChannelError: it cannot be read; the text is a clause about it.
     """
-    if is_checked and os.path.normcase(os.path.realpath(path)) != os.path.normcase(_without_links(path)):
+    if is_checked and os.path.normcase(os.path.realpath(path)) != os.path.normcase(_normalized(path)):
         raise CannotOpenChannelError("is reached through a link, which only your own configuration file may use")
     try:
         with open(path, "rb", opener=without_waiting) as file:
@@ -133,8 +133,8 @@ def _content(path: str, *, is_checked: bool) -> bytes:
     return data
 
 
-def _without_links(path: str) -> str:
-    """Return the path if no part of it is a link; the folder of a configuration is one without links."""
+def _normalized(path: str) -> str:
+    """Normalize a path without following links; it is the real path if there are none in it."""
     return os.path.normpath(path)
 
 

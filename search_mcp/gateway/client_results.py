@@ -38,7 +38,7 @@ CHUNK = 1 << 20
 """Characters that are skipped in one step."""
 
 
-class Order(Struct, frozen=True):
+class Shortening(Struct, frozen=True):
     """How the result of a call is shortened."""
 
     limit: int
@@ -57,7 +57,7 @@ class Entry(Struct, frozen=True):
 
     handle: str
     path: Path
-    order: Order
+    shortening: Shortening
     total: int
     """Characters of its text."""
     spans: tuple[tuple[int, int], ...]
@@ -88,32 +88,32 @@ class ClientResults:
     def __init__(self, kept: KeptResults, later: CallLater) -> None:
         self._kept, self._later = kept, later
         self._entries: dict[str, tuple[Entry, Callable[[], None]]] = {}  # with a function that cancels expiry
-        self._expired: BoundedDict[str, Order] = BoundedDict(MOST_EXPIRED)
+        self._expired: BoundedDict[str, Shortening] = BoundedDict(MOST_EXPIRED)
         self._reads: deque[Callable[[], None]] = deque()  # the first of them is being carried out
         self._unanswered = 0  # results that were passed on whole before the file system answered
         self._is_closed = self._has_warned = False
 
     # Results on their way
 
-    def limited(self, order: Order, reply: Callable[[Outcome], None]) -> Callable[[Outcome], None]:
+    def limited(self, shortening: Shortening, reply: Callable[[Outcome], None]) -> Callable[[Outcome], None]:
         """Return a reply that shortens a result first, if it is long."""
 
         def settle(outcome: Outcome) -> None:
             # A text has no more characters than its JSON has bytes.
-            if isinstance(outcome, Result) and outcome.type == "complete" and _size(outcome) > order.limit:
-                self._shorten(outcome, order, reply)
+            if isinstance(outcome, Result) and outcome.type == "complete" and _size(outcome) > shortening.limit:
+                self._shorten(outcome, shortening, reply)
             else:
                 reply(outcome)
 
         return settle
 
-    def _shorten(self, result: Result, order: Order, reply: Callable[[Outcome], None]) -> None:
+    def _shorten(self, result: Result, shortening: Shortening, reply: Callable[[Outcome], None]) -> None:
         if self._unanswered:  # the file system does not answer
             reply(result)
             return
         delivery = _Delivery(result, reply)
         delivery.stop_timer = self._later(WRITE_SECONDS, partial(self._give_up, delivery))
-        self._kept.write(partial(prepare, self._kept, result, order), partial(self._deliver, delivery))
+        self._kept.write(partial(prepare, self._kept, result, shortening), partial(self._deliver, delivery))
 
     def _deliver(self, delivery: _Delivery, prepared: _Prepared) -> None:
         entry = prepared.entry
@@ -154,7 +154,7 @@ class ClientResults:
     def _expire(self, handle: str) -> None:
         entry, stop_timer = self._entries.pop(handle)
         stop_timer()
-        self._expired[handle] = entry.order
+        self._expired[handle] = entry.shortening
         self._delete(entry)
 
     def _delete(self, entry: Entry) -> None:
@@ -214,7 +214,7 @@ class ClientResults:
         if handle not in self._entries:
             raise ArgumentError(self._unknown(handle))
         entry = self._entries[handle][0]
-        room = entry.order.limit - ABOUT_ROOM
+        room = entry.shortening.limit - ABOUT_ROOM
         room = room if length is None else max(1, min(length, room))
         if path is None and offset < 0:
             offset = max(0, entry.total + offset)
@@ -232,8 +232,10 @@ class ClientResults:
         return _error(self._unknown(entry.handle))
 
     def _unknown(self, handle: str) -> str:
-        order = self._expired.get(handle)
-        again = f" Call {order.tool} again to get it." if order is not None and order.is_read_only else ""
+        shortening = self._expired.get(handle)
+        again = (
+            f" Call {shortening.tool} again to get it." if shortening is not None and shortening.is_read_only else ""
+        )
         return (
             f"There is no result {handle[:64]!r}: a shortened result is deleted after an hour at the latest, and only "
             f"the client that got it can read it.{again}"
@@ -262,22 +264,22 @@ class ClientResults:
 # Off the event loop
 
 
-def prepare(kept: KeptResults, result: Result, order: Order) -> _Prepared:
+def prepare(kept: KeptResults, result: Result, shortening: Shortening) -> _Prepared:
     """Shorten a result and write its text to a file; a result that cannot be kept, or is short, stays whole."""
     try:
-        long = read_long(result.fields(), order.limit, keeps_structured=order.keeps_structured)
+        long = read_long(result.fields(), shortening.limit, keeps_structured=shortening.keeps_structured)
         if long is None:
             return _Prepared(result)
         data = long.text.encode("utf-8", "replace")
         path = kept.files.keep(data)
         handle = secrets.token_hex(12)
-        fields = shortened(long, order.limit, Kept(handle, len(data), order.has_link))
+        fields = shortened(long, shortening.limit, Kept(handle, len(data), shortening.has_link))
     except OSError as exc:
         return _Prepared(result, failure=exc.strerror or str(exc))
     except Exception:  # a bug must not cost the result
         log.exception("! bug while shortening a result")
         return _Prepared(result)
-    entry = Entry(handle, path, order, len(long.text), tuple(long.spans), long.is_json)
+    entry = Entry(handle, path, shortening, len(long.text), tuple(long.spans), long.is_json)
     return _Prepared(Result(fields), entry)
 
 

@@ -325,7 +325,7 @@ def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:
 
 def load_own_results() -> "KeptResults":
     """Load the files of the shortened results of this process."""
-    kept: KeptResults = import_module("search_mcp.gateway.kept_results").keep_results()
+    kept: KeptResults = import_module("search_mcp.gateway.kept_results").make_kept_results()
     return kept
 
 

@@ -65,7 +65,7 @@ class Forwarding:
         limit, results = self._servers.configs[item.server].max_result_characters, self._client.results
         if limit is None or results is None or item.is_of_app:  # an app's page needs the whole
             return call.reply
-        order = import_module("search_mcp.gateway.client_results").Order(
+        shortening = import_module("search_mcp.gateway.client_results").Shortening(
             limit=limit,
             tool=call.target,
             is_read_only=item.is_read_only,
@@ -73,5 +73,5 @@ class Forwarding:
             # "Clients SHOULD validate structured results against this schema": a client that was listed it does.
             keeps_structured="outputSchema" in item.fields and item.server in self._client.listed_unlimited,
         )
-        reply: Callable[[Outcome], None] = results.limited(order, call.reply)
+        reply: Callable[[Outcome], None] = results.limited(shortening, call.reply)
         return reply

@@ -161,8 +161,8 @@ class KeptResults(Struct, frozen=True):
         self.finish()
 
 
-def keep_results() -> KeptResults:
-    """Make those of a process that serves: one thread writes, and each reading has its own."""
+def make_kept_results() -> KeptResults:
+    """Make the kept results of a process that serves: one thread writes, and each reading has its own."""
     queue = FileQueue()
     return KeptResults(KeptFiles(results_folder()), in_queue(queue), in_own_thread, finish=queue.finish)
 

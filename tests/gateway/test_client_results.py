@@ -9,7 +9,7 @@ import pytest
 
 from search_mcp.background import at_once
 from search_mcp.gateway import client_results
-from search_mcp.gateway.client_results import ABOUT_ROOM, MOST_RESULTS, WRITE_SECONDS, ClientResults, Order
+from search_mcp.gateway.client_results import ABOUT_ROOM, MOST_RESULTS, WRITE_SECONDS, ClientResults, Shortening
 from search_mcp.gateway.kept_results import KEPT_SECONDS, KeptFiles, KeptResults
 from search_mcp.gateway.result_search import search
 from search_mcp.model.calls import Outcome, Result
@@ -20,7 +20,7 @@ from search_mcp.wire.structs import ErrorObject
 T = TypeVar("T")
 LIMIT = 1000
 LONG = "".join(f"line {number} 日本\n" for number in range(500))
-ORDER = Order(LIMIT, "files.read", is_read_only=True, has_link=False, keeps_structured=False)
+SHORTENING = Shortening(LIMIT, "files.read", is_read_only=True, has_link=False, keeps_structured=False)
 
 
 class Clock:
@@ -63,16 +63,16 @@ class Client:
         self.results = ClientResults(KeptResults(KeptFiles(folder), write, read, search), self.clock.later)
         self.outcomes: list[Outcome] = []
 
-    def gets(self, outcome: Outcome, order: Order = ORDER) -> Any:
-        self.results.limited(order, self.outcomes.append)(outcome)
+    def gets(self, outcome: Outcome, shortening: Shortening = SHORTENING) -> Any:
+        self.results.limited(shortening, self.outcomes.append)(outcome)
         return self.last() if self.outcomes else None
 
     def last(self) -> Any:
         outcome = self.outcomes.pop()
         return payload.value(outcome.raw()) if isinstance(outcome, Result) else outcome
 
-    def handle(self, words: str = LONG, order: Order = ORDER) -> str:
-        handle = self.gets(text(words), order)["_meta"]["search-mcp/truncated"]["handle"]
+    def handle(self, words: str = LONG, shortening: Shortening = SHORTENING) -> str:
+        handle = self.gets(text(words), shortening)["_meta"]["search-mcp/truncated"]["handle"]
         assert isinstance(handle, str)
         return handle
 
@@ -110,7 +110,7 @@ def client(tmp_path: Path) -> Client:
     ],
 )
 def test_an_outcome_passes_as_the_same_object(client: Client, outcome: Outcome) -> None:
-    client.results.limited(ORDER, client.outcomes.append)(outcome)
+    client.results.limited(SHORTENING, client.outcomes.append)(outcome)
     assert client.outcomes == [outcome]
     assert client.outcomes[0] is outcome
     assert client.files() == []
@@ -132,7 +132,7 @@ def test_a_result_that_cannot_be_kept_passes_whole_with_one_warning(
         client = Client(tmp_path / "file")
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            client.results.limited(ORDER, client.outcomes.append)(text(LONG))
+            client.results.limited(SHORTENING, client.outcomes.append)(text(LONG))
             client.clock.pass_over(WRITE_SECONDS)
             assert client.last() == payload.value(text(LONG).raw())
     (record,) = caplog.records
@@ -146,11 +146,11 @@ def test_a_result_that_cannot_be_kept_passes_whole_with_one_warning(
 def test_a_file_system_that_answers_again_is_used_again(tmp_path: Path) -> None:
     disk = Disk()
     client = Client(tmp_path, disk)
-    client.results.limited(ORDER, client.outcomes.append)(text(LONG))
+    client.results.limited(SHORTENING, client.outcomes.append)(text(LONG))
     client.clock.pass_over(WRITE_SECONDS)
     disk.works()
     client.outcomes.clear()
-    client.results.limited(ORDER, client.outcomes.append)(text(LONG))
+    client.results.limited(SHORTENING, client.outcomes.append)(text(LONG))
     disk.works()
     assert "search-mcp/truncated" in client.last()["_meta"]
 
@@ -258,8 +258,8 @@ def test_the_handle_may_be_the_uri_of_the_result(client: Client) -> None:
 
 @pytest.mark.parametrize("is_read_only", [True, False])
 def test_an_expired_result_is_to_be_got_again_if_that_does_no_harm(client: Client, is_read_only: bool) -> None:
-    order = Order(LIMIT, "files.read", is_read_only=is_read_only, has_link=False, keeps_structured=False)
-    handle = client.handle(order=order)
+    shortening = Shortening(LIMIT, "files.read", is_read_only=is_read_only, has_link=False, keeps_structured=False)
+    handle = client.handle(shortening=shortening)
     client.clock.pass_over(KEPT_SECONDS)
     assert client.files() == []
     body = client.reads(handle=handle)
