@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from search_mcp.gateway.kept_results import KeptResults
     from search_mcp.gateway.token_counter import TokenCounter
-    from search_mcp.gateway.usage_log import UsageLog
+    from search_mcp.gateway.usage_queue import UsageQueue
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Engine:
         self._log_level: str | None = None
         self._running: dict[str, Running] = {}
         self._retiring: dict[str, Running] = {}  # stopped by an edit, and possibly not ended yet
-        self._usage_log: UsageLog | None = None
+        self._usage_queue: UsageQueue | None = None
         self._tasks: TaskGroup | None = None
         self._paused = False
         self._put_in_place(config)
@@ -115,14 +115,14 @@ class Engine:
         return session
 
     @property
-    def usage_log(self) -> "UsageLog | None":
+    def usage_queue(self) -> "UsageQueue | None":
         """The record of tool calls, which is loaded with the first of them; `None` if none are recorded."""
         there, path = self._dependencies, self._dependencies.usage_file
-        if self._usage_log is None and path is not None:
-            made = import_module("search_mcp.gateway.usage_log").UsageLog
+        if self._usage_queue is None and path is not None:
+            made = import_module("search_mcp.gateway.usage_queue").UsageQueue
             counter = self._load_token_counter() if self._load_token_counter is not None else None
-            self._usage_log = made(path, there.file_queue, later, there.clock, there.wall_clock, counter)
-        return self._usage_log
+            self._usage_queue = made(path, there.file_queue, later, there.clock, there.wall_clock, counter)
+        return self._usage_queue
 
     def _own_counter(self) -> "TokenCounter | None":
         self._own_token_counter = load_own_token_counter()
@@ -134,8 +134,8 @@ class Engine:
             session.finish_usage()
         if self._own_token_counter is not None:
             self._own_token_counter.end_soon()
-        if self._usage_log is not None:
-            self._usage_log.flush()
+        if self._usage_queue is not None:
+            self._usage_queue.flush()
 
     def others(self, session: Session, server: str) -> Iterator[Session]:
         """Give every other open session that uses a server."""

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from search_mcp.gateway.own_tools import OwnTools
     from search_mcp.gateway.router import Router
     from search_mcp.gateway.usage import ClientUsage
-    from search_mcp.gateway.usage_log import UsageLog
+    from search_mcp.gateway.usage_queue import UsageQueue
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class SharedEngine(Protocol):
     @property
     def servers(self) -> Servers: ...
     @property
-    def usage_log(self) -> "UsageLog | None": ...
+    def usage_queue(self) -> "UsageQueue | None": ...
     @property
     def kept_results(self) -> "KeptResults | None":
         """The files of shortened results; `None` if results are not shortened, as in commands."""
@@ -239,9 +239,9 @@ class Session:
         return self._router.submit(call)
 
     def _load_usage(self) -> "ClientUsage | None":
-        usage_log = self._engine.usage_log
-        if usage_log is not None:
-            self._usage = import_module("search_mcp.gateway.usage").ClientUsage(usage_log, self._router.submit)
+        usage_queue = self._engine.usage_queue
+        if usage_queue is not None:
+            self._usage = import_module("search_mcp.gateway.usage").ClientUsage(usage_queue, self._router.submit)
         return self._usage
 
     def finish_usage(self) -> None:

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from search_mcp.dialects.task_ids import ending, task_in
 from search_mcp.gateway.result_sizes import LONGEST_BEGINNING, beginning, characters, measured
-from search_mcp.gateway.usage_log import UsageLog
+from search_mcp.gateway.usage_queue import UsageQueue
 from search_mcp.model.calls import Call, Caller, InputRequired, Outcome, Result
 from search_mcp.model.errors import Lost
 from search_mcp.model.names import Action
@@ -52,8 +52,8 @@ UNREAD: Final = "unread task"
 class ClientUsage:
     """The calls of one client."""
 
-    def __init__(self, usage_log: UsageLog, submit: Callable[[Call], Cancel]) -> None:
-        self._log, self._submit = usage_log, submit
+    def __init__(self, usage_queue: UsageQueue, submit: Callable[[Call], Cancel]) -> None:
+        self._queue, self._submit = usage_queue, submit
         self._tasks: dict[str, Recording] = {}  # by the client's id
         self._info, self._name = b"", UNKNOWN_CLIENT
 
@@ -63,7 +63,7 @@ class ClientUsage:
             if call.target in self._tasks:
                 call = structs.replace(call, reply=partial(self._on_task, call.action, call.target, call.reply))
             return self._submit(call)
-        recording = Recording(self, self._log.clock(), call.reply, call)
+        recording = Recording(self, self._queue.clock(), call.reply, call)
         cancel = self._submit(structs.replace(call, reply=recording.settle, found=recording.found))
         if recording.is_answered:
             return cancel
@@ -119,21 +119,21 @@ class ClientUsage:
         outcome: Result | WireError | None = None,
     ) -> None:
         """Record the end of a call."""
-        usage_log = self._log
-        usage_log.add(
+        usage_queue = self._queue
+        usage_queue.add(
             (
-                usage_log.wall_clock(),
+                usage_queue.wall_clock(),
                 recording.client,
                 safe(recording.server, LONGEST_NAME),
                 safe(recording.tool, LONGEST_NAME),
-                usage_log.clock() - recording.started,
+                usage_queue.clock() - recording.started,
                 how,
                 recording.given,
                 size,
                 text,
                 None,
             ),
-            _beginning(outcome) if outcome is not None and usage_log.takes_beginnings else None,
+            _beginning(outcome) if outcome is not None and usage_queue.takes_beginnings else None,
         )
 
     # Tasks

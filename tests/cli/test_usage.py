@@ -19,7 +19,7 @@ from cli.conftest import COMMAND, SECONDS, Place, server
 from search_mcp.cli.usage import duration, size
 from search_mcp.cli.usage_plot import drawn
 from search_mcp.cli.usage_report import By, summed_up
-from search_mcp.gateway.usage_log import MANY
+from search_mcp.gateway.usage_queue import MANY
 from search_mcp.gateway.usage_store import Row, UsageStore
 
 NOON = time.mktime((2026, 11, 1, 12, 0, 0, 0, 0, -1))

@@ -18,7 +18,7 @@ from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
 from search_mcp.gateway.client_results import WRITE_SECONDS
 from search_mcp.gateway.token_counter import TokenCounter
 from search_mcp.gateway.usage import LONGEST_CLIENT, MOST_TASKS
-from search_mcp.gateway.usage_log import WAIT_SECONDS
+from search_mcp.gateway.usage_queue import WAIT_SECONDS
 from search_mcp.model.calls import Call
 from search_mcp.wire.inflight import Request
 

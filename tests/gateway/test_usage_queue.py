@@ -12,7 +12,7 @@ import tiny_encoding
 
 from search_mcp.gateway.result_sizes import LONGEST_BEGINNING
 from search_mcp.gateway.token_counter import TokenCounter
-from search_mcp.gateway.usage_log import MANY, MOST_KEPT, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageLog
+from search_mcp.gateway.usage_queue import MANY, MOST_KEPT, MOST_WAITING, RETRY_SECONDS, WAIT_SECONDS, UsageQueue
 from search_mcp.gateway.usage_store import Row, UsageStore
 
 
@@ -23,8 +23,8 @@ class Threads:
         self.path = path
         self.operations: list[Callable[[], None]] = []
         self.due: list[tuple[float, Callable[[], None]]] = []
-        self.log = UsageLog(path, self.operations.append, self._later, lambda: 0.0, lambda: 1.8e9, counter)
-        self.log._store = UsageStore(path, lambda: 1.8e9, busy_seconds=0.01)
+        self.queue = UsageQueue(path, self.operations.append, self._later, lambda: 0.0, lambda: 1.8e9, counter)
+        self.queue._store = UsageStore(path, lambda: 1.8e9, busy_seconds=0.01)
 
     def _later(self, seconds: float, act: Callable[[], None]) -> Callable[[], None]:
         self.due.append((seconds, act))
@@ -33,11 +33,11 @@ class Threads:
     def add(self, *names: str) -> None:
         for name in names:
             row: Row = (1.8e9, "a client", "alpha", name, 0.1, "ok", 1, 2, None, None)
-            self.log.add(row)
+            self.queue.add(row)
 
     def add_result(self, name: str, size: int, beginning: bytes) -> None:
         """Add a call with a result of so many characters."""
-        self.log.add((1.8e9, "a client", "alpha", name, 0.1, "ok", 1, size, None, None), beginning)
+        self.queue.add((1.8e9, "a client", "alpha", name, 0.1, "ok", 1, size, None, None), beginning)
 
     def pass_time(self) -> list[float]:
         """Let the time that is waited for pass; return it."""
@@ -96,7 +96,7 @@ def test_calls_whose_writing_was_dropped_are_written_later(tmp_path: Path) -> No
         due.append(act)
         return lambda: None
 
-    log = UsageLog(tmp_path / "calls.sqlite3", run, later)
+    log = UsageQueue(tmp_path / "calls.sqlite3", run, later)
     row: Row = (1.8e9, "a client", "alpha", "echo", 0.1, "ok", 1, 2, None, None)
     for _ in range(2):
         log.add(row)
@@ -129,10 +129,10 @@ def test_calls_wait_in_order_while_the_file_is_locked(threads: Threads) -> None:
 
 def test_the_last_calls_are_written_at_the_end(threads: Threads) -> None:
     threads.add("a")
-    threads.log.flush()
+    threads.queue.flush()
     threads.carry_out()
     assert threads.written() == ["a"]
-    threads.log.flush()
+    threads.queue.flush()
     assert threads.carry_out() == 0
 
 
@@ -154,20 +154,20 @@ def tokens(threads: Threads) -> dict[str, int | None]:
 
 
 def test_without_a_tokenizer_nothing_of_a_result_is_kept(threads: Threads) -> None:
-    assert not threads.log.takes_beginnings
+    assert not threads.queue.takes_beginnings
     threads.add("a")
-    assert [beginning for _, beginning in threads.log._waiting] == [None]
+    assert [beginning for _, beginning in threads.queue._waiting] == [None]
 
 
 def test_an_encoding_that_comes_later_is_used(tmp_path: Path, counter: TokenCounter) -> None:
     threads = Threads(tmp_path / "usage", counter)
     assert threads.carry_out() == 1
-    assert not threads.log.takes_beginnings
+    assert not threads.queue.takes_beginnings
     tiny_encoding.store(tmp_path / "encodings")
     threads.add("a")
     assert threads.pass_time() == [WAIT_SECONDS]
     threads.carry_out()
-    assert threads.log.takes_beginnings
+    assert threads.queue.takes_beginnings
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def counting(tmp_path: Path, counter: TokenCounter) -> Threads:
     tiny_encoding.store(tmp_path / "encodings")
     threads = Threads(tmp_path / "usage" / "calls.sqlite3", counter)
     threads.carry_out()
-    assert threads.log.takes_beginnings
+    assert threads.queue.takes_beginnings
     return threads
 
 
@@ -197,7 +197,7 @@ def test_tokens_are_counted_before_the_calls_are_written(counting: Threads) -> N
 
 
 def takes_more(threads: Threads) -> bool:
-    return threads.log.takes_beginnings
+    return threads.queue.takes_beginnings
 
 
 def test_results_are_not_kept_without_bound(counting: Threads) -> None:
@@ -221,9 +221,9 @@ def test_calls_that_cannot_be_written_now_are_counted_once(counting: Threads) ->
         counting.add_result("b", 4, b"word")
         counting.pass_time()
         counting.carry_out()
-        assert [(row[3], row[9], beginning) for row, beginning in counting.log._waiting] == [("b", 1, None)]
+        assert [(row[3], row[9], beginning) for row, beginning in counting.queue._waiting] == [("b", 1, None)]
         other.execute("ROLLBACK")
-    counting.log.flush()
+    counting.queue.flush()
     counting.carry_out()
     assert tokens(counting) == {"a": None, "b": 1}
 
@@ -241,7 +241,7 @@ def test_a_process_that_fails_costs_no_call(
     failing = TokenCounter(tmp_path / "encodings", program)
     threads = Threads(tmp_path / "usage" / "calls.sqlite3", failing)
     threads.carry_out()
-    threads.log.add((1.8e9, "a client", "alpha", "a", 0.1, "ok", 1, 4, None, None), b"word")
+    threads.queue.add((1.8e9, "a client", "alpha", "a", 0.1, "ok", 1, 4, None, None), b"word")
     threads.pass_time()
     threads.operations[:] = threads.operations[-1:]  # the start is tried with the count, too
     threads.carry_out()

@@ -34,7 +34,7 @@ MOST_KEPT = 4 << 20
 """Bytes of results that are kept until their tokens are counted; those of further calls are not counted."""
 
 
-class UsageLog:
+class UsageQueue:
     """Calls on their way to the file."""
 
     def __init__(
