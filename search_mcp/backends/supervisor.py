@@ -322,7 +322,7 @@ class Supervisor:
         if self._availability.connection is not None:
             self._availability.connection.channel.terminate()
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End it by force; it is not started again."""
         self._advance(Event.TERMINATE)
         if self._availability.connection is not None:

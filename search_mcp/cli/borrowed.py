@@ -250,7 +250,7 @@ class BorrowedServer:
     def submit(self, call: Call, target: str) -> Cancel:
         return self._loan.submit(self.name, call, target)
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End the connection: the engine ends the servers that only this command has."""
         self._loan.abort()
 

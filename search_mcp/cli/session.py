@@ -241,7 +241,7 @@ def run(
                 session.start()
                 return await work(session)
 
-        return await interruptible(with_backends, engine.terminate, engine.kill)
+        return await interruptible(with_backends, engine.terminate, engine.abort)
 
     return unwrapped(lambda: anyio.run(main))
 

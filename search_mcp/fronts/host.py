@@ -237,7 +237,7 @@ class Host:
             for hosted in self._hosted.values():
                 self._end(hosted)
             self._pool.terminate()
-            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.kill)
+            asyncio.get_running_loop().call_later(TERMINATION_SECONDS, self._pool.abort)
 
     def _load_kept_results(self) -> "KeptResults":
         """Give the files of shortened results, which belong to the clients of this process."""
@@ -266,7 +266,7 @@ class Host:
 
     def _end(self, hosted: Hosted) -> None:
         hosted.engine.terminate()
-        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.engine.kill)
+        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.engine.abort)
         self._signals.append(signal.SIGTERM)
         hosted.client.signalled.set()
         hosted.client.end()

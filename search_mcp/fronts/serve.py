@@ -202,9 +202,9 @@ def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
         received.append(number)
         if len(received) == 1:
             engine.terminate()
-            loop.call_later(TERMINATION_SECONDS, engine.kill)
+            loop.call_later(TERMINATION_SECONDS, engine.abort)
         else:
-            engine.kill()
+            engine.abort()
         client.signalled.set()
         client.end()
 

@@ -312,10 +312,10 @@ class Engine:
         for running in (*self._running.values(), *self._retiring.values()):
             running.terminate()
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End all servers by force."""
         for running in (*self._running.values(), *self._retiring.values()):
-            running.kill()
+            running.abort()
 
 
 def later(seconds: float, act: Callable[[], None]) -> Callable[[], None]:

@@ -272,10 +272,10 @@ class Lease:
         if self._is_alone():
             self.server.running.terminate()
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End the server by force, unless it has other clients."""
         if self._is_alone():
-            self.server.running.kill()
+            self.server.running.abort()
 
     async def run(self) -> None:
         """Use the server until this is cancelled; wait for its end if it has no other client."""

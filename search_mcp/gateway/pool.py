@@ -65,10 +65,10 @@ class Pool:
         for server in self._running:
             server.running.terminate()
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End all servers by force."""
         for server in self._running:
-            server.running.kill()
+            server.running.abort()
 
     # From the leases
 

@@ -59,7 +59,7 @@ class EngineBackend(Backend, Protocol):
         """Ask it to end now; it is not started again."""
         ...
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End it by force; it is not started again."""
         ...
 
@@ -155,11 +155,11 @@ class Running:
             self._predecessor.terminate()
         self.backend.terminate()
 
-    def kill(self) -> None:
+    def abort(self) -> None:
         """End the same servers by force."""
         if self._predecessor is not None:
-            self._predecessor.kill()
-        self.backend.kill()
+            self._predecessor.abort()
+        self.backend.abort()
 
     def stop(self) -> None:
         self.is_stopped = True
