@@ -37,7 +37,7 @@ from search_mcp.fronts.loan_lines import (
 )
 from search_mcp.fronts.meeting import is_supported, meeting, own_folder
 from search_mcp.gateway.in_common import InCommon
-from search_mcp.gateway.running import EngineBackend
+from search_mcp.gateway.running import AggregatedBackend
 from search_mcp.model.calls import Call
 from search_mcp.model.errors import Lost
 from search_mcp.model.names import Kind, State
@@ -109,20 +109,20 @@ class Loan:
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], _sessions: "Callable[[], Iterable[Session]]"
-    ) -> EngineBackend:
+    ) -> AggregatedBackend:
         backend = self._backends[config.name] = BorrowedServer(config, publish, self)
         return backend
 
-    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+    def succeed(self, backend: AggregatedBackend, predecessor: AggregatedBackend) -> None:
         """Do nothing: a command follows no edits."""
 
-    def release(self, backend: EngineBackend) -> None:
+    def release(self, backend: AggregatedBackend) -> None:
         """Do nothing: the end of the connection releases all servers."""
 
-    def other_sessions(self, _backend: EngineBackend) -> "Iterable[Session]":
+    def other_sessions(self, _backend: AggregatedBackend) -> "Iterable[Session]":
         return ()
 
-    def was_shared(self, _backend: EngineBackend) -> bool:
+    def was_shared(self, _backend: AggregatedBackend) -> bool:
         return False
 
     # The connection

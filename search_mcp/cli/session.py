@@ -30,7 +30,7 @@ from search_mcp.cli.interruption import interruptible, unwrapped
 from search_mcp.cli.needed_servers import has_prefix, needed, only
 from search_mcp.config.schema import Config
 from search_mcp.folders import cache_folder, trust_folder
-from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.aggregator import Aggregator, later
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.own_tools import OwnTools
 from search_mcp.gateway.person import OPENING, Person
@@ -61,7 +61,7 @@ class Session:
     def __init__(
         self,
         config: Config,
-        engine: Engine,
+        aggregator: Aggregator,
         client: ClientSession,
         cache: CommandCache,
         left_alone: Mapping[str, Status],
@@ -71,7 +71,7 @@ class Session:
     ) -> None:
         self.config, self._loan = config, loan
         self._left_alone, self._runs = left_alone, runs
-        self._engine, self._client = engine, client
+        self._aggregator, self._client = aggregator, client
         self._cache = cache
         self.audience = client.audience(_PERSON.viewer)
 
@@ -96,11 +96,11 @@ class Session:
 
     @property
     def catalog(self) -> Catalog:
-        return self._engine.servers.catalog
+        return self._aggregator.servers.catalog
 
     def changes(self) -> Iterable[tuple[str, str]]:
         """Return server and text of each change since the definitions were first seen or accepted."""
-        return self._engine.servers.changes()
+        return self._aggregator.servers.changes()
 
     async def differences(self) -> "dict[str, list[Open]]":
         """Return the differences between the accepted and the listed definitions, by server.
@@ -110,7 +110,7 @@ class Session:
         """
         if self._loan is not None:
             return await self._loan.differences()
-        return {backend.name: backend.opened() for backend in self._engine.backends}
+        return {backend.name: backend.opened() for backend in self._aggregator.backends}
 
     @property
     def tools(self) -> NamedItems:
@@ -138,7 +138,9 @@ class Session:
         The states are `ready`, `remembered` (cached), `failed`, `needs a login`, `disabled`, `held`, `starting`, and
         `unknown` if the server is neither cached nor started. A server that waits for its next start counts as failed.
         """
-        return [self._left_alone.get(each.server) or self._of_command(each) for each in self._engine.servers.statuses()]
+        return [
+            self._left_alone.get(each.server) or self._of_command(each) for each in self._aggregator.servers.statuses()
+        ]
 
     def _of_command(self, status: Status) -> Status:
         if status.state in (State.READY, State.DISABLED, State.HELD, State.NEEDS_LOGIN):
@@ -233,15 +235,15 @@ def run(
     async def main() -> _Answer:
         without_threads()
         pool = Pool(later) if config.settings.engine == "shared" and loan is None else None
-        session, engine = _assemble(config, profile, open_cache, left_alone, pool or loan)
+        session, aggregator = _assemble(config, profile, open_cache, left_alone, pool or loan)
         source = pool or loan
 
         async def with_backends() -> _Answer:
-            async with source.running() if source is not None else nullcontext(), engine.running():
+            async with source.running() if source is not None else nullcontext(), aggregator.running():
                 session.start()
                 return await work(session)
 
-        return await interruptible(with_backends, engine.terminate, engine.abort)
+        return await interruptible(with_backends, aggregator.terminate, aggregator.abort)
 
     return unwrapped(lambda: anyio.run(main))
 
@@ -260,9 +262,9 @@ def read_cache(config: Config, profile: Profile | None, look: Callable[[Session]
     """Run a function with the cached servers; none is started."""
 
     async def main() -> _Answer:
-        session, engine = _assemble(config, profile, CachedLists, {}, runs=False)
+        session, aggregator = _assemble(config, profile, CachedLists, {}, runs=False)
         session.read_cache()
-        await engine.compare_recalled()
+        await aggregator.compare_recalled()
         return look(session)
 
     return asyncio.run(main())  # loads less than anyio.run
@@ -276,7 +278,7 @@ def _assemble(
     source: Pool | Loan | None = None,
     *,
     runs: bool = True,
-) -> tuple[Session, Engine]:
+) -> tuple[Session, Aggregator]:
     cache = open_cache(cache_folder())
     adapted = replace(
         config,
@@ -293,9 +295,11 @@ def _assemble(
     )
     # With a pool, the servers say whether clients share them.
     backends = PooledBackends(source, dependencies) if isinstance(source, Pool) else source
-    engine = Engine(adapted, dependencies, backends)
+    aggregator = Aggregator(adapted, dependencies, backends)
     loan = source if isinstance(source, Loan) else None
-    return Session(config, engine, engine.open_session(patient), cache, left_alone, runs=runs, loan=loan), engine
+    return Session(
+        config, aggregator, aggregator.open_session(patient), cache, left_alone, runs=runs, loan=loan
+    ), aggregator
 
 
 def _patience(config: Config) -> float:

@@ -40,7 +40,7 @@ from search_mcp.fronts.hello import Json
 from search_mcp.fronts.lending import Borrower, LentBackends
 from search_mcp.fronts.meeting import build
 from search_mcp.fronts.serve import SILENCE_SECONDS, TERMINATION_SECONDS, Client, attend
-from search_mcp.gateway.engine import Engine, later, load_own_results, load_own_token_counter
+from search_mcp.gateway.aggregator import Aggregator, later, load_own_results, load_own_token_counter
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
@@ -117,7 +117,7 @@ class Hosted(Struct, eq=False):
     config: str
     since: float
     client: Client
-    engine: Engine
+    aggregator: Aggregator
     session: Session | None = None
     """Its session; `None` for a command."""
     subset: str | None = None
@@ -213,7 +213,7 @@ class Host:
                 "pid": hosted.pid,
                 "since": hosted.since,
                 "config": hosted.config,
-                "servers": [_facts_of(each) for each in hosted.engine.servers.statuses()],
+                "servers": [_facts_of(each) for each in hosted.aggregator.servers.statuses()],
                 **({"subset": hosted.subset} if hosted.subset is not None else {}),
             }
             for hosted in self._hosted.values()
@@ -265,8 +265,8 @@ class Host:
         self._newcomers.put_nowait(None)
 
     def _end(self, hosted: Hosted) -> None:
-        hosted.engine.terminate()
-        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.engine.abort)
+        hosted.aggregator.terminate()
+        asyncio.get_running_loop().call_later(TERMINATION_SECONDS, hosted.aggregator.abort)
         self._signals.append(signal.SIGTERM)
         hosted.client.signalled.set()
         hosted.client.end()
@@ -307,17 +307,17 @@ class Host:
         if self._is_ending:
             return
         source = PooledBackends(self._pool, replace(dependencies, cache=cache), str(opened.follow.path.parent))
-        engine = Engine(config, dependencies, source, self._load_kept_results, self._load_token_counter)
-        client = Client(engine)
+        aggregator = Aggregator(config, dependencies, source, self._load_kept_results, self._load_token_counter)
+        client = Client(aggregator)
         client.reader = connection
-        session = engine.open_session(BY_NAME[profile_name] if profile_name is not None else None)
+        session = aggregator.open_session(BY_NAME[profile_name] if profile_name is not None else None)
         limit, first_id = config.settings.max_message_bytes, int(first.get("first_id", 1))
         front = client.front = Front(session, connection.write, limit, first_id)
         session.tell_front = front.tell
         path = str(opened.follow.path)
         self._config = path
         self._hosted[connection] = Hosted(
-            number, name, first.get("parent_pid"), path, time.time(), client, engine, session, first.get("subset")
+            number, name, first.get("parent_pid"), path, time.time(), client, aggregator, session, first.get("subset")
         )
         connection.answer({"pid": os.getpid(), "notices": list(map(self._log_to.clean, opened.notices))})
         connection.serve(client)
@@ -327,9 +327,9 @@ class Host:
         if cache is not None and session.opening is not None:
             cache.drop()
         follow = partial(
-            follow_edits, opened.follow, engine, config, self._log_to, variables, self._watches, subset=subset
+            follow_edits, opened.follow, aggregator, config, self._log_to, variables, self._watches, subset=subset
         )
-        await attend(engine, client, front, connection, self._signals, follow)
+        await attend(aggregator, client, front, connection, self._signals, follow)
         log.info("= client %d has ended", number)
 
     async def _lend(self, connection: Connection, first: Json) -> None:
@@ -357,13 +357,13 @@ class Host:
         borrower = Borrower(connection)
         borrower.reader = connection
         source = LentBackends(self._pool, dependencies, str(path.parent), borrower.tell)
-        engine = Engine(replace(config, servers=wanted), dependencies, source)
+        aggregator = Aggregator(replace(config, servers=wanted), dependencies, source)
         self._hosted[connection] = Hosted(
-            self._numbers, "search-mcp", first.get("parent_pid"), str(path), time.time(), borrower, engine
+            self._numbers, "search-mcp", first.get("parent_pid"), str(path), time.time(), borrower, aggregator
         )
         connection.answer({"pid": os.getpid()})
         connection.serve(borrower)
-        await borrower.attend(engine)
+        await borrower.attend(aggregator)
 
     def _dependencies_for(self, config: Config, first: Json) -> Dependencies:
         """Return the dependencies of servers that run as if the client had started them."""

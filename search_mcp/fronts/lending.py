@@ -27,11 +27,11 @@ from search_mcp.fronts.loan_lines import (
     Standing,
 )
 from search_mcp.fronts.serve import Client
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.gateway.lease import Lease, PooledBackends
 from search_mcp.gateway.person import OPENING, Person
 from search_mcp.gateway.pool import Pool
-from search_mcp.gateway.running import EngineBackend
+from search_mcp.gateway.running import AggregatedBackend
 from search_mcp.model.calls import Call, Outcome
 from search_mcp.model.servers import ListChanged, News, StateChanged
 from search_mcp.wire import payload
@@ -57,7 +57,7 @@ class LentBackends(PooledBackends):
     """The backends of a command, whose news are also passed on to it."""
 
     def __init__(
-        self, pool: Pool, dependencies: Dependencies, folder: str, tell: Callable[[EngineBackend, News], None]
+        self, pool: Pool, dependencies: Dependencies, folder: str, tell: Callable[[AggregatedBackend, News], None]
     ) -> None:
         super().__init__(pool, dependencies, folder)
         self._tell = tell
@@ -65,7 +65,7 @@ class LentBackends(PooledBackends):
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
-    ) -> EngineBackend:
+    ) -> AggregatedBackend:
         def publish_to_both(news: News) -> None:
             publish(news)
             self._tell(backend, news)
@@ -82,19 +82,19 @@ class Borrower(Client):
     def __init__(self, writer: Writer) -> None:
         super().__init__(None)
         self._writer, self._lines = writer, loan_lines.Lines()
-        self._backends: dict[str, EngineBackend] = {}
+        self._backends: dict[str, AggregatedBackend] = {}
         self._person = Person()
         self._calls: dict[int, Cancel] = {}
         self._tasks: TaskGroup | None = None
 
-    async def attend(self, engine: Engine) -> None:
+    async def attend(self, aggregator: Aggregator) -> None:
         """Run the servers until the command has ended the connection; those that it alone has end with it."""
-        self._engine = engine
-        session = engine.open_session()
+        self._aggregator = aggregator
+        session = aggregator.open_session()
         self._person = Person(session=session)
-        async with engine.running(), anyio.create_task_group() as self._tasks:
+        async with aggregator.running(), anyio.create_task_group() as self._tasks:
             session.open(OPENING)
-            self._backends = {each.name: each for each in engine.backends}
+            self._backends = {each.name: each for each in aggregator.backends}
             for backend in self._backends.values():
                 self._write(Standing(backend.status))
             await self.ended.wait()
@@ -104,7 +104,7 @@ class Borrower(Client):
             session.close()
             self._tasks.cancel_scope.cancel()
 
-    def tell(self, backend: EngineBackend, news: News) -> None:
+    def tell(self, backend: AggregatedBackend, news: News) -> None:
         """Pass on news of a server, as far as a command uses them."""
         if isinstance(news, StateChanged):
             self._write(Standing(backend.status))

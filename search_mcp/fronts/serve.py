@@ -35,7 +35,7 @@ from search_mcp.config.trust import printable
 from search_mcp.fronts import stdio
 from search_mcp.fronts.connection import Front, Refusing
 from search_mcp.fronts.ending_signals import ENDING_SIGNALS
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.gateway.reloading import LogSettings, follow_edits, select
 from search_mcp.model.errors import ConfigError
 from search_mcp.wire.errors import SERVER_ERROR, ProtocolError
@@ -65,14 +65,14 @@ NO_CLIENT = (
 class Client:
     """The client's connection: its bytes, its end, and backpressure while it does not read."""
 
-    def __init__(self, engine: Engine | None) -> None:
+    def __init__(self, aggregator: Aggregator | None) -> None:
         self.front: Front | Refusing | None = None
         self.reader: stdio.Reader | None = None
         self.spoke = asyncio.Event()
         self.ended = asyncio.Event()
         self.gone = asyncio.Event()
         self.signalled = asyncio.Event()
-        self._engine = engine
+        self._aggregator = aggregator
 
     def on_bytes(self, chunk: bytes) -> None:
         if self.front is not None:
@@ -99,14 +99,14 @@ class Client:
             self.front.peer.pause()
         if self.reader is not None:
             self.reader.pause_reading()
-        if self._engine is not None:
-            self._engine.pause_reading()
+        if self._aggregator is not None:
+            self._aggregator.pause_reading()
 
     def on_clear(self) -> None:
         if self.reader is not None:
             self.reader.resume_reading()
-        if self._engine is not None:
-            self._engine.resume_reading()
+        if self._aggregator is not None:
+            self._aggregator.resume_reading()
         if self.front is not None:
             self.front.peer.resume()
 
@@ -121,32 +121,32 @@ async def serve(
 ) -> int:
     """Serve one client on two file descriptors until it is gone; return the exit code."""
     without_threads()
-    engine = Engine(config) if isinstance(config, Config) else None
-    client = Client(engine)
+    aggregator = Aggregator(config) if isinstance(config, Config) else None
+    client = Client(aggregator)
     reader, writer = await stdio.connect(*descriptors, client)
     client.reader = reader
-    if engine is None or not isinstance(config, Config):
+    if aggregator is None or not isinstance(config, Config):
         why = ProtocolError(SERVER_ERROR, f"search-mcp cannot start: {config}")
         client.front = Refusing(why, writer.write, MAX_MESSAGE_BYTES)
         await client.ended.wait()
         await _close(writer, client, LAST_BYTES_SECONDS)
         return 2
-    session = engine.open_session(profile)
+    session = aggregator.open_session(profile)
     front = client.front = Front(session, writer.write, config.settings.max_message_bytes)
     session.tell_front = front.tell
     with contextlib.ExitStack() as signals:
-        received = signals.enter_context(_signals(engine, client))
+        received = signals.enter_context(_signals(aggregator, client))
         # Backends start when the client opens, and their modules take longer to load than the first answer takes.
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(client.spoke.wait(), SILENCE_SECONDS)
         signals.enter_context(last_resort())  # from here on, messages of servers are handled
-        following = partial(follow_edits, follow, engine, config, log_to, subset=subset)
-        await attend(engine, client, front, writer, received, following)
+        following = partial(follow_edits, follow, aggregator, config, log_to, subset=subset)
+        await attend(aggregator, client, front, writer, received, following)
     return 128 + received[0] if received else 0
 
 
 async def attend(
-    engine: Engine,
+    aggregator: Aggregator,
     client: Client,
     front: Front,
     writer: stdio.Writer,
@@ -157,7 +157,7 @@ async def attend(
 
     `follow` applies edits of the configuration; `received` are the signals so far.
     """
-    async with engine.running(), anyio.create_task_group() as tasks:
+    async with aggregator.running(), anyio.create_task_group() as tasks:
         tasks.start_soon(follow)
         await client.ended.wait()
         log.info("= %s", f"{signal.Signals(received[0]).name} came" if received else "the client is gone")
@@ -191,7 +191,7 @@ async def _first_of(*waits: Callable[[], Awaitable[object]]) -> None:
 
 
 @contextlib.contextmanager
-def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
+def _signals(aggregator: Aggregator, client: Client) -> Iterator[list[int]]:
     """End on a signal: the first terminates the backends at once, the second kills them.
 
     Clients send SIGINT, SIGTERM a tenth of a second later, then SIGKILL: there is no time for more.
@@ -201,10 +201,10 @@ def _signals(engine: Engine, client: Client) -> Iterator[list[int]]:
     def on_signal(number: int) -> None:
         received.append(number)
         if len(received) == 1:
-            engine.terminate()
-            loop.call_later(TERMINATION_SECONDS, engine.abort)
+            aggregator.terminate()
+            loop.call_later(TERMINATION_SECONDS, aggregator.abort)
         else:
-            engine.abort()
+            aggregator.abort()
         client.signalled.set()
         client.end()
 

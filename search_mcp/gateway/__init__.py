@@ -1,1 +1,1 @@
-"""The engine that runs the servers, and what one client makes of them."""
+"""The aggregator that runs the servers, and what one client makes of them."""

@@ -1,4 +1,4 @@
-"""One engine's use of a server of the pool, and the source of the backends of such an engine.
+"""One aggregator's use of a server of the pool, and the source of the backends of such an aggregator.
 
 A lease stays the same while its server changes: its own that was never started, one that it shares, or again its own.
 """
@@ -17,7 +17,7 @@ from search_mcp.dialects import asking
 from search_mcp.gateway.in_common import InCommon
 from search_mcp.gateway.pool import Pool
 from search_mcp.gateway.pooled_server import PooledServer
-from search_mcp.gateway.running import EngineBackend
+from search_mcp.gateway.running import AggregatedBackend
 from search_mcp.gateway.turns import KeptNews, Turn, Turns
 from search_mcp.model.calls import Call, InputRequired, Outcome
 from search_mcp.model.errors import NotRunning
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Lease:
-    """One engine's use of a server: the backend of an engine that shares its process with others."""
+    """One aggregator's use of a server: the backend of an aggregator that shares its process with others."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Lease:
         """Give up the calls that wait for their turn."""
         return self._turns.take()
 
-    # For the engine
+    # For the aggregator
 
     def is_started_like(self, config: ServerConfig) -> bool:
         """Return whether an edited entry is served by the same process or connection, shared as before."""
@@ -291,7 +291,7 @@ class Lease:
 
 
 class PooledBackends:
-    """The source of an engine that shares servers: all its backends are leases."""
+    """The source of an aggregator that shares servers: all its backends are leases."""
 
     def __init__(self, pool: Pool, dependencies: Dependencies, configuration_folder: str | None = None) -> None:
         """`dependencies` are those of the client; entries with `"share": true` start in `configuration_folder`."""
@@ -304,26 +304,26 @@ class PooledBackends:
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
-    ) -> EngineBackend:
+    ) -> AggregatedBackend:
         dependencies = self._of_shared if config.share else self._dependencies
         return Lease(self._pool, config, publish, sessions, dependencies)
 
-    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+    def succeed(self, backend: AggregatedBackend, predecessor: AggregatedBackend) -> None:
         assert isinstance(backend, Lease)
         assert isinstance(predecessor, Lease)
         backend.succeed(predecessor)
 
-    def release(self, backend: EngineBackend) -> None:
+    def release(self, backend: AggregatedBackend) -> None:
         assert isinstance(backend, Lease)
         backend.leave()
 
-    def other_sessions(self, backend: EngineBackend) -> "Iterator[Session]":
+    def other_sessions(self, backend: AggregatedBackend) -> "Iterator[Session]":
         assert isinstance(backend, Lease)
         for lease in backend.server.leases:
             if lease is not backend:
                 yield from lease.sessions()
 
-    def was_shared(self, backend: EngineBackend) -> bool:
+    def was_shared(self, backend: AggregatedBackend) -> bool:
         assert isinstance(backend, Lease)
         return backend.server.was_shared
 

@@ -1,4 +1,4 @@
-"""The servers of all engines in a process: each engine has a lease of each of its servers, and leases may share one.
+"""The servers of all aggregators in a process: each has a lease of each of its servers, and leases may share one.
 
 Decides which leases get the same server when a client opens, by the key of its start and by what is known of it. A
 server that turns out to keep state stays with one of its clients, and each other client gets its own (`pooled_server`).

@@ -57,7 +57,7 @@ class Home(Protocol):
 
 
 class Tenant(Recipient, Protocol):
-    """The use of a server by one engine; `lease.Lease` is the only implementation."""
+    """The use of a server by one aggregator; `lease.Lease` is the only implementation."""
 
     server: "PooledServer"
     opening: Opening | None

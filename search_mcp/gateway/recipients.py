@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Recipient(Protocol):
-    """The use of a shared server by one engine, as far as it decides which news it gets."""
+    """The use of a shared server by one aggregator, as far as it decides which news it gets."""
 
     sessions: "Callable[[], Iterable[Session]]"
-    """Gives the clients of the engine."""
+    """Gives the clients of the aggregator."""
 
     @property
     def awaits_log_messages(self) -> bool:

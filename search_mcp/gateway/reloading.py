@@ -19,7 +19,7 @@ from search_mcp.config.secrets import Redactor
 from search_mcp.config.trust import printable
 from search_mcp.config.watches import Watches
 from search_mcp.folders import approvals_folder, trust_folder
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.model.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class LogSettings:
 
 async def follow_edits(
     follow: Gate,
-    engine: Engine,
+    aggregator: Aggregator,
     current: Config,
     log_to: LogSettings,
     variables: Mapping[str, str] = os.environ,
@@ -109,26 +109,26 @@ async def follow_edits(
                 log.warning("! %s", warning)
             follow.report()
             current = config if subset is None else select(subset, config)
-            engine.reconfigure(current)
+            aggregator.reconfigure(current)
         elif str(config) != complaint:
             log.error("! %s; what ran goes on running", config)
         complaint = str(config) if isinstance(config, ConfigError) else ""
         shown = str(subset.veiled(config)) if subset is not None and isinstance(config, ConfigError) else complaint
-        engine.note_broken_edit(log_to.redact(shown) or None)
+        aggregator.note_broken_edit(log_to.redact(shown) or None)
 
     folders = [folder for folder in (trust_folder(), approvals_folder()) if _is_made(folder)]
     # Loaded after the first answers, which do not need it.
     edits = await anyio.to_thread.run_sync(import_module, "search_mcp.config.watching", abandon_on_cancel=True)
-    await anyio.to_thread.run_sync(engine.tidy, abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(aggregator.tidy, abandon_on_cancel=True)
     noticed = edits.noticed if watches is None else watches.noticed
     with noticed(follow.path, *folders) as edited:
         await anyio.sleep(SETTLING_SECONDS)
         while True:
             edited.clear()
-            await engine.look_at_trust()
+            await aggregator.look_at_trust()
             await look()  # the first time for edits made before the watch was in place
             if not follow.is_remembered:
-                engine.file_queue(follow.remember_held)  # may block on another process's lock
+                aggregator.file_queue(follow.remember_held)  # may block on another process's lock
             await edited.wait()
             await anyio.sleep(BURST_SECONDS)
 

@@ -1,4 +1,4 @@
-"""The backends of one engine: where they come from, and the task that runs each."""
+"""The backends of one aggregator: where they come from, and the task that runs each."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from search_mcp.gateway.session import Session
 
 
-class EngineBackend(Backend, Protocol):
-    """A backend as an engine uses it: it follows edits of its entry, and has a task."""
+class AggregatedBackend(Backend, Protocol):
+    """A backend as an aggregator uses it: it follows edits of its entry, and has a task."""
 
     def is_started_like(self, config: ServerConfig) -> bool:
         """Return whether an edited entry is served by the same process or connection."""
@@ -69,38 +69,38 @@ class EngineBackend(Backend, Protocol):
 
 
 class BackendSource(Protocol):
-    """The origin of an engine's backends."""
+    """The origin of an aggregator's backends."""
 
     @property
     def in_common(self) -> InCommon:
-        """What the engines with backends of this origin have in common."""
+        """What the aggregators with backends of this origin have in common."""
         ...
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], sessions: "Callable[[], Iterable[Session]]"
-    ) -> EngineBackend:
-        """Make the backend of an entry; `sessions` gives the clients of the engine."""
+    ) -> AggregatedBackend:
+        """Make the backend of an entry; `sessions` gives the clients of the aggregator."""
         ...
 
-    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+    def succeed(self, backend: AggregatedBackend, predecessor: AggregatedBackend) -> None:
         """Give a backend the client's log level, subscriptions and waiting calls of the one that it replaces."""
         ...
 
-    def release(self, backend: EngineBackend) -> None:
-        """Give up a backend at the end of its engine; its task may not have begun."""
+    def release(self, backend: AggregatedBackend) -> None:
+        """Give up a backend at the end of its aggregator; its task may not have begun."""
         ...
 
-    def other_sessions(self, backend: EngineBackend) -> "Iterable[Session]":
-        """Give the clients of other engines that use the same server."""
+    def other_sessions(self, backend: AggregatedBackend) -> "Iterable[Session]":
+        """Give the clients of other aggregators that use the same server."""
         ...
 
-    def was_shared(self, backend: EngineBackend) -> bool:
-        """Return whether the server has, or had, clients of other engines."""
+    def was_shared(self, backend: AggregatedBackend) -> bool:
+        """Return whether the server has, or had, clients of other aggregators."""
         ...
 
 
 class OwnBackends:
-    """The source of an engine that shares no server with another engine."""
+    """The source of an aggregator that shares no server with another aggregator."""
 
     def __init__(self, later: CallLater, dependencies: Dependencies) -> None:
         self._later, self._dependencies = later, dependencies
@@ -108,28 +108,28 @@ class OwnBackends:
 
     def make(
         self, config: ServerConfig, publish: Callable[[News], None], _sessions: "Callable[[], Iterable[Session]]"
-    ) -> EngineBackend:
+    ) -> AggregatedBackend:
         return Supervisor(config, publish, self._later, self._dependencies)
 
-    def succeed(self, backend: EngineBackend, predecessor: EngineBackend) -> None:
+    def succeed(self, backend: AggregatedBackend, predecessor: AggregatedBackend) -> None:
         assert isinstance(backend, Supervisor)
         assert isinstance(predecessor, Supervisor)
         backend.succeed(predecessor)
 
-    def release(self, _backend: EngineBackend) -> None:
+    def release(self, _backend: AggregatedBackend) -> None:
         """Do nothing: only its task starts a server."""
 
-    def other_sessions(self, _backend: EngineBackend) -> "Iterable[Session]":
+    def other_sessions(self, _backend: AggregatedBackend) -> "Iterable[Session]":
         return ()
 
-    def was_shared(self, _backend: EngineBackend) -> bool:
+    def was_shared(self, _backend: AggregatedBackend) -> bool:
         return False
 
 
 class Running:
     """A backend and the task that runs it."""
 
-    def __init__(self, backend: EngineBackend) -> None:
+    def __init__(self, backend: AggregatedBackend) -> None:
         self.backend = backend
         self._scope: anyio.CancelScope | None = None
         self.is_stopped = False

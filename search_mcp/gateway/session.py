@@ -1,7 +1,8 @@
-"""One client of the engine: the `Gateway` of its front dialects, and the filter for the servers' notifications.
+"""One client of the aggregator: the `Gateway` of its front dialects, and the filter for the servers' notifications.
 
-Several sessions share an engine. A session gets the notifications that belong to its own calls, subscriptions, tasks
-and elicitations. A client that is alone gets everything that a server sends, as if it were connected to the server.
+Several sessions share an aggregator. A session gets the notifications that belong to its own calls, subscriptions,
+tasks and elicitations. A client that is alone gets everything that a server sends, as if it were connected to the
+server.
 """
 
 import logging
@@ -51,8 +52,8 @@ DEFAULT_LOG_LEVEL = "info"
 """The least severe log messages for a client that set no level, once it shares the servers with others."""
 
 
-class SharedEngine(Protocol):
-    """The parts of the engine that a session uses."""
+class SharedAggregator(Protocol):
+    """The parts of the aggregator that a session uses."""
 
     @property
     def servers(self) -> Servers: ...
@@ -97,7 +98,7 @@ class Session:
 
     def __init__(
         self,
-        engine: SharedEngine,
+        aggregator: SharedAggregator,
         profile: Profile | None,
         later: CallLater,
         tell_front: Callable[[News | CatalogChanged], None],
@@ -105,13 +106,13 @@ class Session:
         self.tell_front = tell_front
         self.opening: Opening | None = None
         """The opening of the client; `None` before it."""
-        self._engine, self._servers, self.later = engine, engine.servers, later
+        self._aggregator, self._servers, self.later = aggregator, aggregator.servers, later
         self.state = ClientState(
             Presentation(self._servers.spellings, self._servers.settings, profile),
             AwaitedLists(self._servers.may_come, self._servers.has_entries, later),
             self._load_own_tools,
-            lambda server: (other.state for other in engine.others(self, server)),
-            partial(engine.is_alone, self),
+            lambda server: (other.state for other in aggregator.others(self, server)),
+            partial(aggregator.is_alone, self),
             self._load_results,
         )
         # Functions that wait until a server lists a resource, each with the URI, by a key for its cancellation.
@@ -134,7 +135,7 @@ class Session:
         return own_tools
 
     def _load_results(self) -> "ClientResults | None":
-        kept = self._engine.kept_results
+        kept = self._aggregator.kept_results
         if kept is None:
             return None
         results: ClientResults = import_module("search_mcp.gateway.client_results").ClientResults(kept, self.later)
@@ -162,7 +163,7 @@ class Session:
             if subscription.server in self._servers.backends:
                 call = Call(Action.UNSUBSCRIBE, subscription.uri, {}, None, subscription.caller, reply=_ignore)
                 self._unsubscribe(subscription.server, call)
-        self._engine.leave(self)
+        self._aggregator.leave(self)
 
     def _unsubscribe(self, server: str, call: Call) -> None:
         if not self.state.is_subscribed_elsewhere(server, call.target):
@@ -172,14 +173,14 @@ class Session:
 
     def recall(self, opening: Opening) -> None:
         """Publish the cached lists of the backends for such a client; start nothing."""
-        self._engine.recall(opening)
+        self._aggregator.recall(opening)
 
     def open(self, opening: Opening) -> None:
         """Open the backends for this client; a second opening changes nothing."""
         if self.opening is not None:
             return
         self.opening = opening
-        self._engine.open(self, opening)
+        self._aggregator.open(self, opening)
         for backend in self._servers.backends.values():
             if backend.status.failed_lately:
                 self.state.lists.expect_nothing(backend.name)
@@ -220,10 +221,10 @@ class Session:
 
     def set_log_level(self, level: str) -> None:
         self.state.log_level = level
-        self._engine.apply_log_level()
+        self._aggregator.apply_log_level()
 
     def roots_changed(self) -> None:
-        self._engine.roots_changed(self)
+        self._aggregator.roots_changed(self)
 
     @cached_property
     def _router(self) -> "Router":
@@ -239,7 +240,7 @@ class Session:
         return self._router.submit(call)
 
     def _load_usage(self) -> "ClientUsage | None":
-        usage_queue = self._engine.usage_queue
+        usage_queue = self._aggregator.usage_queue
         if usage_queue is not None:
             self._usage = import_module("search_mcp.gateway.usage").ClientUsage(usage_queue, self._router.submit)
         return self._usage

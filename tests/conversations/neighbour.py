@@ -174,7 +174,7 @@ _LINES = "it counts the log lines of one client"
 _CLIENTS = "it counts the clients of a server"
 _MEMORY = "it counts the calls in memory"
 _CALLS = "no client may call a server meanwhile"
-_TERMINATED = "only the engine of its own client is terminated"
+_TERMINATED = "only the aggregator of its own client is terminated"
 _LOG_LEVELS = "a message that may be about a call of either client reaches none: test_isolation"
 _ROOTS = "its call is sent again at a process of its own, because the server asks for roots: test_isolation"
 _QUESTION = "a legacy server does not say in which call it asks, and the busy client's is in progress, too"
@@ -194,7 +194,7 @@ ALONE = {
     "test_a_log_message_after_the_answer_reaches_no_other_client": _CLIENTS,
     "test_a_new_tool_is_told_of_and_withheld_if_it_is_pinned": _LINES,
     "test_a_question_outside_of_any_call_goes_to_the_only_client": _CLIENTS,
-    "test_a_result_belongs_to_the_client_that_got_it one engine": "its clients are on no pool",
+    "test_a_result_belongs_to_the_client_that_got_it one aggregator": "its clients are on no pool",
     "test_a_search_for_a_skill_that_is_over_is_gone": _MEMORY,
     "test_a_server_of_an_unknown_revision_is_refused_and_not_started_again": "a client that joins has it tried again",
     "test_a_server_that_nobody_calls_is_started_by_its_first_call": _CALLS,
@@ -208,7 +208,7 @@ ALONE = {
     "test_list_servers_says_who_shares_a_server_and_why": _CLIENTS,
     "test_log_messages_before_any_call_reach_all_clients_and_again_after_a_restart": _CLIENTS,
     "test_patterns_that_match_nothing_are_reported": _LINES,
-    "test_two_clients_of_one_process_are_distinguished": "each engine writes its records at a time of its own",
+    "test_two_clients_of_one_process_are_distinguished": "each aggregator writes its records at a time of its own",
     "test_very_many_problems_of_one_server_are_counted": _LINES,
     "test_what_is_too_long_is_left_out_alone_and_reported": _LINES,
     "test_who_says_much_and_answers_nothing_rests_while_others_are_called": _CALLS,

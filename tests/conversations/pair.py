@@ -44,7 +44,7 @@ from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.config.subset import parse
 from search_mcp.fronts.connection import Front as Face
 from search_mcp.fronts.serve import LAST_ANSWERS_SECONDS
-from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.aggregator import Aggregator, later
 from search_mcp.gateway.kept_results import KeptFiles, KeptResults
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
@@ -56,7 +56,7 @@ from search_mcp.wire.structs import replace
 Answer = TypeVar("Answer")
 
 POOLED = "SEARCH_MCP_POOLED" in os.environ
-"""Whether every client has an engine on a pool; by default, only in tests that say so."""
+"""Whether every client has an aggregator on a pool; by default, only in tests that say so."""
 CONFIGURATION_FOLDER = "/home/test/config"
 
 
@@ -73,22 +73,22 @@ class Pair:
         self.others: list[Front] = []
         """Clients that share search-mcp with `front`."""
         self.is_pooled = POOLED or is_beside_a_busy_client
-        """Whether each client has an engine of its own, and the engines share servers."""
+        """Whether each client has an aggregator of its own, and the aggregators share servers."""
         self.subset: str | None = None
         """The option `--servers` of the client that comes next."""
-        self._subsets: WeakKeyDictionary[Engine, str | None] = WeakKeyDictionary()
+        self._subsets: WeakKeyDictionary[Aggregator, str | None] = WeakKeyDictionary()
         self.pool: Pool | None = None
         self.commands: list[Command] = []
         """Commands of all processes that were started."""
         self._session: Session | None = None
         self._sessions: dict[Front, tuple[Face, Session]] = {}
         # Of the clients that joined a pool.
-        self._engines: dict[Front | Neighbour, tuple[Engine, anyio.Event, asyncio.Task[None]]] = {}
+        self._aggregators: dict[Front | Neighbour, tuple[Aggregator, anyio.Event, asyncio.Task[None]]] = {}
         self.neighbour = Neighbour(self) if is_beside_a_busy_client else None
         """A busy client on the same pool."""
         self.backs: dict[str, Back] = {}
         self.alpha = self.with_server("alpha", back)
-        self.engine: Engine | None = None
+        self.aggregator: Aggregator | None = None
         self._face: Face | None = None
         self._cache: CatalogCache | None = None
         self._last_uses: LastUses | None = None
@@ -152,8 +152,8 @@ class Pair:
     def accepts(self, name: str, *tools: str) -> None:
         """Accept the current definitions of these tools of a server, as the user."""
         assert self.trust is not None
-        assert self.engine is not None
-        backend = next(each for each in self.engine.backends if each.name == name)
+        assert self.aggregator is not None
+        backend = next(each for each in self.aggregator.backends if each.name == name)
         config = next(each for each in self._config().servers if each.name == name)
         shown = [each for each in backend.opened() if not tools or each.name in tools]
         assert {each.name for each in shown} >= set(tools), f"not changed, of {tools}: {shown}"
@@ -162,8 +162,8 @@ class Pair:
 
     def looks_at_trust(self) -> None:
         """Let the running search-mcp notice that definitions were accepted."""
-        assert self.engine is not None
-        task = self.loop.create_task(self.engine.look_at_trust())
+        assert self.aggregator is not None
+        task = self.loop.create_task(self.aggregator.look_at_trust())
         self.settle()
         while not task.done():  # in some tests a comparison takes time
             self.after(0.1)
@@ -190,8 +190,8 @@ class Pair:
             self.neighbour.acts()
 
     def _opens_neighbour(self, neighbour: Neighbour) -> None:
-        engine = self._join_pool(neighbour, self._world_of(neighbour))
-        session = engine.open_session(self.profile)
+        aggregator = self._join_pool(neighbour, self._world_of(neighbour))
+        session = aggregator.open_session(self.profile)
         face = Face(session, neighbour.hear, 1 << 20)
         session.tell_front = face.tell
 
@@ -208,14 +208,14 @@ class Pair:
     def joined_by(self, revision: str, profile: Profile | None = None, **world: Any) -> Front:
         """Connect another client to the running search-mcp, after the first client has sent a message.
 
-        `world` replaces dependencies of its engine; this needs a pool.
+        `world` replaces dependencies of its aggregator; this needs a pool.
         """
-        engine = self.engine
-        assert engine is not None
+        aggregator = self.aggregator
+        assert aggregator is not None
         front = Front(self, revision, f"front {len(self.others) + 2}")
         if self.pool is not None:
-            engine = self._join_pool(front, world)
-        session = engine.open_session(profile)
+            aggregator = self._join_pool(front, world)
+        session = aggregator.open_session(profile)
         face = Face(session, front.hear, 1 << 20)
         session.tell_front = face.tell
         self._sessions[front] = face, session
@@ -223,7 +223,7 @@ class Pair:
         return front
 
     def left_by(self, front: Front, seconds: float = 0) -> None:
-        """Close the connection of a client that joined; its engine may take some time to end."""
+        """Close the connection of a client that joined; its aggregator may take some time to end."""
         face, session = self._sessions.pop(front)
 
         def end() -> None:
@@ -232,21 +232,21 @@ class Pair:
 
         self.loop.call_soon(end)
         self.settle()
-        if front in self._engines:
-            _, ended, task = self._engines.pop(front)
+        if front in self._aggregators:
+            _, ended, task = self._aggregators.pop(front)
             ended.set()
             self.settle()
             self.after(seconds)
-            assert task.done(), "the engine of a client that left does not end"
+            assert task.done(), "the aggregator of a client that left does not end"
             task.result()
 
     def cut_off(self, front: Front) -> None:
-        """End the engine of a client of a pool, without closing its session first."""
+        """End the aggregator of a client of a pool, without closing its session first."""
         self._sessions.pop(front)
-        _, ended, task = self._engines.pop(front)
+        _, ended, task = self._aggregators.pop(front)
         ended.set()
         self.settle()
-        assert task.done(), "the engine of a client that left does not end"
+        assert task.done(), "the aggregator of a client that left does not end"
         task.result()
 
     def each_calls(self, *fronts: Front) -> list[int]:
@@ -284,7 +284,7 @@ class Pair:
         self.nothing_is_left()
         self._end()
         self._face, self._ended = None, anyio.Event()
-        self._engines.clear()
+        self._aggregators.clear()
         if self.neighbour is not None:
             self.neighbour = Neighbour(self)
         self.front.starts_anew()
@@ -293,42 +293,42 @@ class Pair:
 
     def client_stops_reading(self) -> None:
         """Stop reading as a client; then no server may be read either."""
-        assert self.engine is not None
-        self.engine.pause_reading()
+        assert self.aggregator is not None
+        self.aggregator.pause_reading()
 
     def client_reads_on(self) -> None:
         self.reads_on(self.front)
 
     def stops_reading(self, front: Front) -> None:
         """Stop reading as one client of a pool."""
-        self.engine_of(front).pause_reading()
+        self.aggregator_of(front).pause_reading()
 
     def reads_on(self, front: Front) -> None:
-        self.loop.call_soon(self.engine_of(front).resume_reading)
+        self.loop.call_soon(self.aggregator_of(front).resume_reading)
         self.settle()
 
-    def engine_of(self, front: Front) -> Engine:
-        engine = self._engines[front][0] if front in self._engines else self.engine
-        assert engine is not None
-        return engine
+    def aggregator_of(self, front: Front) -> Aggregator:
+        aggregator = self._aggregators[front][0] if front in self._aggregators else self.aggregator
+        assert aggregator is not None
+        return aggregator
 
     def edit(self) -> None:
         """Write the configuration with the current `backs`."""
-        assert self.engine is not None
-        for engine in (self.engine, *(engine for engine, _, _ in self._engines.values())):
-            self.loop.call_soon(engine.reconfigure, self._config(self._subsets.get(engine)))
+        assert self.aggregator is not None
+        for aggregator in (self.aggregator, *(aggregator for aggregator, _, _ in self._aggregators.values())):
+            self.loop.call_soon(aggregator.reconfigure, self._config(self._subsets.get(aggregator)))
         self.settle()
 
     def terminates(self) -> None:
         """Send a signal to search-mcp."""
-        assert self.engine is not None
-        self.loop.call_soon(self.engine.terminate)
+        assert self.aggregator is not None
+        self.loop.call_soon(self.aggregator.terminate)
         self.settle()
 
     def edit_of(self, front: Front) -> None:
-        """Apply the current `backs` to the engine of one client of a pool."""
-        engine = self.engine_of(front)
-        self.loop.call_soon(engine.reconfigure, self._config(self._subsets.get(engine)))
+        """Apply the current `backs` to the aggregator of one client of a pool."""
+        aggregator = self.aggregator_of(front)
+        self.loop.call_soon(aggregator.reconfigure, self._config(self._subsets.get(aggregator)))
         self.settle()
 
     @contextlib.contextmanager
@@ -353,9 +353,9 @@ class Pair:
         config = Config(servers, Settings(**self.settings), ())
         return config if subset is None else parse(subset).of(config)
 
-    def _engine(self, dependencies: Dependencies, source: PooledBackends | None) -> Engine:
-        """Make the engine of the client that comes next."""
-        made = Engine(
+    def _aggregator(self, dependencies: Dependencies, source: PooledBackends | None) -> Aggregator:
+        """Make the aggregator of the client that comes next."""
+        made = Aggregator(
             self._config(self.subset), dependencies, source, self._load_kept_results, lambda: self._token_counter
         )
         self._subsets[made] = self.subset
@@ -389,8 +389,8 @@ class Pair:
         def start() -> None:  # inside a running loop, as in production
             self.pool = Pool(later) if self.is_pooled else None
             source = PooledBackends(self.pool, world, CONFIGURATION_FOLDER) if self.pool is not None else None
-            self.engine = self._engine(world, source)
-            self._session = session = self.engine.open_session(self.profile)
+            self.aggregator = self._aggregator(world, source)
+            self._session = session = self.aggregator.open_session(self.profile)
             face = Face(session, self.front.hear, 1 << 20)
             session.tell_front = face.tell
             faces.append(face)
@@ -404,10 +404,13 @@ class Pair:
 
     async def _live(self, face: Face) -> None:
         """Run the session as `server.serve` does."""
-        assert self.engine is not None
-        async with self.pool.running() if self.pool is not None else anyio.create_task_group(), self.engine.running():
+        assert self.aggregator is not None
+        async with (
+            self.pool.running() if self.pool is not None else anyio.create_task_group(),
+            self.aggregator.running(),
+        ):
             await self._ended.wait()
-            for _, ended, task in self._engines.values():
+            for _, ended, task in self._aggregators.values():
                 ended.set()
                 await task
             face.peer.half_close()
@@ -416,27 +419,27 @@ class Pair:
                 await face.peer.answered()
             face.close()
 
-    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any]) -> Engine:
+    def _join_pool(self, front: Front | Neighbour, world: dict[str, Any]) -> Aggregator:
         assert self.pool is not None
-        engines: list[Engine] = []
+        aggregators: list[Aggregator] = []
 
         def start() -> None:
             assert self.pool is not None
             dependencies = replace(self._world, **world)
             source = PooledBackends(self.pool, dependencies, CONFIGURATION_FOLDER)
-            engines.append(self._engine(dependencies, source))
+            aggregators.append(self._aggregator(dependencies, source))
 
         self.loop.call_soon(start)
         self.settle()
         ended = anyio.Event()
 
         async def live() -> None:
-            async with engines[0].running():
+            async with aggregators[0].running():
                 await ended.wait()
 
-        self._engines[front] = engines[0], ended, self.loop.create_task(live())
+        self._aggregators[front] = aggregators[0], ended, self.loop.create_task(live())
         self.settle()
-        return engines[0]
+        return aggregators[0]
 
     async def _spawn(
         self, command: Command, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]

@@ -327,7 +327,7 @@ def test_an_unknown_result_is_not_found(limited: Pair) -> None:
 # Several clients
 
 
-@pytest.mark.parametrize("is_pooled", [False, True], ids=["one engine", "a pool"])
+@pytest.mark.parametrize("is_pooled", [False, True], ids=["one aggregator", "a pool"])
 def test_a_result_belongs_to_the_client_that_got_it(pair: Pair, tmp_path: Path, is_pooled: bool) -> None:
     pair.is_pooled = is_pooled
     limits(pair, tmp_path)

@@ -1,4 +1,4 @@
-"""Clients with engines of their own that share servers: which of them get the same one, and what each notices."""
+"""Clients with aggregators of their own that share servers: which of them get the same one, and what each notices."""
 
 import gc
 import weakref
@@ -390,13 +390,13 @@ def test_nothing_of_a_client_that_left_is_kept(pool: Pair) -> None:
     first, second = _two(pool)
     for front in (first, second):
         front.watches("note://one")
-    engine = weakref.ref(pool.engine_of(second))
+    aggregator = weakref.ref(pool.aggregator_of(second))
     pool.each_calls(first, second)
     pool.left_by(second)
     second.inbox.clear()
     pool.after(1)  # timers that refer to it have expired
     gc.collect()
-    assert engine() is None
+    assert aggregator() is None
     pool.alpha.listening.clear()
     pool.alpha.exits(1)
     pool.after(10)

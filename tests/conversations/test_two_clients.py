@@ -55,18 +55,18 @@ Eras = Iterable[tuple[str, str, str]]
 class Way(enum.StrEnum):
     """How the clients share search-mcp."""
 
-    ENGINE = "on one engine"
+    AGGREGATOR = "on one aggregator"
     POOL = "pooled"
     BESIDE = "pooled beside a busy client"
 
 
 def _params(eras: Eras, *ways: Way) -> list[Any]:
-    """Combine eras with ways; on a pool, where each client has an engine of its own, only clients of one era share."""
+    """Combine eras with ways; on a pool, where each client has its own aggregator, only clients of one era share."""
     return [
         pytest.param((first, second, back, way), id=f"{first},{second}+{back} {way}")
         for first, second, back in eras
         for way in ways
-        if way is Way.ENGINE or first == second
+        if way is Way.AGGREGATOR or first == second
     ]
 
 
@@ -75,7 +75,7 @@ def two(request: pytest.FixtureRequest) -> Iterator[Two]:
     *eras, way = request.param
     first, second, back = (ERAS[each] for each in eras)
     with Pair(first, back, is_beside_a_busy_client=way is Way.BESIDE) as pair:
-        pair.is_pooled = way is not Way.ENGINE
+        pair.is_pooled = way is not Way.AGGREGATOR
         if pair.is_pooled:
             pair.alpha.config = {"share": True}
         yield Two(pair, second)
@@ -255,7 +255,7 @@ def test_a_question_that_may_belong_to_either_client_is_refused(two: Two) -> Non
         call.gets(text("hello"))
 
 
-@_in([("legacy", "legacy", "legacy")], Way.ENGINE)
+@_in([("legacy", "legacy", "legacy")], Way.AGGREGATOR)
 def test_a_question_outside_of_any_call_goes_to_the_client_that_opened(two: Two) -> None:
     first, _ = two.open(sampling={})
     two.alpha.says(id="q", **sample("Hm?"))
@@ -286,9 +286,9 @@ def test_a_client_that_leaves_answers_the_question_it_was_asked(two: Two) -> Non
 @pytest.mark.parametrize(
     "two",
     [
-        *_params(product(["legacy"], ERAS, ["legacy"]), Way.ENGINE),
+        *_params(product(["legacy"], ERAS, ["legacy"]), Way.AGGREGATOR),
         # On a pool, a message of a legacy server is for no client once several have called: `test_isolation`.
-        *_params(product(["legacy"], ERAS, ["modern"]), Way.ENGINE, Way.POOL),
+        *_params(product(["legacy"], ERAS, ["modern"]), Way.AGGREGATOR, Way.POOL),
     ],
     indirect=True,
 )
@@ -394,7 +394,7 @@ def test_the_end_of_an_elicitation_reaches_the_client_that_was_asked(two: Two) -
     call.gets(text("x"))
 
 
-@_in([("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy")], Way.ENGINE)
+@_in([("legacy", "modern", "legacy"), ("legacy", "legacy", "legacy")], Way.AGGREGATOR)
 def test_only_the_roots_of_the_client_that_opened_are_news_to_a_server(two: Two) -> None:
     first, second = two.open(roots={"listChanged": True})
     if not second.is_modern:

@@ -1,4 +1,4 @@
-"""Clients in this process that share real servers: one pool, and an engine for each client."""
+"""Clients in this process that share real servers: one pool, and an aggregator for each client."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Spawner
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
-from search_mcp.gateway.engine import Engine, later
+from search_mcp.gateway.aggregator import Aggregator, later
 from search_mcp.gateway.lease import PooledBackends
 from search_mcp.gateway.pool import Pool
 
@@ -27,16 +27,16 @@ Script = Sequence[tuple[str, Message]]
 
 
 class Client:
-    """A client of an engine in this process."""
+    """A client of an aggregator in this process."""
 
-    def __init__(self, era: Era, engine: Engine) -> None:
+    def __init__(self, era: Era, aggregator: Aggregator) -> None:
         self._era = era
         self.lines: list[bytes] = []
         self.gives: dict[str, Message] = {}
         """Its answers to questions, by method; it refuses others."""
         self._was_asked: defaultdict[str, anyio.Event] = defaultdict(anyio.Event)
         self._answers: dict[int, asyncio.Future[bytes]] = {}
-        session = engine.open_session()
+        session = aggregator.open_session()
         self._front = Front(session, self._hear, 64 << 20)
         session.tell_front = self._front.tell
         self._ids = 0
@@ -101,6 +101,6 @@ class Machine:
     @asynccontextmanager
     async def client(self, era: Era) -> AsyncIterator[Client]:
         source = PooledBackends(self.pool, self._dependencies)
-        engine = Engine(self._config, self._dependencies, source)
-        async with engine.running():
-            yield Client(era, engine)
+        aggregator = Aggregator(self._config, self._dependencies, source)
+        async with aggregator.running():
+            yield Client(era, aggregator)

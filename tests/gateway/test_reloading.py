@@ -1,4 +1,4 @@
-"""Following the configuration file: what an engine that shares its process uses of it."""
+"""Following the configuration file: what an aggregator that shares its process uses of it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.config.gate import Gate, Origin
 from search_mcp.config.location import read
 from search_mcp.config.trust import Approvals
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.gateway.reloading import LogSettings, follow_edits
 
 
@@ -22,10 +22,10 @@ async def test_the_file_is_followed_with_the_thread_for_files_of_the_process(tmp
         is_queued.set()
 
     config = read(file, {})
-    engine = Engine(config, Dependencies(file_queue=queue))
+    aggregator = Aggregator(config, Dependencies(file_queue=queue))
     follow = Gate(file, Origin.OWN, Approvals(tmp_path / "approvals"))
-    async with engine.running(), anyio.create_task_group() as tasks:
-        tasks.start_soon(follow_edits, follow, engine, config, LogSettings(None), {})
+    async with aggregator.running(), anyio.create_task_group() as tasks:
+        tasks.start_soon(follow_edits, follow, aggregator, config, LogSettings(None), {})
         with anyio.fail_after(10):
             await is_queued.wait()
         tasks.cancel_scope.cancel()

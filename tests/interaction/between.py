@@ -29,7 +29,7 @@ from search_mcp.backends.dependencies import Dependencies
 from search_mcp.backends.process.launching import Command
 from search_mcp.config.schema import Config, ServerConfig, Settings
 from search_mcp.fronts.connection import Front
-from search_mcp.gateway.engine import Engine
+from search_mcp.gateway.aggregator import Aggregator
 from search_mcp.gateway.own_tool_definitions import NAMES
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
@@ -169,11 +169,11 @@ async def through_search_mcp(server: Server[Any]) -> AsyncIterator[Streams]:
     entry = ServerConfig(name="backend", command=sys.executable, prefix="")
     config = Config((entry,), Settings(listing="full"), ())
     async with anyio.create_task_group() as servers:
-        engine = Engine(config, Dependencies(spawn=spawn, variables={}, home=""))
-        session = engine.open_session()
+        aggregator = Aggregator(config, Dependencies(spawn=spawn, variables={}, home=""))
+        session = aggregator.open_session()
         front = Front(session, lambda line: incoming.write(_as_from_server(server, line)), 1 << 24)
         session.tell_front = front.tell
-        async with engine.running(), anyio.create_task_group() as tasks:
+        async with aggregator.running(), anyio.create_task_group() as tasks:
             tasks.start_soon(listen, front)
             yield incoming.messages, outgoing
             await outgoing.aclose()

@@ -1,4 +1,4 @@
-"""The engine: the configuration, the backends and their tasks, which all client sessions share.
+"""The aggregator: the configuration, the backends and their tasks, which all client sessions share.
 
 Decides which backends exist: at the start, and after an edit of the configuration, which starts, stops or restarts only
 the servers it changed.
@@ -31,7 +31,7 @@ from search_mcp.dialects import CatalogChanged
 from search_mcp.dialects.params import most_verbose
 from search_mcp.folders import cache_folder, log_folder, results_folder, state_folder, trust_folder, usage_file
 from search_mcp.gateway.problems import ProblemLog, log_contested
-from search_mcp.gateway.running import BackendSource, EngineBackend, OwnBackends, Running
+from search_mcp.gateway.running import AggregatedBackend, BackendSource, OwnBackends, Running
 from search_mcp.gateway.servers import Servers
 from search_mcp.gateway.session import Session
 from search_mcp.model.servers import ListChanged, News, Opening, StateChanged, TaskChanged
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Engine:
+class Aggregator:
     """All backends of one configuration, for any number of clients."""
 
     def __init__(
@@ -57,17 +57,17 @@ class Engine:
         load_kept_results: "Callable[[], KeptResults] | None" = None,
         load_token_counter: "Callable[[], TokenCounter | None] | None" = None,
     ) -> None:
-        """`source` makes the backends; without it, they belong to this engine alone.
+        """`source` makes the backends; without it, they belong to this aggregator alone.
 
-        `load_kept_results` gives the files of shortened results, which other engines may use, too. Without it, an
-        engine that is given its dependencies shortens no results, and any other has files of its own. The same holds
-        for `load_token_counter`, which gives the process that counts the tokens of results.
+        `load_kept_results` gives the files of shortened results, which other aggregators may use, too. Without it, an
+        aggregator that is given its dependencies shortens no results, and any other has files of its own. The same
+        holds for `load_token_counter`, which gives the process that counts the tokens of results.
         """
         self._has_own_results = load_kept_results is None and dependencies is None
         self._load_kept_results = load_own_results if self._has_own_results else load_kept_results
         self._own_token_counter: TokenCounter | None = None
         self._load_token_counter = self._own_counter if dependencies is None else load_token_counter
-        self._own_file_queue = FileQueue()  # of an engine that is given no dependencies
+        self._own_file_queue = FileQueue()  # of an aggregator that is given no dependencies
         self._dependencies = dependencies or Dependencies(
             spawn=Spawner(file_queue=self._own_file_queue),
             file_queue=self._own_file_queue,
@@ -95,7 +95,7 @@ class Engine:
         self._put_in_place(config)
 
     @property
-    def backends(self) -> list[EngineBackend]:
+    def backends(self) -> list[AggregatedBackend]:
         """The backends there are, in the order of the configuration."""
         return [running.backend for running in self._running.values()]
 
@@ -144,7 +144,7 @@ class Engine:
             yield from self._source.other_sessions(running.backend)
 
     def is_alone(self, session: Session, server: str) -> bool:
-        """Return whether a session is the only one that uses a server, and no other engine's client did before."""
+        """Return whether a session is the only one that uses a server, and no other aggregator's client did before."""
         running = self._running.get(server)
         if running is not None and self._source.was_shared(running.backend):
             return False
