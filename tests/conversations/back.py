@@ -50,7 +50,7 @@ class FakeChannel:
     def __init__(self, back: "Back", on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
         self.back, self.on_stdout, self.on_end = back, on_stdout, on_end
         self.log = BackendLog(back.revision)
-        self.pid = 1000 + len(back.lives)
+        self.pid = 1000 + len(back.channels)
         self.started = back.pair.loop.time()
         self.paused = False
         self.deferrals = 0
@@ -134,7 +134,7 @@ def leaves_to_the_test(back: "Back", said: Said) -> None:
 
 
 class Back:
-    """One scripted server through all its lives."""
+    """One scripted server through all its channels."""
 
     def __init__(self, pair: "Pair", name: str, revision: str) -> None:
         self.pair, self.name, self.revision = pair, name, revision
@@ -153,7 +153,7 @@ class Back:
         self.more_capabilities: Json = {}
         self.is_unreachable = False  # over HTTP
         self.is_cancelled_by_closing = False  # a cancellation has no words, and so no reason
-        self.lives: list[FakeChannel] = []
+        self.channels: list[FakeChannel] = []
         self.heard: list[Said] = []
         self.inbox: list[Said] = []
         self.listening: dict[int | str, Json] = {}  # open subscriptions/listen: id -> filter
@@ -180,15 +180,15 @@ class Back:
         return "server/discover" if self.is_modern else "initialize"
 
     @property
-    def life(self) -> FakeChannel:
-        assert self.lives, f"{self.name} was not started"
+    def channel(self) -> FakeChannel:
+        assert self.channels, f"{self.name} was not started"
         if self.pair.is_pooled and self._speaking is not None and not self._speaking.has_ended():
             return self._speaking
-        return self.lives[-1]
+        return self.channels[-1]
 
     @property
     def is_running(self) -> bool:
-        return any(not life.has_ended() for life in self.lives)
+        return any(not channel.has_ended() for channel in self.channels)
 
     # What it is
 
@@ -206,12 +206,12 @@ class Back:
 
         def later(habit: Habit) -> Habit:
             def act(back: "Back", said: Said) -> None:
-                life = back.life
-                wait = max(0.0, life.started + seconds - back.pair.loop.time())
+                channel = back.channel
+                wait = max(0.0, channel.started + seconds - back.pair.loop.time())
 
                 def answer() -> None:
-                    if not life.has_ended():
-                        back.speaks_as(life)
+                    if not channel.has_ended():
+                        back.speaks_as(channel)
                         habit(back, said)
 
                 back.pair.loop.call_later(wait, answer)
@@ -248,30 +248,30 @@ class Back:
     # What it hears
 
     async def spawn(self, on_stdout: Callable[[bytes], None], on_end: Callable[[], None]) -> FakeChannel:
-        self.lives.append(FakeChannel(self, on_stdout, on_end))
-        return self.lives[-1]
+        self.channels.append(FakeChannel(self, on_stdout, on_end))
+        return self.channels[-1]
 
-    def hear(self, life: FakeChannel, said: Said) -> None:
-        if self.pair.neighbour is not None and self.pair.neighbour.serves(self, life, said):
+    def hear(self, channel: FakeChannel, said: Said) -> None:
+        if self.pair.neighbour is not None and self.pair.neighbour.serves(self, channel, said):
             return
         self.pair.transcript.say(self.name, "<", said.line)
         with self.pair.judging():
-            life.log.heard(said)
+            channel.log.heard(said)
         self.heard.append(said)
-        self._speaking = life
-        self._hearers[id(said)] = life
+        self._speaking = channel
+        self._hearers[id(said)] = channel
         if said.method == "notifications/cancelled" and said.params["requestId"] in self.listening:
             del self.listening[said.params["requestId"]]
             return
         self._habits.get(said.method or "", leaves_to_the_test)(self, said)
 
-    def life_of(self, said: Said) -> FakeChannel:
+    def channel_of(self, said: Said) -> FakeChannel:
         """Return the process that heard a message."""
         return self._hearers[id(said)]
 
-    def speaks_as(self, life: FakeChannel) -> None:
+    def speaks_as(self, channel: FakeChannel) -> None:
         """From now on answer as this process, of several."""
-        self._speaking = life
+        self._speaking = channel
 
     def methods(self) -> list[str]:
         """The methods of all it heard so far."""
@@ -292,13 +292,13 @@ class Back:
 
     def says_line(self, line: bytes) -> None:
         """Say anything at all."""
-        life = self.life
+        channel = self.channel
         self.pair.transcript.say(self.name, ">", line)
         said = Said(line)
         nonsense = ValueError, KeyError, TypeError, AttributeError, RecursionError  # it is said on purpose
         with contextlib.suppress(*nonsense):
-            life.log.sent(said.body)
-        self.pair.loop.call_soon(life.on_stdout, line + b"\n")
+            channel.log.sent(said.body)
+        self.pair.loop.call_soon(channel.on_stdout, line + b"\n")
         self.pair.settle()
         self.pair.lets_neighbour_act()
 
@@ -334,7 +334,7 @@ class Back:
             self.notifies("notifications/resources/updated", uri=uri, _meta=meta)
 
     def exits(self, code: int, words: str = "") -> None:
-        self.life.exit(code, words)
+        self.channel.exit(code, words)
         self.pair.settle()
 
     # What the test expects and says, of calls
@@ -398,7 +398,7 @@ class Back:
             return
         asked = said.params["protocolVersion"]
         version = min(asked, self.revision) if asked in LEGACY else self.revision
-        self.life.log.agrees_on(version)
+        self.channel.log.agrees_on(version)
         info = {"name": self.program, "version": "1"}
         answer: Json = {"protocolVersion": version, "capabilities": self.capabilities(), "serverInfo": info}
         self.answer(said.id, {**answer, **({"instructions": self.instructions} if self.instructions else {})})

@@ -145,28 +145,28 @@ class Neighbour:
         back.declares_like(self._pair.backs[name])
         return back
 
-    def serves(self, back: Back, life: FakeChannel, said: Said) -> bool:
+    def serves(self, back: Back, channel: FakeChannel, said: Said) -> bool:
         """Take a message of this client to a server; return false for others."""
         if said.method == "notifications/cancelled":
-            cancelled = [each for each in self._served if each[1] is life and each[2].id == said.params["requestId"]]
+            cancelled = [each for each in self._served if each[1] is channel and each[2].id == said.params["requestId"]]
             for each in cancelled:
                 self._served.remove(each)
             return bool(cancelled)
         if said.method != "tools/call" or MARK not in said.params.get("arguments", {}):
             return False
-        self._served.append((back, life, said))
+        self._served.append((back, channel, said))
         return True
 
     def _answer(self) -> None:
-        back, life, said = self._served.pop(0)
-        if life.has_ended():
+        back, channel, said = self._served.pop(0)
+        if channel.has_ended():
             return
         words = f"{MARK} {said.params['arguments'][MARK]}"
         progress = {"progressToken": said.meta["progressToken"], "progress": 1, "message": words}
         result = text(words, **({"resultType": "complete"} if back.is_modern else {}))
         for message in ({"method": "notifications/progress", "params": progress}, {"id": said.id, "result": result}):
             line = encode({"jsonrpc": "2.0", **message}) + b"\n"
-            self._pair.loop.call_soon(life.on_stdout, line)
+            self._pair.loop.call_soon(channel.on_stdout, line)
         self._pair.settle()
 
 

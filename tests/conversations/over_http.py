@@ -122,7 +122,7 @@ class Stream(httpx2.AsyncByteStream):
         self._on_close()
 
 
-class Life(FakeChannel):
+class HttpChannel(FakeChannel):
     """One process of a scripted server, which knows its sessions until it exits."""
 
     def __init__(self, back: Back) -> None:
@@ -169,48 +169,48 @@ class Served(httpx2.AsyncBaseTransport):
 
     def __init__(self, back: Back) -> None:
         self._back = back
-        back.lives.append(Life(back))
+        back.channels.append(HttpChannel(back))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        life, headers, is_modern = self._back.life, request.headers, self._back.is_modern
+        channel, headers, is_modern = self._back.channel, request.headers, self._back.is_modern
         if self._back.is_unreachable:
             raise httpx2.ConnectError("nothing is there")
-        if life.has_ended() and is_modern:
-            life = Life(self._back)  # the next process serves it without a word
-            self._back.lives.append(life)
-        assert isinstance(life, Life)
+        if channel.has_ended() and is_modern:
+            channel = HttpChannel(self._back)  # the next process serves it without a word
+            self._back.channels.append(channel)
+        assert isinstance(channel, HttpChannel)
         said = Said(await request.aread() + b"\n") if request.method == "POST" else None
         if not is_modern and (said is None or said.method not in OPENING):
             # "it MUST respond to requests containing that session ID with HTTP 404 Not Found"
-            if life.has_ended() or headers.get("mcp-session-id") != life.session:
+            if channel.has_ended() or headers.get("mcp-session-id") != channel.session:
                 return httpx2.Response(404, text="no such session")
-        elif life.has_ended():
+        elif channel.has_ended():
             raise httpx2.ConnectError("nothing is there")
         if request.method == "GET" and not is_modern:
-            return self._streams(life.news)
+            return self._streams(channel.news)
         if request.method == "DELETE" and not is_modern:
-            life.ends.append("delete")
+            channel.ends.append("delete")
             return httpx2.Response(200)
         if said is None:
             return httpx2.Response(405)
         with self._back.pair.judging():
-            self._judge(life, said, headers)
+            self._judge(channel, said, headers)
         if said.method is None or "id" not in said.body:
-            self._back.hear(life, said)
+            self._back.hear(channel, said)
             return httpx2.Response(202)
-        return await self._answered(life, said)
+        return await self._answered(channel, said)
 
     async def aclose(self) -> None:
-        self._back.life.exit(0, "")
+        self._back.channel.exit(0, "")
 
-    async def _answered(self, life: Life, said: Said) -> httpx2.Response:
+    async def _answered(self, channel: HttpChannel, said: Said) -> httpx2.Response:
         key = said.id
         assert key is not None
-        stream = Stream(lambda: self._on_close(life, said))
-        life.open[key] = stream
+        stream = Stream(lambda: self._on_close(channel, said))
+        channel.open[key] = stream
         if said.method == "subscriptions/listen":
-            life.listening.add(key)
-        self._back.hear(life, said)
+            channel.listening.add(key)
+        self._back.hear(channel, said)
         try:
             first = await stream.begins()
         except BaseException:
@@ -221,41 +221,41 @@ class Served(httpx2.AsyncBaseTransport):
         error = _members(_members(first).get("error"))
         # The two forms of an answer take turns.
         if (
-            key in life.open
+            key in channel.open
             or _key(_members(first).get("id")) != key
             or (isinstance(key, int) and key % 2 > len(error))
         ):
-            return self._streams(stream, self._opened(life, said))
+            return self._streams(stream, self._opened(channel, said))
         status = self._status(_key(error.get("code")), is_opening=said.method in OPENING)
-        return httpx2.Response(status, content=first, headers={"Content-Type": JSON, **self._opened(life, said)})
+        return httpx2.Response(status, content=first, headers={"Content-Type": JSON, **self._opened(channel, said)})
 
     def _streams(self, stream: Stream, headers: dict[str, str] | None = None) -> httpx2.Response:
         return httpx2.Response(200, stream=stream, headers={"Content-Type": EVENTS, **(headers or {})})
 
-    def _opened(self, life: Life, said: Said) -> dict[str, str]:
+    def _opened(self, channel: HttpChannel, said: Said) -> dict[str, str]:
         if said.method != "initialize":
             return {}
-        life.session = f"{self._back.name}-{life.pid}"
-        return {"Mcp-Session-Id": life.session}
+        channel.session = f"{self._back.name}-{channel.pid}"
+        return {"Mcp-Session-Id": channel.session}
 
     def _status(self, code: int | str | None, *, is_opening: bool) -> int:
         if self._back.is_modern:
             return 404 if code == -32601 else 400 if code in BAD_REQUESTS else 200
         return 400 if is_opening and code is not None else 200
 
-    def _on_close(self, life: Life, said: Said) -> None:
+    def _on_close(self, channel: HttpChannel, said: Said) -> None:
         """Let the server hear that the client closed a stream, if it ended too early."""
         assert said.id is not None
         is_call = said.method not in (*OPENING, *LISTS)
-        if life.open.pop(said.id, None) is None or not self._back.is_modern or not is_call or life.has_ended():
+        if channel.open.pop(said.id, None) is None or not self._back.is_modern or not is_call or channel.has_ended():
             return
         # "closing the SSE response stream is itself the cancellation signal": the scripted server knows the words.
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": said.id}}
-        self._back.hear(life, Said(encode(cancelled) + b"\n"))
+        self._back.hear(channel, Said(encode(cancelled) + b"\n"))
 
     # Rules for requests
 
-    def _judge(self, life: Life, said: Said, headers: httpx2.Headers) -> None:
+    def _judge(self, channel: HttpChannel, said: Said, headers: httpx2.Headers) -> None:
         assert headers["accept"] == "application/json, text/event-stream"
         assert headers["content-type"] == "application/json"
         assert b"\n" not in said.line[:-1]
@@ -273,7 +273,9 @@ class Served(httpx2.AsyncBaseTransport):
             assert version is None
             assert "mcp-session-id" not in headers
         else:
-            assert version in (life.log.revision, None if life.session is None else ""), f"{version} over {said!r}"
+            assert version in (channel.log.revision, None if channel.session is None else ""), (
+                f"{version} over {said!r}"
+            )
 
 
 def _members(message: bytes | None) -> dict[str, bytes]:

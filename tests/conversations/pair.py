@@ -255,7 +255,7 @@ class Pair:
         for front in fronts:
             call = front.calls("alpha.echo")
             served = self.alpha.is_called("echo")
-            pids.append(self.alpha.life.pid)
+            pids.append(self.alpha.channel.pid)
             served.returns(text(front.name))
             call.gets(text(front.name))
         return pids
@@ -289,7 +289,7 @@ class Pair:
             self.neighbour = Neighbour(self)
         self.front.starts_anew()
         for back in self.backs.values():
-            back.heard, back.lives = [], []
+            back.heard, back.channels = [], []
 
     def client_stops_reading(self) -> None:
         """Stop reading as a client; then no server may be read either."""

@@ -372,7 +372,7 @@ def test_a_question_that_was_withdrawn_or_whose_server_died_is_open_no_more(pair
     call.is_over()
     pair.after(10)
     pair.front.inbox.clear()
-    pair.alpha.says(id="in the next life", **elicit("?"))
+    pair.alpha.says(id="in the next channel", **elicit("?"))
     assert pair.front.next().method == "elicitation/create"
 
 

@@ -27,13 +27,13 @@ class Echoing:
         back.on("notifications/cancelled", self.cancel)
 
     def call(self, back: Back, said: Said) -> None:
-        life = back.life_of(said)
+        channel = back.channel_of(said)
         by = said.params["arguments"]["by"]
 
         def answer() -> None:
-            if life.has_ended() or (life.pid, said.id) in self._cancelled:
+            if channel.has_ended() or (channel.pid, said.id) in self._cancelled:
                 return
-            back.speaks_as(life)
+            back.speaks_as(channel)
             back.notifies("notifications/progress", progressToken=said.meta["progressToken"], progress=1, message=by)
             if not back.is_modern:
                 back.notifies("notifications/message", level="error", data=by)
@@ -42,7 +42,7 @@ class Echoing:
         back.pair.loop.call_later(self._rng.random(), answer)
 
     def cancel(self, back: Back, said: Said) -> None:
-        self._cancelled.add((back.life_of(said).pid, said.params["requestId"]))
+        self._cancelled.add((back.channel_of(said).pid, said.params["requestId"]))
 
 
 @pytest.mark.parametrize("back", [NEWEST_LEGACY, MODERN], ids=["legacy", "modern"])
@@ -61,7 +61,7 @@ def test_nothing_crosses(back: str, seed: int, is_beside_a_busy_client: bool) ->
         for revision, profile in zip(revisions[1:], profiles[1:], strict=True):
             fronts.append(pair.joined_by(revision, profile))
             fronts[-1].opens()
-        assert len(pair.alpha.lives) == len(set(revisions)), "one process for all clients of a revision"
+        assert len(pair.alpha.channels) == len(set(revisions)), "one process for all clients of a revision"
         open_calls: dict[Front, dict[object, Asked]] = {front: {} for front in fronts}
         for burst in range(4):
             for front in rng.sample(fronts, len(fronts)):

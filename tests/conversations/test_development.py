@@ -50,7 +50,7 @@ def breaks(words: str = TRACE, code: int = 1) -> Habit:
 
 
 def starts(pair: Pair) -> int:
-    return len(pair.alpha.lives)
+    return len(pair.alpha.channels)
 
 
 def is_told_of_tools(pair: Pair) -> None:
@@ -347,7 +347,7 @@ def test_a_pinned_server_shows_no_new_tool(pair: Pair, folder: Folder, tmp_path:
 def test_it_ends_during_a_restart(pair: Pair, folder: Folder) -> None:
     pair.front.opens()
     pair.after(1)
-    pair.alpha.life.stop_seconds = 5
+    pair.alpha.channel.stop_seconds = 5
     call = pair.front.calls("alpha.echo")
     pair.alpha.is_called("echo").is_over()
     folder.saves()
@@ -452,7 +452,7 @@ def test_an_edit_that_takes_the_server_away_ends_the_waiting(pair: Pair, folder:
     pair.is_pooled |= is_pooled
     pair.with_server("beta", **folder.config())
     pair.front.opens()
-    pair.alpha.life.stop_seconds = 3
+    pair.alpha.channel.stop_seconds = 3
     asked = pair.front.calls("restart_server", server="alpha")
     del pair.backs["alpha"]
     pair.edit()

@@ -46,7 +46,7 @@ def test_a_call_that_waited_over_an_edit_is_refused_once_another_takes_its_serve
 ) -> None:
     pair.was_here_before(tmp_path)
     pair.front.opens()
-    pair.alpha.life.stop_seconds = 5.0
+    pair.alpha.channel.stop_seconds = 5.0
     pair.alpha.config = {"inherit_env": True}
     pair.edit()
     pair.after(1)  # the old process still takes its time, so the new one is not started yet
@@ -60,7 +60,7 @@ def test_a_call_that_waited_over_an_edit_is_refused_once_another_takes_its_serve
     if not pair.front.is_modern:
         pair.front.hears("notifications/tools/list_changed")
     call.fails(-32000, "MCP server 'alpha' is not running")
-    assert len(pair.alpha.lives) == 1
+    assert len(pair.alpha.channels) == 1
 
 
 def test_a_server_that_was_given_up_is_tried_again_once_its_entry_is_edited(pair: Pair) -> None:
@@ -69,16 +69,16 @@ def test_a_server_that_was_given_up_is_tried_again_once_its_entry_is_edited(pair
     pair.alpha.on_opening(stays_silent)
     pair.alpha.exits(1)
     pair.after(300)
-    given_up = len(pair.alpha.lives)
+    given_up = len(pair.alpha.channels)
     pair.alpha.opens_as_usual()
     pair.with_server("beta")
     pair.edit()
     pair.after(10)
-    assert len(pair.alpha.lives) == given_up  # that edit was of another
+    assert len(pair.alpha.channels) == given_up  # that edit was of another
     pair.alpha.config = {"start_timeout_seconds": 30.0}
     pair.edit()
     pair.after(10)
-    assert len(pair.alpha.lives) > given_up
+    assert len(pair.alpha.channels) > given_up
     pair.front.inbox.clear()  # what that changed is not the point here
     servers = pair.front.calls("list_servers").result()["structuredContent"]["servers"]
     assert [each["state"] for each in servers] == ["ready", "ready"]
@@ -125,7 +125,7 @@ def test_a_server_that_an_edit_adds_is_not_read_either_while_the_client_does_not
     beta = pair.with_server("beta")
     pair.edit()
     pair.after(1)
-    assert [back.life.paused for back in (pair.alpha, beta)] == [True, True]
+    assert [back.channel.paused for back in (pair.alpha, beta)] == [True, True]
     pair.client_reads_on()
-    assert [back.life.paused for back in (pair.alpha, beta)] == [False, False]
+    assert [back.channel.paused for back in (pair.alpha, beta)] == [False, False]
     pair.front.inbox.clear()  # what the lists of the new one changed is not the point here

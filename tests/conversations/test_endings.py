@@ -15,7 +15,7 @@ def test_what_is_answered_soon_after_the_end_of_stdin_is_still_sent(pair: Pair) 
     served.returns(text("just in time"))
     call.gets(text("just in time"))
     pair.after(0)
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
 
 
 def test_the_end_of_stdin_retires_everything(pair: Pair) -> None:
@@ -25,14 +25,14 @@ def test_the_end_of_stdin_retires_everything(pair: Pair) -> None:
     pair.ends()
     pair.after(10)
     served.is_cancelled()
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
     pair.front.hears_nothing()
 
 
 def test_without_anything_in_flight_the_end_is_at_once(pair: Pair) -> None:
     pair.front.opens()
     pair.ends()
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
     pair.alpha.hears_nothing()
 
 
@@ -40,12 +40,12 @@ def test_all_backends_are_stopped_at_once_however_long_each_takes(pair: Pair) ->
     backs = [pair.alpha, pair.with_server("beta"), pair.with_server("gamma")]
     pair.front.opens()
     for back in backs:
-        back.life.stop_seconds = 2.0
+        back.channel.stop_seconds = 2.0
     pair.ends()
     pair.after(1.9)
-    assert [back.life.has_ended() for back in backs] == [False, False, False]
+    assert [back.channel.has_ended() for back in backs] == [False, False, False]
     pair.after(0.1)
-    assert [back.life.has_ended() for back in backs] == [True, True, True]
+    assert [back.channel.has_ended() for back in backs] == [True, True, True]
 
 
 @legacy_backend
@@ -60,7 +60,7 @@ def test_a_call_with_an_open_question_is_given_up_at_the_end(pair: Pair) -> None
     if not pair.front.is_modern:  # else it is parked, and nobody is asked any more
         assert "error" in pair.alpha.next().body
     served.is_cancelled()
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
 
 
 def test_a_backend_that_ends_between_calls_is_started_again_in_its_era(pair: Pair) -> None:
@@ -69,7 +69,7 @@ def test_a_backend_that_ends_between_calls_is_started_again_in_its_era(pair: Pai
     for _ in range(3):
         pair.alpha.exits(0)
         pair.after(60)  # long enough to count anew
-    assert len(pair.alpha.lives) == 4
+    assert len(pair.alpha.channels) == 4
     again = pair.alpha.methods()[-len(before) :]
     assert again == before if pair.eras[0] == pair.eras[1] else again[-1] == "tools/list"
     pair.front.calls("alpha.echo")
@@ -107,9 +107,9 @@ def test_what_a_dead_backend_still_owes_is_not_taken_from_its_next_life(pair: Pa
     pair.after(10)
     call = pair.front.calls("alpha.echo")
     served_again = pair.alpha.is_called("echo")
-    first_life = pair.alpha.lives[0]
+    first_channel = pair.alpha.channels[0]
     late: Json = {"jsonrpc": "2.0", "id": served_again.said.id, "result": {}}
-    pair.loop.call_soon(first_life.on_stdout, encode(late) + b"\n")
+    pair.loop.call_soon(first_channel.on_stdout, encode(late) + b"\n")
     pair.settle()
     pair.front.hears_nothing()
     served_again.returns(text("mine"))
@@ -120,11 +120,11 @@ def test_a_lazy_backend_starts_stops_when_idle_and_starts_again_for_a_call(pair:
     pair.alpha.config = {"startup": "lazy", "idle_stop_seconds": 30.0}
     pair.front.opens(elicitation={})
     pair.after(100)
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
     pair.after(1000)
-    lives = len(pair.alpha.lives)
+    channels = len(pair.alpha.channels)
     call = pair.front.calls("alpha.echo")
-    assert len(pair.alpha.lives) == lives + 1
+    assert len(pair.alpha.channels) == channels + 1
     served = pair.alpha.is_called("echo")
     pair.after(100)  # a call in flight keeps it
     served.asks(who=elicit("?"))
@@ -136,7 +136,7 @@ def test_a_lazy_backend_starts_stops_when_idle_and_starts_again_for_a_call(pair:
 
 def test_a_backend_that_leaves_too_much_unread_is_not_given_more(pair: Pair) -> None:
     pair.front.opens()
-    pair.alpha.life.congested = True
+    pair.alpha.channel.congested = True
     data = pair.front.calls("alpha.echo").fails(-32000, "MCP server 'alpha' is not running").body["error"]["data"]
     assert "read" in data["reason"]
     pair.alpha.hears_nothing()
@@ -144,8 +144,8 @@ def test_a_backend_that_leaves_too_much_unread_is_not_given_more(pair: Pair) -> 
 
 def test_what_a_dead_backend_left_unread_keeps_no_call_from_its_next_life(pair: Pair) -> None:
     pair.front.opens()
-    pair.alpha.life.congested = True
-    pair.alpha.life.stop_seconds = 1
+    pair.alpha.channel.congested = True
+    pair.alpha.channel.stop_seconds = 1
     pair.alpha.exits(1)
     call = pair.front.calls("alpha.echo")
     pair.after(10)
@@ -183,11 +183,11 @@ def test_a_long_line_of_nonsense_is_logged_in_short_and_without_what_is_secret(p
 def test_a_call_right_after_a_death_waits_for_the_next_life(pair: Pair) -> None:
     """While the dead one is still being cleared away; it has not run, so it need not fail."""
     pair.front.opens()
-    pair.alpha.life.stop_seconds = 1.0
+    pair.alpha.channel.stop_seconds = 1.0
     pair.alpha.exits(1)
     call = pair.front.calls("alpha.echo")
     pair.after(3)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
 
@@ -195,16 +195,16 @@ def test_a_call_right_after_a_death_waits_for_the_next_life(pair: Pair) -> None:
 def test_a_call_while_an_idle_backend_is_being_stopped_starts_it_again(pair: Pair) -> None:
     pair.alpha.config = {"startup": "lazy", "idle_stop_seconds": 30.0}
     pair.front.opens()
-    life = pair.alpha.life
-    life.stop_seconds = 1.0
+    channel = pair.alpha.channel
+    channel.stop_seconds = 1.0
     pair.after(45)
-    lives = len(pair.alpha.lives)
+    channels = len(pair.alpha.channels)
     for _ in range(60):
-        if life.has_ended():
+        if channel.has_ended():
             break
         pair.after(0.5)
     call = pair.front.calls("alpha.echo")
     pair.after(5)
-    assert len(pair.alpha.lives) == lives + 1
+    assert len(pair.alpha.channels) == channels + 1
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))

@@ -289,7 +289,7 @@ def test_a_server_that_failed_says_how_it_ended_and_its_last_words(pair: Pair) -
     assert "no such module" in data["reason"]
     assert data["retryAfterSeconds"] > 0
     pair.after(300)
-    assert len(beta.lives) == 5 * 2  # each try in both eras, then it is given up
+    assert len(beta.channels) == 5 * 2  # each try in both eras, then it is given up
     data = pair.front.calls("beta.echo").fails(-32000, "MCP server 'beta' is not running").body["error"]["data"]
     assert data["state"] == "failed"
     assert "retryAfterSeconds" not in data
@@ -349,7 +349,7 @@ def test_a_call_of_a_listed_tool_waits_while_its_server_is_started_again(pair: P
     call = pair.front.calls("alpha.echo")
     pair.front.hears_nothing()
     pair.after(1)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.alpha.is_called("echo").returns(text("back again"))
     call.gets(text("back again"))
 
@@ -371,9 +371,9 @@ def test_a_failed_server_is_tried_again_when_it_is_asked_for(pair: Pair) -> None
     pair.alpha.on_opening(exits)
     pair.alpha.exits(1)
     pair.after(300)
-    lives = len(pair.alpha.lives)
+    channels = len(pair.alpha.channels)
     call = pair.front.calls("alpha.echo")
-    assert len(pair.alpha.lives) > lives
+    assert len(pair.alpha.channels) > channels
     call.fails(-32000, "MCP server 'alpha' is not running")
 
 
@@ -382,9 +382,9 @@ def test_a_failed_server_is_not_tried_again_for_a_tool_that_it_never_had(pair: P
     pair.alpha.on_opening(exits)
     pair.alpha.exits(1)
     pair.after(300)
-    lives = len(pair.alpha.lives)
+    channels = len(pair.alpha.channels)
     pair.front.calls("alpha.nope").fails(-32602, "Tool not found: alpha.nope")
-    assert len(pair.alpha.lives) == lives
+    assert len(pair.alpha.channels) == channels
 
 
 def test_the_tools_of_a_server_whose_list_cannot_be_had_are_forwarded_unseen(pair: Pair) -> None:
@@ -409,7 +409,7 @@ def test_a_backend_that_dies_during_a_call_may_have_run_it(pair: Pair) -> None:
     assert (data["server"], data["mayHaveRun"]) == ("alpha", True)
     assert "out of memory" in data["reason"]
     pair.after(5)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.alpha.hears_nothing()  # "never retried silently"
 
 

@@ -214,17 +214,17 @@ def test_a_server_that_nobody_calls_is_started_by_its_first_call(pair: Pair, tmp
     pair.knows_last_uses_in(tmp_path / "uses")
     pair.was_here_before(tmp_path / "cache")
     assert _servers(_lists_at_once(pair)) == {"alpha"}
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
     call = pair.front.calls("alpha.echo")
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
     pair.comes_back()
     _lists_at_once(pair)
-    assert len(pair.alpha.lives) == 1, "it was called within three days"
+    assert len(pair.alpha.channels) == 1, "it was called within three days"
     pair.comes_back()
     pair.after(3 * 86_400)
     _lists_at_once(pair)
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 def test_a_server_is_asked_once_a_week_what_it_lists(pair: Pair, tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_server_is_asked_once_a_week_what_it_lists(pair: Pair, tmp_path: Path)
     pair.was_here_before(tmp_path / "cache")
     pair.after(7 * 86_400)
     _lists_at_once(pair)
-    assert len(pair.alpha.lives) == 1
+    assert len(pair.alpha.channels) == 1
 
 
 @pytest.mark.parametrize("startup", ["eager", "lazy"])
@@ -241,7 +241,7 @@ def test_an_entry_may_say_when_its_server_starts(pair: Pair, tmp_path: Path, sta
     pair.knows_last_uses_in(tmp_path / "uses")
     pair.was_here_before(tmp_path / "cache")
     _lists_at_once(pair)
-    assert len(pair.alpha.lives) == (1 if startup == "eager" else 0)
+    assert len(pair.alpha.channels) == (1 if startup == "eager" else 0)
 
 
 def test_a_first_list_that_is_whole_has_no_call_tool(pair: Pair) -> None:

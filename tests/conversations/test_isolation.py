@@ -41,7 +41,7 @@ def _two(pair: Pair, capabilities: Json | None = None) -> tuple[Front, Front]:
 def _calls(pair: Pair, front: Front) -> int:
     """Let a client call; return the process that served it."""
     call, served = front.calls("alpha.echo"), pair.alpha.is_called("echo")
-    pid = pair.alpha.life.pid
+    pid = pair.alpha.channel.pid
     served.returns(text("x"))
     call.gets(text("x"))
     return pid
@@ -124,7 +124,7 @@ def _asks_for_roots(pair: Pair, front: Front) -> int:
     asking.asks(r=ROOTS)
     asking.is_over()
     asking = pair.alpha.is_called("echo")  # at a process of its own, where it is sent again
-    pid = pair.alpha.life_of(asking.said).pid
+    pid = pair.alpha.channel_of(asking.said).pid
     asking.asks(r=ROOTS)
     call.is_asked(ROOTS).answers(roots("file:///x"))
     asking.gets(r=roots("file:///x"))
@@ -142,7 +142,7 @@ def test_a_client_that_a_modern_server_asks_for_roots_gets_its_own(pool: Pair) -
     assert _asks_for_roots(pool, second) == 1001
     third = _joins(pool, {"roots": {}})
     assert [_calls(pool, front) for front in (first, second, third)] == [1000, 1001, 1002]
-    pool.alpha.speaks_as(pool.alpha.lives[0])
+    pool.alpha.speaks_as(pool.alpha.channels[0])
     slow.returns(text("x"))
     other.gets(text("x"))
 
@@ -194,12 +194,12 @@ def _watching(pair: Pair) -> set[int]:
     """Return the running processes that were last asked to tell of the note."""
     watching = {}
     for said in pair.alpha.heard:
-        life = pair.alpha.life_of(said)
+        channel = pair.alpha.channel_of(said)
         if said.method in ("resources/subscribe", "resources/unsubscribe"):
-            watching[life] = said.method == "resources/subscribe"
+            watching[channel] = said.method == "resources/subscribe"
         elif said.method == "subscriptions/listen":
-            watching[life] = bool(said.params["notifications"].get("resourceSubscriptions"))
-    return {life.pid for life, is_watching in watching.items() if is_watching and not life.has_ended()}
+            watching[channel] = bool(said.params["notifications"].get("resourceSubscriptions"))
+    return {channel.pid for channel, is_watching in watching.items() if is_watching and not channel.has_ended()}
 
 
 def test_each_client_keeps_its_subscription_when_they_share_no_longer(pool: Pair) -> None:

@@ -119,7 +119,7 @@ def test_a_server_that_was_legacy_and_is_modern_now_is_found_out(pair: Pair, tmp
     pair.alpha.revision = MODERN
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
-    assert len(pair.alpha.lives) == 1
+    assert len(pair.alpha.channels) == 1
     pair.after(1)
     pair.front.calls("alpha.echo")
     pair.alpha.is_called("echo").returns(text("x"))
@@ -160,8 +160,8 @@ def test_a_server_that_is_added_is_started_and_told_of(pair: Pair) -> None:
     beta = pair.with_server("beta")
     pair.edit()
     pair.after(1)
-    assert len(beta.lives) == 1
-    assert len(pair.alpha.lives) == 1
+    assert len(beta.channels) == 1
+    assert len(pair.alpha.channels) == 1
     pair.front.hears("notifications/tools/list_changed")
     assert "beta.greet" in names(pair.front.asks("tools/list").result()["tools"])
     served.returns(text("untouched"))
@@ -177,7 +177,7 @@ def test_a_server_that_is_removed_is_stopped_and_its_calls_may_have_run(pair: Pa
     del pair.backs["beta"]
     pair.edit()
     assert call.fails(-32000).body["error"]["data"]["mayHaveRun"] is True
-    assert beta.life.has_ended()
+    assert beta.channel.has_ended()
     assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
     pair.after(1)
     pair.front.inbox.clear()  # whether a list that was asked for since is told of is not the point here
@@ -192,7 +192,7 @@ def test_a_server_that_is_switched_off_says_so(pair: Pair) -> None:
     pair.edit()
     pair.after(1)
     pair.front.inbox.clear()
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
     data = pair.front.calls("alpha.echo").fails(-32000, "MCP server 'alpha' is not running").body["error"]["data"]
     assert data["state"] == "disabled"
     assert names(pair.front.asks("tools/list").result()["tools"]) == OWN_TOOLS
@@ -205,13 +205,13 @@ def test_a_server_that_is_switched_off_says_so(pair: Pair) -> None:
 
 def test_a_server_that_is_started_differently_is_restarted(pair: Pair) -> None:
     pair.front.opens()
-    pair.alpha.life.stop_seconds = 1.0
+    pair.alpha.channel.stop_seconds = 1.0
     pair.alpha.config = {"env": {"NEW": "1"}}
     pair.alpha.tools = [ECHO]
     pair.edit()
     call = pair.front.calls("alpha.echo")
     pair.after(5)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.front.inbox = [said for said in pair.front.inbox if said.method is None]
     pair.alpha.is_called("echo").returns(text("x"))
     call.gets(text("x"))
@@ -224,7 +224,7 @@ def test_what_only_changes_the_view_restarts_nobody(pair: Pair) -> None:
     pair.edit()
     pair.after(1)
     pair.front.inbox.clear()
-    assert len(pair.alpha.lives) == 1
+    assert len(pair.alpha.channels) == 1
     shown = pair.front.asks("tools/list").result()["tools"]
     assert shown[0] == {**ECHO, "name": "alpha.echo", "description": "Mine."}
 

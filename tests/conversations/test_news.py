@@ -172,7 +172,7 @@ def test_a_restart_with_the_same_tools_is_not_told_of(pair: Pair) -> None:
     listens(pair)
     pair.alpha.exits(1)
     pair.after(10)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.front.hears_nothing()
 
 

@@ -43,7 +43,7 @@ ALL = ["alpha.greet", "alpha.echo", *OWN_TOOLS]
 def test_a_backend_is_opened_in_the_clients_era_where_it_can_be(pair: Pair) -> None:
     pair.front.opens()
     assert pair.alpha.methods() == ORDER[pair.eras]
-    assert len(pair.alpha.lives) == 1
+    assert len(pair.alpha.channels) == 1
     assert names(pair.front.tools) == ALL
 
 
@@ -109,13 +109,13 @@ def test_a_backend_may_answer_an_older_revision(pair: Pair, revision: str) -> No
 def test_discovery_starts_nobody(pair: Pair) -> None:
     """Some clients spawn a throw-away copy only to probe: DESIGN 7."""
     assert pair.front.asks("server/discover").result()["supportedVersions"] == [MODERN]
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 @legacy_client
 def test_a_ping_starts_nobody_and_needs_no_opening(pair: Pair) -> None:
     assert pair.front.asks("ping").result() == {}
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 @legacy_client
@@ -147,7 +147,7 @@ def test_a_request_before_initialize_is_refused_with_what_is_missing(pair: Pair,
     said = pair.front.asks(method).fails(-32602)
     assert VERSION in said.body["error"]["message"]
     assert CAPABILITIES in said.body["error"]["message"]
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 @modern_client
@@ -168,7 +168,7 @@ def test_an_unknown_modern_version_is_refused_with_those_there_are(pair: Pair, m
     data = said.body["error"]["data"]
     assert data["requested"] == "1900-01-01"
     assert MODERN in data["supported"]
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 @legacy_client
@@ -221,7 +221,7 @@ def test_a_legacy_backend_that_exits_on_the_probe_is_started_again_without_one(p
     pair.alpha.on("server/discover", exits)
     pair.front.opens()
     assert pair.alpha.methods() == ["server/discover", "initialize", "notifications/initialized", "tools/list"]
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     assert names(pair.front.tools) == ALL
 
 
@@ -230,7 +230,7 @@ def test_a_modern_backend_that_exits_on_initialize_is_started_again_with_a_probe
     pair.alpha.on("initialize", exits)
     pair.front.opens()
     assert pair.alpha.methods() == ORDER["legacy", "modern"]
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     assert names(pair.front.tools) == ALL
 
 
@@ -307,8 +307,8 @@ def test_a_server_of_an_unknown_revision_is_refused_and_not_started_again(pair: 
     pair.front.opens()
     assert not {"alpha.greet", "alpha.echo"} & set(names(pair.front.tools))
     pair.after(600)
-    assert len(pair.alpha.lives) == 1
-    assert pair.alpha.life.has_ended()
+    assert len(pair.alpha.channels) == 1
+    assert pair.alpha.channel.has_ended()
     assert "tools/list" not in pair.alpha.methods()
     status = pair.front.calls("list_servers").result()["structuredContent"]["servers"][0]
     assert status["state"] == "failed"
@@ -316,10 +316,10 @@ def test_a_server_of_an_unknown_revision_is_refused_and_not_started_again(pair: 
     assert "2025-11-25" in status["lastError"]
     assert len(status["lastError"]) < 300
     pair.front.calls("alpha.echo")  # asks for it again: once more, not a series
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.front.fails(-32000, "MCP server 'alpha' is not running")
     pair.after(600)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
 
 
 @legacy_backend

@@ -77,16 +77,16 @@ def test_a_server_is_idle_only_after_its_call(pair: Pair) -> None:
     served.returns(text("at last"))
     call.gets(text("at last"))
     pair.after(29)
-    assert not pair.alpha.life.has_ended()
+    assert not pair.alpha.channel.has_ended()
     pair.after(60)
-    assert pair.alpha.life.has_ended()
+    assert pair.alpha.channel.has_ended()
 
 
 def test_who_says_much_and_answers_nothing_rests_while_others_are_called(pair: Pair) -> None:
     server = pair.with_server("beta")
     pair.front.opens()
     chatter = {"progressToken": "nobody's", "progress": 1}
-    beta = server.life
+    beta = server.channel
 
     server.notifies("notifications/progress", **chatter)
     assert beta.deferrals == 0, "nobody was called"
@@ -97,7 +97,7 @@ def test_who_says_much_and_answers_nothing_rests_while_others_are_called(pair: P
     server.notifies("notifications/progress", **chatter)
     served.returns(text("at once"))
     call.gets(text("at once"))
-    assert (beta.deferrals, pair.alpha.life.deferrals) == (2, 0)
+    assert (beta.deferrals, pair.alpha.channel.deferrals) == (2, 0)
 
     pair.after(1)
     server.notifies("notifications/progress", **chatter)
@@ -107,12 +107,12 @@ def test_who_says_much_and_answers_nothing_rests_while_others_are_called(pair: P
 def test_an_edit_may_bring_idleness_to_an_end(pair: Pair) -> None:
     pair.front.opens()
     pair.after(1000)
-    assert not pair.alpha.life.has_ended()
+    assert not pair.alpha.channel.has_ended()
     pair.alpha.config = {"idle_stop_seconds": 30.0}
     pair.edit()
     pair.after(61)
-    assert len(pair.alpha.lives) == 1
-    assert pair.alpha.life.has_ended()
+    assert len(pair.alpha.channels) == 1
+    assert pair.alpha.channel.has_ended()
 
 
 @legacy_client
@@ -153,17 +153,17 @@ def test_a_list_that_changes_before_the_server_is_open_is_read_once(pair: Pair) 
 def test_a_server_that_is_being_stopped_for_idleness_starts_again_if_it_is_to_be_eager(pair: Pair) -> None:
     pair.alpha.config = {"startup": "lazy", "idle_stop_seconds": 30.0}
     pair.front.opens()
-    pair.alpha.life.stop_seconds = 10.0
+    pair.alpha.channel.stop_seconds = 10.0
     pair.after(61)  # it is being stopped
     pair.alpha.config = {"startup": "eager"}
     pair.edit()
     pair.after(15)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
 
 
 def test_a_signal_reaches_a_server_that_an_edit_is_still_stopping(pair: Pair) -> None:
     pair.front.opens()
-    first = pair.alpha.life
+    first = pair.alpha.channel
     first.stop_seconds = 10.0
     for arguments in ({"cwd": "/"}, {}, {"cwd": "/"}):
         pair.alpha.config = arguments
@@ -180,8 +180,8 @@ def test_a_terminated_server_is_not_started_again(pair: Pair, when: str) -> None
         pair.alpha.on_opening(exits)
     pair.front.initializes()
     pair.terminates()
-    lives = len(pair.alpha.lives)
+    channels = len(pair.alpha.channels)
     if when != "backing off":
         pair.alpha.exits(-15)
     pair.after(60)
-    assert len(pair.alpha.lives) == lives
+    assert len(pair.alpha.channels) == channels

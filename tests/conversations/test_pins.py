@@ -232,11 +232,11 @@ class World:
             self.pair.edit()
 
     def changes(self, what: str) -> None:
-        if self.server.lives and not self.server.life.has_ended():
+        if self.server.channels and not self.server.channel.has_ended():
             self.server.changes(what)
 
     def exits(self) -> None:
-        if self.server.lives and not self.server.life.has_ended():
+        if self.server.channels and not self.server.channel.has_ended():
             self.server.exits(1)
 
 
@@ -271,7 +271,7 @@ def play(world: World, steps: list[tuple[str, tuple[Any, ...]]]) -> None:
         if name == "fails":
             (world.fails,) = values
         elif name == "speaks":
-            if not world.server.lives or world.server.life.has_ended():
+            if not world.server.channels or world.server.channel.has_ended():
                 (world.server.revision,) = values
         else:
             getattr(world, name)(*values)

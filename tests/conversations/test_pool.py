@@ -50,11 +50,11 @@ def _two(pair: Pair, capabilities: Json | None = None, **world: Any) -> tuple[Fr
 
 
 def _running(pair: Pair) -> int:
-    return sum(not life.has_ended() for life in pair.alpha.lives)
+    return sum(not channel.has_ended() for channel in pair.alpha.channels)
 
 
 def _paused(pair: Pair) -> list[bool]:
-    return [life.paused for life in pair.alpha.lives]
+    return [channel.paused for channel in pair.alpha.channels]
 
 
 def _accepts_subscriptions(pair: Pair) -> None:
@@ -142,7 +142,7 @@ def _serves(pair: Pair, calls: dict[str, Asked]) -> None:
     """Answer one call of each client, by the process that was given it."""
     for _ in calls:
         served = pair.alpha.receives("tools/call")
-        pair.alpha.speaks_as(pair.alpha.life_of(served.said))
+        pair.alpha.speaks_as(pair.alpha.channel_of(served.said))
         by = served.said.params["arguments"]["by"]
         served.returns(text(by))
         calls[by].gets(text(by))
@@ -204,7 +204,7 @@ def test_calls_of_all_clients_end_with_the_server_and_it_starts_once(pool: Pair)
         assert call.fails(-32000).body["error"]["data"]["mayHaveRun"] is True
         pool.alpha._open.remove(served)
     pool.after(10)
-    assert len(pool.alpha.lives) == 2
+    assert len(pool.alpha.channels) == 2
     assert len(set(pool.each_calls(*fronts))) == 1
 
 
@@ -214,7 +214,7 @@ def test_an_edit_starts_a_shared_server_once_and_ends_the_one_before(pool: Pair)
     pool.alpha.config = {"env": {"A": "1"}}
     pool.edit()
     pool.after(1)
-    assert len(pool.alpha.lives) == 2
+    assert len(pool.alpha.channels) == 2
     assert _running(pool) == 1
     assert pool.each_calls(*fronts) == [1001, 1001]
 
@@ -295,13 +295,13 @@ def test_new_roots_reach_a_server_that_several_clients_wait_for(pool: Pair) -> N
 def test_a_client_that_leaves_before_the_server_of_an_edit_starts_leaves_nothing(pool: Pair) -> None:
     pool.alpha.config = {"share": False}
     first, second = _two(pool)
-    pool.alpha.lives[1].stop_seconds = 5.0
+    pool.alpha.channels[1].stop_seconds = 5.0
     pool.alpha.config = {"share": False, "env": {"A": "1"}}
     pool.edit()
     pool.left_by(second, seconds=6)
     second.inbox.clear()
     pool.after(10)
-    assert len(pool.alpha.lives) == 3
+    assert len(pool.alpha.channels) == 3
     assert pool.each_calls(first) == [1002]
 
 
@@ -338,7 +338,7 @@ def test_a_server_of_one_client_ends_with_it(pool: Pair) -> None:
     first, second = _two(pool)
     pool.left_by(second)
     pool.others.remove(second)
-    assert [life.has_ended() for life in pool.alpha.lives] == [False, True]
+    assert [channel.has_ended() for channel in pool.alpha.channels] == [False, True]
     assert pool.each_calls(first) == [1000]
 
 
@@ -354,16 +354,16 @@ def test_a_shared_server_goes_on_for_a_while_without_a_client(pool: Pair) -> Non
     assert pool.each_calls(first, third) == [1000, 1001]
     pool.left_by(third)
     pool.after(LINGER_SECONDS + 1)
-    assert [life.has_ended() for life in pool.alpha.lives] == [False, True]
+    assert [channel.has_ended() for channel in pool.alpha.channels] == [False, True]
 
 
 @modern
 def test_a_shared_server_that_exits_without_a_client_is_not_started_again(pool: Pair) -> None:
     _, second = _two(pool, {"elicitation": {}})
     pool.left_by(second)
-    pool.alpha.lives[1].exit(1, "")
+    pool.alpha.channels[1].exit(1, "")
     pool.after(60)
-    assert len(pool.alpha.lives) == 2
+    assert len(pool.alpha.channels) == 2
 
 
 def test_a_server_that_became_legacy_goes_to_one_client(tmp_path: Path, is_beside_a_busy_client: bool) -> None:

@@ -35,12 +35,12 @@ class World:
         pair.alpha.on("notifications/roots/list_changed", lambda _back, _said: None)
 
     def _serve(self, back: Back, said: Said) -> None:
-        life, by = back.life_of(said), said.params["arguments"]["by"]
+        channel, by = back.channel_of(said), said.params["arguments"]["by"]
         self.runs[by] += 1
 
         def answer() -> None:
-            if not life.has_ended():
-                back.speaks_as(life)
+            if not channel.has_ended():
+                back.speaks_as(channel)
                 back.answer(said.id, text(by))
 
         back.pair.loop.call_later(2 * self.rng.random(), answer)
@@ -83,7 +83,7 @@ class World:
             self.pair.others.remove(front)
 
     def _die(self) -> None:
-        alive = [life for life in self.pair.alpha.lives if not life.has_ended()]
+        alive = [channel for channel in self.pair.alpha.channels if not channel.has_ended()]
         if alive:
             self.rng.choice(alive).exit(1, "")
             self.pair.settle()
@@ -137,7 +137,7 @@ class World:
             front.inbox.clear()
             self.pair.others.remove(front)
         self.pair.after(LINGER_SECONDS + 1)
-        assert sum(not life.has_ended() for life in self.pair.alpha.lives) <= 1
+        assert sum(not channel.has_ended() for channel in self.pair.alpha.channels) <= 1
         assert len(self.pair.pool.servers) == 1
         self.pair.front.inbox.clear()
 

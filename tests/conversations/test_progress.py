@@ -164,7 +164,7 @@ def test_a_call_that_waits_for_its_server_can_be_cancelled(pair: Pair) -> None:
     pair.alpha.exits(1)
     pair.front.calls("alpha.echo").cancels()
     pair.after(5)
-    assert len(pair.alpha.lives) == 2
+    assert len(pair.alpha.channels) == 2
     pair.alpha.hears_nothing()
 
 

@@ -55,7 +55,7 @@ def test_a_slow_command_holds_its_own_server_only(pair: Pair) -> None:
     _needs_token(pair)
     beta = pair.with_server("beta")
     pair.front.opens_over(SECONDS - 2)
-    assert (len(pair.alpha.lives), len(beta.lives)) == (0, 1)
+    assert (len(pair.alpha.channels), len(beta.channels)) == (0, 1)
     call = pair.front.calls("beta.echo")
     beta.is_called("echo").returns(text("at once"))
     call.gets(text("at once"))
@@ -72,7 +72,7 @@ def test_a_command_without_an_end_fails_its_server(pair: Pair) -> None:
     _needs_token(pair)
     pair.front.opens_over(SECONDS + 0.1)
     assert _status(pair)["lastError"].startswith(f"env.TOKEN: the command `{COMMAND}` gave no answer within 30 s")
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 def test_a_failed_source_is_named_and_tried_again(pair: Pair) -> None:
@@ -136,7 +136,7 @@ def test_a_server_is_not_started_after_a_signal_that_came_meanwhile(pair: Pair) 
     pair.front.opens_over(1)
     pair.terminates()
     pair.after(10)
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
 
 
 def test_an_edit_of_the_command_restarts_the_server(pair: Pair) -> None:
@@ -190,7 +190,7 @@ def test_a_call_that_waits_for_a_secret_is_served_once_by_the_shared_server(pool
     pool.after(6)
     pool.alpha.is_called("echo").returns(text("once"))
     call.gets(text("once"))
-    assert len(pool.alpha.lives) == 1
+    assert len(pool.alpha.channels) == 1
 
 
 def test_an_error_shows_the_value_to_no_client_that_shares_the_server(pool: Pair) -> None:
@@ -221,5 +221,5 @@ def test_a_log_message_for_a_call_that_waited_goes_to_no_other_client(tmp_path: 
         pair.alpha.notifies("notifications/message", level="error", data="of the second client")
         served.returns(text("x"))
         call.gets(text("x"))
-        assert len(pair.alpha.lives) == 1
+        assert len(pair.alpha.channels) == 1
         pair.nothing_is_left()

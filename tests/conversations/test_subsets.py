@@ -52,7 +52,7 @@ def test_nothing_of_another_server_is_listed_or_found(pair: Pair, listing: str) 
     for query, detail in (("", "full"), ("what nobody can see", "name"), ("echo", "signature")):
         _says_nothing_of_hidden(pair.front.calls("search_tools", query=query, detail=detail).result())
     _says_nothing_of_hidden(pair.front.calls("list_servers").result())
-    assert hidden.lives == []
+    assert hidden.channels == []
 
 
 NAMES = ("hidden.unseen", "hidden__unseen", "unseen", "hidden.greet", "mcp__search-mcp__hidden__unseen", "hidden")
@@ -76,7 +76,7 @@ def _answers_about_hidden(pair: Pair) -> Iterator[Json]:
 def test_a_name_of_another_server_is_unknown_as_if_it_were_not_in_the_file(pair: Pair) -> None:
     hidden = _with_hidden(pair)
     answers = [*_answers_about_hidden(pair)]
-    assert hidden.lives == []
+    assert hidden.channels == []
     del pair.backs["hidden"]
     pair.subset = None
     pair.comes_back()
@@ -90,7 +90,7 @@ def test_a_resource_of_another_server_is_unknown(pair: Pair) -> None:
     code = -32602 if pair.front.is_modern else -32002
     error = pair.front.asks("resources/read", {"uri": UNSEEN["uri"]}).fails(code).body["error"]
     assert UNSEEN["uri"] not in error["data"].get("suggestions", [])
-    assert hidden.lives == []
+    assert hidden.channels == []
 
 
 def test_no_other_server_gets_names_that_begin_with_its_prefix(pair: Pair) -> None:
@@ -125,12 +125,12 @@ def test_an_edit_applies_the_expression_again(pair: Pair) -> None:
     beta.config = {}
     pair.edit()
     pair.after(1)
-    assert beta.lives[-1].has_ended()
+    assert beta.channels[-1].has_ended()
     call.fails(-32000)
     _hears_of_tools(pair)
     assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
     pair.front.calls("beta.echo").fails(-32602, "Tool not found: beta.echo")
-    assert gamma.lives == []
+    assert gamma.channels == []
 
 
 # An expression that selects too little
@@ -203,7 +203,7 @@ def test_equal_servers_are_shared_and_each_client_has_its_own_set(pool: Pair) ->
     second, third = _joins(pool, None), _joins(pool, "hidden")
     shown = [names(front.tools)[: -len(OWN_TOOLS)] for front in (pool.front, second, third)]
     assert shown == [["alpha.greet", "alpha.echo"], ["alpha.greet", "alpha.echo", "hidden.unseen"], ["hidden.unseen"]]
-    assert (len(pool.alpha.lives), len(hidden.lives)) == (1, 1)
+    assert (len(pool.alpha.channels), len(hidden.channels)) == (1, 1)
     for front, is_found in ((pool.front, False), (second, True), (third, True)):
         found = front.calls("search_tools", query="unseen").result()
         assert ("hidden.unseen" in json.dumps(found)) is is_found

@@ -144,7 +144,7 @@ def test_switching_the_pins_on_withholds_at_once(pair: Pair, tmp_path: Path) -> 
     pair.edit()
     pair.after(1)
     pair.front.inbox.clear()
-    assert len(pair.alpha.lives) == 1
+    assert len(pair.alpha.channels) == 1
     assert names(pair.front.asks("tools/list").result()["tools"]) == ["alpha.greet", *OWN_TOOLS]
 
 
@@ -308,7 +308,7 @@ def test_a_call_that_starts_a_lazy_server_is_forwarded_once_its_list_is_compared
     pair.comes_back()
     pair.front.opens()
     assert names(pair.front.tools) == ["alpha.greet", "alpha.echo", *OWN_TOOLS]
-    assert pair.alpha.lives == []
+    assert pair.alpha.channels == []
     pair.alpha.tools = [GREET, POISONED]
     good, bad = pair.front.calls("alpha.greet", name="Ada"), pair.front.calls("alpha.echo")
     methods = pair.alpha.methods()

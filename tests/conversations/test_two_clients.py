@@ -108,7 +108,7 @@ def test_each_is_shown_its_own_spelling_and_may_call_by_any(two: Two) -> None:
         call = front.calls(name)
         two.alpha.is_called("echo").returns(text("x"))
         call.gets(text("x"))
-    assert len(two.alpha.lives) == 1
+    assert len(two.alpha.channels) == 1
 
 
 def test_each_hears_of_a_list_that_its_server_announces_as_changed(two: Two) -> None:

@@ -29,7 +29,7 @@ from soak.test_soak import SECONDS as SOAK_SECONDS
 from soak.test_soak import SEED
 
 CLIENTS = 4
-LIVES = 3
+RUNS = 3
 BURSTS = 12
 AT_ONCE = 5
 ANSWERS_BETWEEN_FAULTS = 20
@@ -49,14 +49,14 @@ class Caller(threading.Thread):
 
     def run(self) -> None:
         try:
-            for life in range(LIVES):
-                self._lives(f"{self.name}-{life}")
+            for number in range(RUNS):
+                self._runs_once(f"{self.name}-{number}")
         except BaseException as exc:  # reported by the main thread
             self.failure = exc
         finally:
             self._ticks.put("ended")
 
-    def _lives(self, name: str) -> None:
+    def _runs_once(self, name: str) -> None:
         with self._home.client() as run:
             ledger = run.log = Ledger()
             run.opens()
